@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 
 from annotation import jobs
+from annotation.campaigns import summing
 from annotation.common import database
 from annotation.common.locks import Busy, exclusive_folder
 from annotation.datasets import archives, layers, uploads
@@ -47,6 +48,11 @@ def expire_leases() -> None:
 def look_after_campaigns() -> None:
     """Pause the open campaigns whose stop rules hold, and tell of what is wrong in them."""
     _each(Campaign.objects.filter(state=Campaign.OPEN), upkeep.look_after_campaign)
+
+
+def keep_campaign_sums() -> None:
+    """Keep what the campaigns' answers add up to, for their pages."""
+    _each(Campaign.objects.exclude(state=Campaign.DRAFT), summing.keep_sums)
 
 
 def let_machines_answer() -> None:
@@ -85,6 +91,7 @@ PERIODIC: dict[str, Periodic] = {
         Periodic("sweep_jobs", 15, jobs.sweep_jobs),
         Periodic("expire_leases", 30, expire_leases),
         Periodic("look_after_campaigns", 60, look_after_campaigns),
+        Periodic("keep_sums", 600, keep_campaign_sums),
         Periodic("let_machines_answer", 15, let_machines_answer),
         Periodic("refresh_layers", 60, refresh_layers),
         Periodic("deliver_webhooks", 15, delivering.deliver_webhooks),

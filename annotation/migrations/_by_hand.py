@@ -101,3 +101,32 @@ class CreateModels(Operation):
 
     def describe(self) -> str:
         return f"Create models {', '.join(model.name for model in self.models)}"
+
+
+class RunSQLByVendor(Operation):
+    """A statement of SQL for each vendor of a database; going back does nothing.
+
+    As `RunSQL`, which knows one vendor, and unlike `RunPython`, for which Django builds the classes of all models.
+    """
+
+    reduces_to_sql = True
+    reversible = True
+
+    def __init__(self, **statements: str) -> None:
+        self.statements = statements
+
+    def state_forwards(self, app_label: str, state: ProjectState) -> None:
+        pass
+
+    def database_forwards(
+        self, app_label: str, schema_editor: Any, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        schema_editor.execute(self.statements[schema_editor.connection.vendor])
+
+    def database_backwards(
+        self, app_label: str, schema_editor: Any, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        pass
+
+    def describe(self) -> str:
+        return "SQL by the database's vendor"

@@ -19,6 +19,7 @@ from annotation.models.phrases import PhraseMarks
 from annotation.models.programs import ApiToken, RepeatableCall
 from annotation.models.queue import Assignment, Item, OpenImage, PageControl, Task
 from annotation.models.signing_in import RecoveryCode, SecondFactor, SignInRules
+from annotation.models.sums import CampaignSums
 from annotation.models.tags import CorpusTag, ImageTag, TagList
 from annotation.models.trust import Control, Standing
 from annotation.models.work import (
@@ -43,6 +44,7 @@ __all__ = [
     "BoxChain",
     "Campaign",
     "CampaignDraft",
+    "CampaignSums",
     "Caption",
     "Chain",
     "Consent",

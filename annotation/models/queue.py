@@ -26,6 +26,7 @@ class OpenImage(models.Model):
     `mentions` is a list of [caption, start, end, [token, ...], [category, ...]]; `questions`, of a
     campaign whose questions are only counted, a list of [kind, key, answers wanted]. `state` is what
     `refold_image` last wrote, as it needs it for the next difference: open questions, chains, moves.
+    `answers` and `chain_stages` repeat what can be counted of it, for figures of a whole campaign.
     `version` rises with every refold, `rulings_version` with every ruling. `layer_behind`: the
     campaign's layer does not show the image as it is. No index reads what every refold changes, so
     that PostgreSQL writes a refold without touching any.
@@ -49,6 +50,10 @@ class OpenImage(models.Model):
     in_review = models.PositiveSmallIntegerField(
         default=0, db_default=0, help_text="Chains that wait for a reviewer"
     )
+    answers = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="Answers about it that are not withdrawn"
+    )
+    chain_stages = models.JSONField(default=dict, blank=True, help_text="Stage: how many chains are at it")
     opened_at = models.DateTimeField()
     changed_at = models.DateTimeField()
 

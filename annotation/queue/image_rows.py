@@ -75,9 +75,10 @@ def open_images(
                 "chains": [image_state.chain_of(chain) for chain in state.chains],
                 "merged": image_state.merged_of(state),
             }
+            row.chain_stages = image_state.chain_stages_of(state.chains)
             row.complete = state.complete
             row.layer_behind = state.complete
-        OpenImage.objects.bulk_update(rows, ["state", "complete", "layer_behind"])
+        OpenImage.objects.bulk_update(rows, ["state", "chain_stages", "complete", "layer_behind"])
     return len(new)
 
 

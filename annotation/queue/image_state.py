@@ -269,6 +269,7 @@ def image_difference(
             },
             state,
             at,
+            answers=len(votes),
             layered=isinstance(fold, Fold),
         )
     )
@@ -314,6 +315,12 @@ def chain_of(chain: ChainState) -> dict[str, Any]:
     }
 
 
+def chain_stages_of(chains: Iterable[ChainState]) -> dict[str, int]:
+    """How many chains are at each stage, as an open image's row stores it: in the order of the stages' names,
+    so that equal counts are equal texts."""
+    return dict(sorted(Counter(chain.stage for chain in chains).items()))
+
+
 def merged_of(state: ImageState) -> list[dict[str, Any]]:
     """What merging did to an image's boxes, as its row stores it."""
     return [
@@ -357,17 +364,20 @@ def _moves(
 
 
 def _image(
-    image: int, plain: Mapping[str, Any], state: ImageState, at: datetime, *, layered: bool
+    image: int, plain: Mapping[str, Any], state: ImageState, at: datetime, *, answers: int, layered: bool
 ) -> database.Statement:
     reviews = sum(chain.stage == REVIEW for chain in state.chains)
     return (
         """UPDATE annotation_openimage SET state = %s, version = version + 1, layer_behind = %s,
-               complete = %s, in_review = %s, changed_at = %s WHERE id = %s""",
+               complete = %s, in_review = %s, answers = %s, chain_stages = %s, changed_at = %s
+           WHERE id = %s""",
         [
             json.dumps(plain, separators=(",", ":")),
             layered,
             state.complete,
             reviews,
+            answers,
+            json.dumps(chain_stages_of(state.chains)),
             database.sql_time(at),
             image,
         ],

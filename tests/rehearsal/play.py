@@ -34,6 +34,11 @@ _names = count()
 
 #: What must be empty, whatever happened: (what it would mean, SQL).
 NEVER = (
+    (
+        "an open image that miscounts its answers",
+        """SELECT o.id, o.answers FROM annotation_openimage o WHERE o.answers <>
+               (SELECT count(*) FROM annotation_judgment j WHERE j.image_id = o.id AND NOT j.void)""",
+    ),
     ("a task given to more than it wants", "SELECT id FROM annotation_task WHERE live > wanted"),
     (
         "an open task that miscounts its leases and votes",

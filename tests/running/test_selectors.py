@@ -9,11 +9,12 @@ from statistics import median
 from typing import Any
 
 import pytest
+from django.core.cache import cache
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotation.campaigns import close_campaign, monitoring
-from annotation.models import Assignment, Campaign, Judgment, OpenImage, Task
+from annotation.campaigns import close_campaign, monitoring, summing
+from annotation.models import Assignment, Campaign, CampaignSums, Judgment, OpenImage, Task
 from annotation.moderation import rulings
 from annotation.moderation.discarding import discard_worker, restore_worker
 from annotation.protocol import questions as q
@@ -24,8 +25,9 @@ from annotation.queue import image_state
 from annotation.queue.leases import Lease
 from annotation.queue.submission import Answer
 from annotation.selectors import campaign as figures
-from annotation.selectors.campaign import crowd, double_checks, kept, progress, sums
+from annotation.selectors.campaign import crowd, double_checks, kept, ledger, progress
 from annotation.selectors.campaign.double_checks import measured
+from annotation.selectors.campaign.hours import answer_hours
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
 
@@ -325,10 +327,11 @@ def test_the_number_of_queries_does_not_depend_on_the_size(images):
     assert len(queries) <= 20
 
 
-def test_sums_that_are_kept_and_added_to_are_those_of_all_answers(monkeypatch, clock):
+@pytest.mark.parametrize("in_the_database", [False, True])
+def test_sums_that_are_kept_and_added_to_are_those_of_all_answers(in_the_database, monkeypatch, clock):
     world = World(some_images(6), settings=PAID)
     at = clock.at
-    monkeypatch.setattr("annotation.selectors.campaign.sums.timezone.now", clock)
+    monkeypatch.setattr("annotation.selectors.campaign.ledger.timezone.now", clock)
 
     def plain() -> Counter[tuple[int, str, str]]:
         done = Assignment.objects.filter(state=Assignment.SUBMITTED)
@@ -338,15 +341,59 @@ def test_sums_that_are_kept_and_added_to_are_those_of_all_answers(monkeypatch, c
         worker, kind = turn % 3, (q.COREF_LINK, q.BOX_DRAWING)[turn % 2]
         world.submit(worker, world.held(worker, kind), seconds=0.0, then=False)
         clock.turn(minutes=4)
+        if in_the_database:
+            cache.clear()
+            if turn % 2:
+                summing.keep_sums(world.campaign)
         lines = figures.earned(world.campaign)
         assert {(line.worker, line.kind, line.role): line.answers for line in lines} == plain()
         assert all(line.pay == 10_000 * line.answers for line in lines)
-    assert clock.at - at > 3 * sums.UNSETTLED
+        hours = answer_hours(world.campaign)
+        assert sum(hour.answers for hour in hours.values()) == plain().total()
+        assert sum(hour.pay for hour in hours.values()) == sum(line.pay for line in lines)
+    assert clock.at - at > 3 * ledger.UNSETTLED
+    assert CampaignSums.objects.count() == (2 if in_the_database else 0)
+
+
+def test_sums_in_the_database_are_read_where_no_process_keeps_any_and_added_up_anew_each_day(
+    monkeypatch, clock
+):
+    world = World(some_images(6), settings=PAID)
+    monkeypatch.setattr("annotation.selectors.campaign.ledger.timezone.now", clock)
+    world.submit(0, world.held(0), seconds=0.0, then=False)
+    clock.turn(minutes=11)
+    summing.keep_sums(world.campaign)
+    right = figures.earned(world.campaign)
+    # What is kept is read: a wrong sum comes through, until all is added up anew.
+    row = CampaignSums.objects.get(what=CampaignSums.EARNED)
+    row.sums[0][3] += 100
+    row.save()
+
+    def now(**later: int) -> int:
+        cache.clear()
+        clock.turn(**later)
+        return figures.earned(world.campaign)[0].answers
+
+    assert now() == right[0].answers + 100
+    summing.keep_sums(world.campaign)
+    world.submit(1, world.held(1), seconds=0.0, then=False)
+    assert now(minutes=11) == right[0].answers + 100
+    summing.keep_sums(world.campaign)
+    assert now() == right[0].answers + 100
+    world.campaign.revision += 1
+    world.campaign.save()
+    assert now() == right[0].answers
+    world.campaign.revision -= 1
+    world.campaign.save()
+    clock.turn(hours=25)
+    summing.keep_sums(world.campaign)
+    assert now() == right[0].answers
+    assert len(figures.earned(world.campaign)) == 2
 
 
 def test_what_is_kept_of_the_sums_is_not_added_up_again(monkeypatch, clock):
     world = World(some_images(3), settings=PAID)
-    monkeypatch.setattr("annotation.selectors.campaign.sums.timezone.now", clock)
+    monkeypatch.setattr("annotation.selectors.campaign.ledger.timezone.now", clock)
     world.submit(0, world.held(0), seconds=0.0, then=False)
     clock.turn(minutes=11)
     before = figures.earned(world.campaign)

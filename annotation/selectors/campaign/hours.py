@@ -1,25 +1,18 @@
 """A campaign hour by hour: the answers that people gave, what these earned, and the images that were done.
 
-As with `sums`, a line of the ledger never changes once it is written: each process keeps the hours that are
-over, and adds to them what ended since. An image is done when its newest answer came.
+The hours that are over are kept (`ledger`). An image is done when its newest answer came.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from django.core.cache import cache
 from django.db import connection
-from django.utils import timezone
 
-from annotation.models import Campaign
+from annotation.models import Campaign, CampaignSums
 from annotation.selectors.campaign.kept import kept_figure
-from annotation.selectors.campaign.sums import UNSETTLED
-
-#: Seconds after which the hours are counted anew.
-_KEPT = 24 * 3600
+from annotation.selectors.campaign.ledger import LedgerSums
 
 
 class HourSum(NamedTuple):
@@ -36,16 +29,7 @@ Hours = dict[datetime, HourSum]
 
 def answer_hours(campaign: Campaign) -> Hours:
     """What people did hour by hour, until now."""
-    # Ids alone are used again by databases that are thrown away.
-    made = f"{campaign.pk}-{campaign.created_at.timestamp()}"
-    name = f"campaign-{made}-{campaign.revision}-hours"
-    settled = timezone.now() - UNSETTLED
-    until, hours = cache.get(name) or (None, {})
-    if until is None or settled - until > UNSETTLED:
-        hours = _added(hours, _read(campaign, after=until, until=settled))
-        until = settled
-        cache.set(name, (until, hours), _KEPT)
-    return _added(hours, _read(campaign, after=until))
+    return HOURS.now([campaign])[campaign.pk]
 
 
 def done_hours(campaign: Campaign, *, fresh: bool = False) -> dict[datetime, int]:
@@ -53,15 +37,7 @@ def done_hours(campaign: Campaign, *, fresh: bool = False) -> dict[datetime, int
     return kept_figure(campaign, "done-hours", lambda: _done(campaign), fresh=fresh)
 
 
-def _added(hours: Mapping[datetime, HourSum], more: Mapping[datetime, HourSum]) -> Hours:
-    found = dict(hours)
-    for hour, new in more.items():
-        before = found.get(hour, HourSum())
-        found[hour] = HourSum(before.answers + new.answers, before.pay + new.pay)
-    return found
-
-
-def _read(campaign: Campaign, *, after: datetime | None, until: datetime | None = None) -> Hours:
+def _read(campaign: int, *, after: datetime | None, until: datetime | None = None) -> Hours:
     time = connection.ops.adapt_datetimefield_value
     limits = [(sign, time(at)) for sign, at in ((">", after), ("<=", until)) if at is not None]
     # The newest are an index range for each worker and kind; all of them are one pass over the table.
@@ -80,9 +56,19 @@ def _read(campaign: Campaign, *, after: datetime | None, until: datetime | None 
                     CAST(sum(a.pay) AS bigint)
                 FROM {source} AND a.state = 'submitted' AND w.kind = 'person'
                 {" ".join(f"AND a.ended_at {sign} %s" for sign, _at in limits)} GROUP BY 1""",
-            [campaign.pk, *(at for _sign, at in limits)],
+            [campaign, *(at for _sign, at in limits)],
         )
         return {_hour_of(hour): HourSum(answers, pay) for hour, answers, pay in cursor.fetchall()}
+
+
+#: What people did, by hour.
+HOURS = LedgerSums(
+    CampaignSums.HOURS,
+    all_of=lambda campaigns, until: {each: _read(each, after=None, until=until) for each in campaigns},
+    newer=lambda after, until: {each: _read(each, after=since, until=until) for each, since in after.items()},
+    plain=lambda hour, came_to: [hour.isoformat(), *came_to],
+    from_plain=lambda line: (datetime.fromisoformat(line[0]), HourSum(*line[1:])),
+)
 
 
 def _done(campaign: Campaign) -> dict[datetime, int]:

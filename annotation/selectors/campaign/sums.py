@@ -1,28 +1,17 @@
-"""What a campaign's answers add up to, by worker, kind and role, without adding them all up each time.
-
-A line of the ledger never changes once it is written, but that it may become another worker's (`joining`,
-which raises the campaign's revision). So each process keeps the sums of all lines but the newest ones, and
-adds to them what ended since.
-"""
+"""What a campaign's answers came to, by worker, kind and role (`ledger`), and leases in their hands."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 
-from django.core.cache import cache
 from django.db import connection
 from django.db.models import Count, Sum
-from django.utils import timezone
 
-from annotation.models import Assignment, Campaign
-
-#: After this long, whatever ended is committed, whichever clock it was read from.
-UNSETTLED = timedelta(minutes=10)
-#: Seconds after which the sums are made anew.
-_KEPT = 24 * 3600
+from annotation.models import Assignment, Campaign, CampaignSums
+from annotation.selectors.campaign.ledger import LedgerSums
 
 #: The assignments of a standing. SQLite keeps to the order of a CROSS JOIN: an index range for each one.
 _ITS_OWN = "a.campaign_id = s.campaign_id AND a.worker_id = s.worker_id AND a.kind = s.kind"
@@ -57,7 +46,7 @@ class Earned:
 
 def earned(campaign: Campaign, *, worker: int | None = None) -> list[Earned]:
     """What was earned until now, of one worker, or of all; in the order in which workers came."""
-    return _lines(_of_one(campaign, worker) if worker is not None else _of_all([campaign])[campaign.pk])
+    return _lines(_of_one(campaign, worker) if worker is not None else EARNED.now([campaign])[campaign.pk])
 
 
 def _of_one(campaign: Campaign, worker: int) -> Sums:
@@ -67,8 +56,9 @@ def _of_one(campaign: Campaign, worker: int) -> Sums:
 
 
 def earned_in_campaigns(campaigns: Sequence[Campaign]) -> dict[int, list[Earned]]:
-    """Campaign (its id) -> what was earned in it until now; two queries for any number of campaigns."""
-    return {campaign: _lines(sums) for campaign, sums in _of_all(campaigns).items()}
+    """Campaign (its id) -> what was earned in it until now; two queries for any number of campaigns,
+    three where a process has not read them before."""
+    return {campaign: _lines(sums) for campaign, sums in EARNED.now(campaigns).items()}
 
 
 def _lines(sums: Sums) -> list[Earned]:
@@ -76,34 +66,6 @@ def _lines(sums: Sums) -> list[Earned]:
         Earned(worker, kind, role, came_to.answers, came_to.seconds, came_to.pay)
         for (worker, kind, role), came_to in sorted(sums.items())
     ]
-
-
-def _of_all(campaigns: Sequence[Campaign]) -> dict[int, Sums]:
-    # Ids alone are used again by databases that are thrown away.
-    names = {
-        each.pk: f"campaign-{each.pk}-{each.created_at.timestamp()}-{each.revision}-sums"
-        for each in campaigns
-    }
-    settled = timezone.now() - UNSETTLED
-    kept = cache.get_many(list(names.values()))
-    known = {campaign: kept[name] for campaign, name in names.items() if name in kept}
-    new = [campaign for campaign in names if campaign not in known]
-    for campaign, sums in _first(new, settled).items():
-        known[campaign] = settled, sums
-    late = {campaign: until for campaign, (until, _) in known.items() if settled - until > UNSETTLED}
-    for campaign, sums in _newer(late, settled).items():
-        known[campaign] = settled, _added(known[campaign][1], sums)
-    cache.set_many({names[campaign]: known[campaign] for campaign in (*new, *late)}, _KEPT)
-    newest = _newer({campaign: until for campaign, (until, _) in known.items()})
-    return {campaign: _added(sums, newest[campaign]) for campaign, (_, sums) in known.items()}
-
-
-def _added(sums: Sums, more: Sums) -> Sums:
-    found = dict(sums)
-    for key, new in more.items():
-        before = found.get(key, _Sum())
-        found[key] = _Sum(before.answers + new.answers, before.seconds + new.seconds, before.pay + new.pay)
-    return found
 
 
 def _first(campaigns: Sequence[int], until: datetime) -> dict[int, Sums]:
@@ -149,6 +111,16 @@ def _newer(after: Mapping[int, datetime], until: datetime | None = None) -> dict
         for campaign, worker, kind, role, *columns in cursor.fetchall():
             found[campaign][worker, kind, role] = _Sum._make(columns)
     return found
+
+
+#: What was earned, by (worker, kind, role).
+EARNED = LedgerSums(
+    CampaignSums.EARNED,
+    all_of=_first,
+    newer=_newer,
+    plain=lambda key, came_to: [*key, *came_to],
+    from_plain=lambda line: ((line[0], line[1], line[2]), _Sum(*line[3:])),
+)
 
 
 def leases_in_hand(campaign: Campaign) -> dict[tuple[str, str, int], int]:

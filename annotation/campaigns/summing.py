@@ -1,0 +1,45 @@
+"""Keep in the database what a campaign's answers add up to, so that no page adds up millions of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils import timezone
+
+from annotation.common import database
+from annotation.models import Campaign, CampaignSums
+from annotation.selectors.campaign.hours import HOURS
+from annotation.selectors.campaign.ledger import COUNTED_ANEW, UNSETTLED, LedgerSums
+from annotation.selectors.campaign.sums import EARNED
+
+
+def keep_sums(campaign: Campaign) -> None:
+    """Keep the sums of what has ended for certain.
+
+    What ended since they were kept is added to them; once a day, and after the campaign's revision rose, all
+    of it is added up anew.
+    """
+    for way in (EARNED, HOURS):
+        _keep(campaign, way)
+
+
+def _keep(campaign: Campaign, way: LedgerSums[Any, Any]) -> None:
+    now = timezone.now()
+    until, counted_at = now - UNSETTLED, now
+    row = CampaignSums.objects.filter(campaign=campaign, what=way.what, revision=campaign.revision).first()
+    if row is None or now - row.counted_at >= COUNTED_ANEW:
+        sums = way.all_of([campaign.pk], until)[campaign.pk]
+    else:
+        before = way.of_row(row)
+        sums = way.advanced({campaign.pk: before}, until)[campaign.pk].sums
+        if sums == before.sums:
+            return
+        counted_at = row.counted_at
+    values = {
+        "revision": campaign.revision,
+        "until": until,
+        "counted_at": counted_at,
+        "sums": [way.plain(*each) for each in sorted(sums.items())],
+    }
+    with database.writing():
+        CampaignSums.objects.update_or_create(campaign=campaign, what=way.what, defaults=values)

@@ -1,0 +1,108 @@
+"""What a campaign's answers add up to, without adding them all up each time.
+
+A line of the ledger (an assignment that was handed in) never changes once it is written, but that it may
+become another worker's (`joining`, which raises the campaign's revision). So the sums of all lines but the
+newest ones are kept, by each process and in the database (`CampaignSums`, written by `campaigns.summing`).
+What ended since is added to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from django.core.cache import cache
+from django.utils import timezone
+
+from annotation.models import Campaign, CampaignSums
+
+#: After this long, whatever ended is committed, whichever clock it was read from.
+UNSETTLED = timedelta(minutes=10)
+#: Seconds after which a process reads the sums anew, and how old sums may be that were only added to since.
+_KEPT = 24 * 3600
+COUNTED_ANEW = timedelta(days=1)
+
+_Key = TypeVar("_Key")
+_Sum = TypeVar("_Sum", bound=tuple[Any, ...])
+_Sums = dict[_Key, _Sum]
+
+
+class Settled(NamedTuple, Generic[_Key, _Sum]):
+    """What ended at `until` or before came to."""
+
+    until: datetime
+    sums: dict[_Key, _Sum]
+
+
+@dataclass(frozen=True)
+class LedgerSums(Generic[_Key, _Sum]):
+    """One way of adding up: what it is called, and how it is read.
+
+    `all_of(campaigns, until)` adds up all that ended at a time or before; `newer(after, until)` what ended
+    after each campaign's time, and at `until` or before where it is given. `plain` and `from_plain` turn a
+    key and its sum into a list of JSON, and back.
+    """
+
+    what: str
+    all_of: Callable[[Sequence[int], datetime], Mapping[int, _Sums[_Key, _Sum]]]
+    newer: Callable[[Mapping[int, datetime], datetime | None], Mapping[int, _Sums[_Key, _Sum]]]
+    plain: Callable[[_Key, _Sum], list[Any]]
+    from_plain: Callable[[list[Any]], tuple[_Key, _Sum]]
+
+    def now(self, campaigns: Sequence[Campaign]) -> dict[int, _Sums[_Key, _Sum]]:
+        """Campaign (its id) -> its sums until now; as many queries for any number of campaigns."""
+        # Ids alone are used again by databases that are thrown away.
+        names = {
+            each.pk: f"campaign-{each.pk}-{each.created_at.timestamp()}-{each.revision}-{self.what}"
+            for each in campaigns
+        }
+        until = timezone.now() - UNSETTLED
+        kept = cache.get_many(list(names.values()))
+        known = {campaign: kept[name] for campaign, name in names.items() if name in kept}
+        new = [each for each in campaigns if each.pk not in known]
+        known |= self.stored(new)
+        missing = [each.pk for each in new if each.pk not in known]
+        if missing:
+            counted = self.all_of(missing, until)
+            known |= {campaign: Settled(until, counted[campaign]) for campaign in missing}
+        late = {campaign: each.until for campaign, each in known.items() if until - each.until > UNSETTLED}
+        known |= self.advanced({campaign: known[campaign] for campaign in late}, until)
+        changed = {*(each.pk for each in new), *late}
+        cache.set_many({names[campaign]: known[campaign] for campaign in changed}, _KEPT)
+        newest = self.newer({campaign: each.until for campaign, each in known.items()}, None)
+        return {campaign: _added(each.sums, newest[campaign]) for campaign, each in known.items()}
+
+    def stored(self, campaigns: Iterable[Campaign]) -> dict[int, Settled[_Key, _Sum]]:
+        """Campaign -> its sums as the database keeps them, of its present revision; those without are not
+        there."""
+        revisions = {each.pk: each.revision for each in campaigns}
+        rows = CampaignSums.objects.filter(campaign__in=revisions, what=self.what) if revisions else ()
+        return {
+            row.campaign_id: self.of_row(row) for row in rows if row.revision == revisions[row.campaign_id]
+        }
+
+    def of_row(self, row: CampaignSums) -> Settled[_Key, _Sum]:
+        """The sums that a row keeps."""
+        return Settled(row.until, dict(map(self.from_plain, row.sums)))
+
+    def advanced(
+        self, known: Mapping[int, Settled[_Key, _Sum]], until: datetime
+    ) -> dict[int, Settled[_Key, _Sum]]:
+        """The same sums with what ended since, at `until` or before."""
+        if not known:
+            return {}
+        more = self.newer({campaign: each.until for campaign, each in known.items()}, until)
+        return {
+            campaign: Settled(until, _added(each.sums, more[campaign])) for campaign, each in known.items()
+        }
+
+
+def _added(sums: Mapping[_Key, _Sum], more: Mapping[_Key, _Sum]) -> dict[_Key, _Sum]:
+    found = dict(sums)
+    for key, new in more.items():
+        kind: Any = type(new)  # a NamedTuple of numbers
+        before = found.get(key, kind())
+        found[key] = kind(*(one + other for one, other in zip(before, new, strict=True)))
+    return found
