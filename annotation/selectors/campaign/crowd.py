@@ -16,6 +16,7 @@ from annotation.protocol.kinds import kind_order
 from annotation.protocol.trust import TRUST_STATES, trust_reading
 from annotation.protocol.trust_settings import GoldCoverage
 from annotation.selectors.campaign.cost import TEST_ROLE, bonuses, hourly, paid
+from annotation.selectors.campaign.kept import digest, kept_figure
 from annotation.selectors.campaign.sums import earned
 from annotation.selectors.controls import control_facts
 
@@ -76,7 +77,8 @@ def workers(
 ) -> list[WorkerRow]:
     """Workers by the order in which they came: those with ids above `after`, at most `limit`.
 
-    `state` keeps those whose standing reads so for any kind, `only` those with these ids.
+    `state` keeps those whose standing reads so for any kind, `only` those with these ids. Median seconds are
+    a minute old at most, where finding them is slow.
     """
     standings = Standing.objects.filter(campaign=campaign)
     known = control_facts(campaign.pk, campaign.revision).known
@@ -112,7 +114,10 @@ def workers(
         row.hourly = hourly(row.earned, row.seconds)
     found = list(standings.filter(worker__in=rows))
     found.sort(key=lambda standing: kind_order(standing.kind))
-    medians = _medians(campaign, [(s.worker_id, s.kind) for s in found if answers[s.worker_id, s.kind]])
+    timed = [(s.worker_id, s.kind) for s in found if answers[s.worker_id, s.kind]]
+    medians = kept_figure(
+        campaign, f"medians-{digest(timed)}", lambda: _medians(campaign, timed), fresh=False
+    )
     for standing in found:
         rows[standing.worker_id].kinds.append(
             KindRow(

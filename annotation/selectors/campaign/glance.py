@@ -45,11 +45,12 @@ def overview(
     """All figures of a campaign; counted anew with `fresh`, or where that is quick."""
     now, asked = funnel(campaign, fresh=fresh), open_tasks_by_kind(campaign, fresh=fresh)
     so_far, agreed = costs(campaign, pay), agreement(campaign, fresh=fresh)
-    counted = counted_at(campaign, ("funnel", "tasks", "agreement"))
+    flow = pace(campaign, at=at, fresh=fresh, counts=(now, asked))
+    counted = counted_at(campaign, ("funnel", "tasks", "agreement", "last-day"))
     return Overview(
         funnel=now,
         tasks=asked,
-        pace=pace(campaign, at=at, counts=(now, asked)),
+        pace=flow,
         cost=so_far,
         pay_to_come=forecast_from(campaign, now, asked, so_far).pay,
         agreement=agreed,

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import NamedTuple
 
 from django.db import connection
@@ -168,12 +169,16 @@ def pace(
     fresh: bool = False,
     counts: tuple[Funnel, Mapping[str, TaskCounts]] | None = None,
 ) -> Pace:
-    """Answers an hour, and the expected end; `counts` are the campaign's where they are at hand."""
+    """Answers an hour, and the expected end; `counts` are the campaign's where they are at hand.
+
+    Those of the last day are kept as `funnel` is, but for a time that is named by `at`.
+    """
     now, asked = counts or (funnel(campaign, fresh=fresh), open_tasks_by_kind(campaign, fresh=fresh))
-    at = at or timezone.now()
+    named, at = at is not None, at or timezone.now()
     begun = campaign.opened_at or campaign.created_at
     hours = min(float(LONG), max(1.0, (at - begun).total_seconds() / 3600))
-    per_hour = submitted(campaign, since=at - timedelta(hours=LONG)) / hours
+    in_a_day = partial(submitted, campaign, since=at - timedelta(hours=LONG))
+    per_hour = (in_a_day() if named else kept_figure(campaign, "last-day", in_a_day, fresh=fresh)) / hours
     left = to_come(campaign, now, asked)
     return Pace(
         last_hour=submitted(campaign, since=at - timedelta(hours=1)),

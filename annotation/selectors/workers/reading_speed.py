@@ -19,7 +19,7 @@ from django.db import connection
 
 from annotation.models import Campaign, Caption
 from annotation.protocol.kinds import ABOUT_IMAGE, kind_of
-from annotation.selectors.campaign.kept import kept_figure
+from annotation.selectors.campaign.kept import digest, kept_figure
 
 #: Words a minute that adults read on average, and how many times as fast nobody is taken to read.
 WORDS_A_MINUTE, TIMES = 238, 2
@@ -60,14 +60,22 @@ def words_in_a_caption(campaign: Campaign) -> float:
 def reading_paces(campaign: Campaign, workers: Sequence[int]) -> dict[int, ReadingPace]:
     """Worker -> how fast they answered what has to be read; those without such answers are not there.
 
-    One query for every 400 pairs of worker and kind, and none where answers are simulated: they took none.
+    One query for every 400 pairs of worker and kind, and none where answers are simulated: they took none. A
+    minute old at most, where that is slow.
     """
     kinds = [kind for kind in campaign.kinds if kind_of(kind).about != ABOUT_IMAGE]
     least = least_reading_seconds(words_in_a_caption(campaign)) if workers and kinds else 0.0
     if campaign.simulated or not least:
         return {}
+    pairs = [(worker, kind) for worker in workers for kind in kinds]
+    return kept_figure(
+        campaign, f"paces-{digest(pairs)}", lambda: _paces(campaign, pairs, least), fresh=False
+    )
+
+
+def _paces(campaign: Campaign, pairs: Sequence[tuple[int, str]], least: float) -> dict[int, ReadingPace]:
     found: dict[int, list[tuple[str, int, float]]] = defaultdict(list)
-    for worker, ended, image, seconds in _newest(campaign, [(w, kind) for w in workers for kind in kinds]):
+    for worker, ended, image, seconds in _newest(campaign, pairs):
         found[worker].append((ended, image, seconds))
     return {worker: _pace(answers, least) for worker, answers in found.items()}
 
