@@ -247,7 +247,7 @@ def _at_work(campaign: Campaign, settings: CampaignSettings, words: Wording) -> 
     yield from _crowd(campaign, settings, open_tasks, words)
     yield from _budget(campaign, settings)
     lost = submitted(campaign, since=at - timedelta(hours=1), state=Assignment.EXPIRED)
-    done = submitted(campaign, since=at - timedelta(hours=1))
+    done = submitted(campaign, since=at - timedelta(hours=1)) if lost >= LOST_LEAST else 0
     if lost >= LOST_LEAST and lost > LOST_SHARE * (lost + done):
         yield Alarm(
             "leases_lost",

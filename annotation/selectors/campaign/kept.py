@@ -18,7 +18,7 @@ from annotation.models import AuditEntry, Campaign
 #: Seconds for which figures are kept at most: at the size of Flickr30k, counting them takes seconds.
 _KEPT = 60
 #: What takes less is counted whenever it is read.
-SLOW = 0.1
+SLOW = 0.05
 
 _T = TypeVar("_T")
 

@@ -171,17 +171,22 @@ def pace(
 ) -> Pace:
     """Answers an hour, and the expected end; `counts` are the campaign's where they are at hand.
 
-    Those of the last day are kept as `funnel` is, but for a time that is named by `at`.
+    They are kept as `funnel` is, but for a time that is named by `at`.
     """
     now, asked = counts or (funnel(campaign, fresh=fresh), open_tasks_by_kind(campaign, fresh=fresh))
     named, at = at is not None, at or timezone.now()
+
+    def given(what: str, hours: int) -> int:
+        """The answers of so many last hours."""
+        count = partial(submitted, campaign, since=at - timedelta(hours=hours))
+        return count() if named else kept_figure(campaign, what, count, fresh=fresh)
+
     begun = campaign.opened_at or campaign.created_at
     hours = min(float(LONG), max(1.0, (at - begun).total_seconds() / 3600))
-    in_a_day = partial(submitted, campaign, since=at - timedelta(hours=LONG))
-    per_hour = (in_a_day() if named else kept_figure(campaign, "last-day", in_a_day, fresh=fresh)) / hours
+    per_hour = given("last-day", LONG) / hours
     left = to_come(campaign, now, asked)
     return Pace(
-        last_hour=submitted(campaign, since=at - timedelta(hours=1)),
+        last_hour=given("last-hour", 1),
         per_hour=per_hour,
         newest_at=newest_answer_at(campaign),
         to_come=left,
