@@ -9,11 +9,11 @@ all of them. To that come runs of two systems in both directions, qrels, a batch
 campaigns, a thousand jobs, and the sums that the periodic work keeps of the campaign. Then each page is asked
 for in one process, as a signed-in person does.
 
-Cold: what the process and Django's cache remember of the data is dropped before each request (what the database
-keeps stays, and its pages stay in memory). Warm: the same again. Prints p50 and p95 of both in ms, the median CPU of this
-process (on a busy machine it says more than the clock), how many queries a cold one asks, and whether the
-page is within 300 ms warm and 1 s cold at p95 by the clock. On SQLite in a temporary folder, or on a
-database of its own beside the one that DATABASE_URL names; both are gone afterwards.
+Cold: what the process and Django's cache remember of the data is dropped before each request (what the
+database keeps stays, and its pages stay in memory). Warm: the same again. Prints p50 and p95 of both in ms,
+the median CPU of this process (on a busy machine it says more than the clock), how many queries a cold one
+asks, and whether the page is within 300 ms warm and 1 s cold at p95 by the clock. On SQLite in a temporary
+folder, or on a database of its own beside the one that DATABASE_URL names; both are gone afterwards.
 """
 
 from __future__ import annotations
