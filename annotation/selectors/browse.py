@@ -246,7 +246,7 @@ def layer_figures(layers: Iterable[Layer]) -> dict[int, LayerFigures]:
 
 
 def _counted(layers: list[int]) -> dict[int, LayerFigures]:
-    """The figures of `layers`, counted in four queries."""
+    """The figures of `layers`, counted in five queries."""
     figures = {pk: LayerFigures() for pk in layers}
     for row in LayerImage.objects.filter(layer__in=layers).values("layer").annotate(all=Count("pk")):
         figures[row["layer"]].images = row["all"]
@@ -254,19 +254,29 @@ def _counted(layers: list[int]) -> dict[int, LayerFigures]:
         figures[row["layer"]].mentions = row["all"]
     for row in Box.objects.filter(layer__in=layers).values("layer").annotate(all=Count("pk")):
         figures[row["layer"]].boxes = row["all"]
-    boxed = Exists(BoxChain.objects.filter(chain=OuterRef("pk")))
-    for row in (
-        Chain.objects.filter(layer__in=layers)
-        .values("layer")
-        .annotate(
-            all=Count("pk"),
-            boxed=Count("pk", filter=boxed & ~unfinished_chains()),
-            open=Count("pk", filter=unfinished_chains()),
-        )
-    ):
-        of_layer = figures[row["layer"]]
-        of_layer.chains, of_layer.boxed, of_layer.unfinished = row["all"], row["boxed"], row["open"]
+    chains = Chain.objects.filter(layer__in=layers)
+    _count_chains(figures, chains, boxed=False)
+    # Told apart by a condition, not by a column: a database joins once, and does not look up each chain.
+    _count_chains(figures, chains.filter(Exists(BoxChain.objects.filter(chain=OuterRef("pk")))), boxed=True)
     return figures
+
+
+def _count_chains(figures: dict[int, LayerFigures], chains: QuerySet[Chain], *, boxed: bool) -> None:
+    """Add chains to the figures of their layers: all of them, or those that are `boxed` among these.
+
+    Unfinished are the same as by `unfinished_chains`.
+    """
+    by_verdict = chains.annotate(bare=Q(object_position__isnull=True)).order_by()
+    for row in by_verdict.values("layer", "stage", "bare").annotate(all=Count("pk")):
+        of_layer, number = figures[row["layer"]], row["all"]
+        closed = row["stage"] in ("", *CLOSED_STAGES)
+        silent = row["stage"] == "" and row["bare"]
+        if boxed:
+            of_layer.boxed += number if closed else 0
+            of_layer.unfinished -= number if silent else 0
+        else:
+            of_layer.chains += number
+            of_layer.unfinished += number if silent or not closed else 0
 
 
 def neighbours(image: Image, layer: Layer | None, wanted: Filter) -> tuple[Image | None, Image | None]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from pathlib import Path
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Corpus, Mention
+from annotation.models import Box, BoxChain, Chain, Corpus, Mention
 from annotation.selectors import browse
 from annotation.selectors.browse import Filter
+from annotation.selectors.campaign.progress import CHAIN_STAGES
 from tests.web import world
 
 
@@ -56,8 +58,8 @@ def test_a_corpus_takes_as_many_queries_whatever_it_holds(
     reader: Client, tmp_path: Path, images: int, django_assert_num_queries
 ):
     world.unfinished_layer(world.corpus(tmp_path, images=images))
-    # session, account, roles; corpus, layers, images, captions, three for tiles, four figures, splits, tags
-    with django_assert_num_queries(17):
+    # session, account, roles; corpus, layers, images, captions, three for tiles, five figures, splits, tags
+    with django_assert_num_queries(18):
         show(reader)
     with django_assert_num_queries(13):  # the figures are remembered
         show(reader)
@@ -75,6 +77,31 @@ def test_a_layer_is_told_in_figures_that_add_up(scenes: Corpus, reader: Client):
     page = show(reader, "?layer=campaign")
     assert "1 chain of layer" in page
     assert 'href="?layer=campaign&amp;unfinished=1"' in page
+
+
+def test_chains_are_counted_as_the_filter_finds_them_whatever_stands_of_them(scenes: Corpus):
+    image, layer = scenes.images.order_by("pk")[0], browse.layers_of(scenes)[0]
+    made = 0
+    for stage, bare, linked in product(["", *CHAIN_STAGES], [True, False], [True, False]):
+        chain = Chain.objects.create(
+            layer=layer,
+            image=image,
+            label=f"of all kinds {made}",
+            position=100 + made,
+            stage=stage,
+            object_position=None if bare else 100 + made,
+        )
+        if linked:
+            for box in Box.objects.filter(layer=layer, image=image)[: 1 + made % 2]:
+                BoxChain.objects.create(box=box, chain=chain, position=100 + made)
+        made += 1
+    layer.version += 1
+    found = browse.layer_figures([layer])[layer.pk]
+    chains = Chain.objects.filter(layer=layer)
+    unfinished = set(chains.filter(browse.unfinished_chains()).values_list("pk", flat=True))
+    with_box = set(chains.filter(links__isnull=False).values_list("pk", flat=True))
+    assert (found.chains, found.unfinished) == (chains.count(), len(unfinished))
+    assert found.boxed == len(with_box - unfinished) and with_box & unfinished
 
 
 @pytest.mark.parametrize(
