@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from annotation.models import Campaign
 from annotation.protocol.work import PaySettings
 from annotation.selectors.campaign.cost import CampaignCost, costs
-from annotation.selectors.campaign.progress import Funnel, TaskCounts, funnel, open_tasks_by_kind, to_come
+from annotation.selectors.campaign.progress import (
+    Funnel,
+    TaskCounts,
+    open_tasks_by_kind,
+    telling_funnel,
+    to_come,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +28,12 @@ class Forecast:
 
 def forecast(campaign: Campaign, pay: PaySettings, *, fresh: bool = False) -> Forecast:
     """The forecast of a campaign; counted anew with `fresh`, else kept as its counts are."""
-    now, asked = funnel(campaign, fresh=fresh), open_tasks_by_kind(campaign, fresh=fresh)
+    now, asked = telling_funnel(campaign, fresh=fresh), open_tasks_by_kind(campaign, fresh=fresh)
     return forecast_from(campaign, now, asked, costs(campaign, pay))
 
 
 def forecast_from(
-    campaign: Campaign, now: Funnel, asked: Mapping[str, TaskCounts], so_far: CampaignCost
+    campaign: Campaign, now: Funnel | None, asked: Mapping[str, TaskCounts], so_far: CampaignCost
 ) -> Forecast:
     """The forecast of a campaign that is as far, and cost as much, as is said."""
     answers = to_come(campaign, now, asked)

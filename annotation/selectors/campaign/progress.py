@@ -86,6 +86,16 @@ def funnel(campaign: Campaign, *, fresh: bool = False) -> Funnel:
     return kept_figure(campaign, "funnel", lambda: _funnel(campaign), fresh=fresh)
 
 
+def telling_funnel(campaign: Campaign, *, fresh: bool = False) -> Funnel | None:
+    """The funnel where it tells how many answers are to come; None where questions are only counted, of which
+    the open tasks tell all."""
+    return None if _only_counts(campaign) else funnel(campaign, fresh=fresh)
+
+
+def _only_counts(campaign: Campaign) -> bool:
+    return all(map(is_counted, campaign.kinds))
+
+
 class _Images(NamedTuple):
     """The complete images of a campaign, or the others: all, those begun, those with a chain in review."""
 
@@ -176,10 +186,10 @@ def pace(
     *,
     at: datetime | None = None,
     fresh: bool = False,
-    counts: tuple[Funnel, Mapping[str, TaskCounts]] | None = None,
+    counts: tuple[Funnel | None, Mapping[str, TaskCounts]] | None = None,
 ) -> Pace:
     """Answers an hour, and the expected end; `counts` are the campaign's where they are at hand."""
-    now, asked = counts or (funnel(campaign, fresh=fresh), open_tasks_by_kind(campaign, fresh=fresh))
+    now, asked = counts or (telling_funnel(campaign, fresh=fresh), open_tasks_by_kind(campaign, fresh=fresh))
     at = at or timezone.now()
     begun = campaign.opened_at or campaign.created_at
     hours = min(float(LONG), max(1.0, (at - begun).total_seconds() / 3600))
@@ -194,8 +204,9 @@ def pace(
     )
 
 
-def to_come(campaign: Campaign, now: Funnel, asked: Mapping[str, TaskCounts]) -> int | None:
-    """How many answers the campaign still takes: as many an image as the finished ones took.
+def to_come(campaign: Campaign, now: Funnel | None, asked: Mapping[str, TaskCounts]) -> int | None:
+    """How many answers the campaign still takes: as many an image as the finished ones took. `now` may be
+    what `telling_funnel` says.
 
     At least those that its open tasks want. None while fewer than `TELLING` images are finished. Where
     questions are only counted, all of them were asked when the images were opened. A closed campaign takes
@@ -204,7 +215,7 @@ def to_come(campaign: Campaign, now: Funnel, asked: Mapping[str, TaskCounts]) ->
     if campaign.state == Campaign.CLOSED:
         return 0
     wanting = sum(of.wanting + of.in_hand for of in asked.values())
-    if all(map(is_counted, campaign.kinds)) or now.complete == now.images:
+    if now is None or _only_counts(campaign) or now.complete == now.images:
         return wanting
     if now.finished < TELLING:
         return None
