@@ -20,6 +20,7 @@ import numpy as np
 from django.db.models import Case, Count, F, Q, QuerySet, When
 from numpy.typing import NDArray
 
+from annotation.common.batching import chunks
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from annotation.selectors.corpora import corpus_named
@@ -145,6 +146,39 @@ def _name_captions(names: CorpusNames, images: QuerySet[Any], key_of: dict[int, 
             others += [(numbered, pk), (f"{key_of[owner]}#{number}", pk), (f"{key_of[owner]}_{number}", pk)]
     for name, pk in others:
         names.caption.setdefault(name, pk)
+
+
+def captions_of_images(corpus: str, images: Iterable[int], *columns: str) -> Iterator[tuple[Any, ...]]:
+    """(image, caption, `columns`) for each caption of some images of a corpus, an image's in their order.
+
+    `images` are ids of rows, as are what is yielded first; `columns` are named as seen from an image. What is
+    read grows with `images`, not with the corpus.
+
+    Raises UnknownName listing the corpora.
+    """
+    found = corpus_named(corpus).images.filter(captions__isnull=False).order_by("pk", "captions__number")
+    for some in chunks(sorted(images), _PAGE):
+        yield from found.filter(pk__in=some).values_list("pk", "captions__pk", *columns)
+
+
+def image_keys(corpus: str, images: Iterable[int]) -> dict[int, str]:
+    """The keys of some images of a corpus, by the ids of their rows.
+
+    Raises UnknownName listing the corpora.
+    """
+    rows = corpus_named(corpus).images.order_by().values_list("pk", "key")
+    return {pk: key for some in chunks(sorted(images), _PAGE) for pk, key in rows.filter(pk__in=some)}
+
+
+def images_of_captions(corpus: str, captions: Iterable[int]) -> set[int]:
+    """The images of a corpus that some captions were written for; all are ids of rows.
+
+    Raises UnknownName listing the corpora.
+    """
+    images, found = corpus_named(corpus).images.order_by(), set[int]()
+    for some in chunks(sorted(captions), _PAGE):
+        found.update(images.filter(captions__in=some).values_list("pk", flat=True))
+    return found
 
 
 def judgment_set(corpus: str, name: str) -> JudgmentSet:

@@ -13,7 +13,7 @@ the judge is asked for by name. One who was suspended by hand and reinstated cou
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -21,7 +21,8 @@ from typing import Any
 
 from django.db.models import Count, Max, Q
 
-from annotation.models import AuditEntry, Campaign, Caption, Image, Item, Judgment, Standing, Task
+from annotation.common.batching import chunks
+from annotation.models import AuditEntry, Campaign, Caption, Image, Item, Judgment, OpenImage, Standing, Task
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import ABOUT_PAIR, only_kind
 from annotation.protocol.paging import PAGE_ROLES, ROLE_CONTROL, ROLE_WANTED, Filling, filling_of
@@ -154,11 +155,15 @@ def pair_judgments(campaign: Campaign) -> Iterator[PairJudgment]:
     after = 0
     while page := list(rows.filter(id__gt=after).order_by("id").values_list(*columns)[:_PAGE]):
         after = page[-1][0]
-        for number, judge, image, key, answer, content in page:
-            if single:
-                shown = captions.named(key.split("|", 2)[2])
+        if single:
+            shown_in_turn = captions.named([key.split("|", 2)[2] for *_, key, _, _ in page])
+            for (number, judge, image, _, answer, _), shown in zip(page, shown_in_turn, strict=True):
                 yield PairJudgment(image, shown, judge, int(answer), ROLE_WANTED, number)
-                continue
+            continue
+        captions.read(
+            caption[0] for *_, content in page for block in content["blocks"] for caption in block["captions"]
+        )
+        for number, judge, _, _, _, content in page:
             for block in content["blocks"]:
                 for caption, role, yes in zip(block["captions"], block["roles"], block["yes"], strict=True):
                     if PAGE_ROLES[role] != ROLE_CONTROL:
@@ -169,28 +174,47 @@ def pair_judgments(campaign: Campaign) -> Iterator[PairJudgment]:
 def asked_pairs(campaign: Campaign) -> Iterator[tuple[int, int, str]]:
     """The pairs that a campaign of pairs asks about: ids of image and caption, and their role, each once."""
     captions = _Captions(campaign)
-    if (kind := _single(campaign)) is not None:
-        tasks = Task.objects.filter(campaign=campaign, kind=kind).order_by("id")
-        for image, key in tasks.values_list("image__image", "key").iterator(_PAGE):
-            yield image, captions.named(key.split("|", 2)[2]), ROLE_WANTED
-        return
-    items = Item.objects.filter(task__campaign=campaign).order_by("id")
-    for content in items.values_list("content", flat=True).iterator(_PAGE):
-        for caption, number in zip(content["captions"], content["roles"], strict=True):
-            yield content["image"], captions.at(*caption), PAGE_ROLES[number]
+    kind = _single(campaign)
+    for images in _opened_images(campaign):
+        if kind is not None:
+            asked = Task.objects.filter(campaign=campaign, image__in=images, kind=kind).order_by("id")
+            rows = asked.values_list("image__image", "key")
+            shown = captions.named([key.split("|", 2)[2] for _, key in rows])
+            for (image, _), caption in zip(rows, shown, strict=True):
+                yield image, caption, ROLE_WANTED
+            continue
+        items = Item.objects.filter(task__campaign=campaign, task__image__in=images).order_by("id")
+        contents = list(items.values_list("content", flat=True))
+        captions.read(image for content in contents for image, _ in content["captions"])
+        for content in contents:
+            for place, number in zip(content["captions"], content["roles"], strict=True):
+                yield content["image"], captions.at(*place), PAGE_ROLES[number]
 
 
 def page_filling(campaign: Campaign) -> Filling:
     """How full the pages of a campaign of pairs are, as they lie there; of graded pairs there are none."""
     if _single(campaign) is not None:
         return Filling()
-    items = Item.objects.filter(task__campaign=campaign).order_by("task", "position")
-    rows = items.values_list("task", "content").iterator(_PAGE)
     pages = (
         [[PAGE_ROLES[role] for role in content["roles"]] for _, content in blocks]
-        for _, blocks in groupby(rows, key=itemgetter(0))
+        for images in _opened_images(campaign)
+        for _, blocks in groupby(
+            Item.objects.filter(task__campaign=campaign, task__image__in=images)
+            .order_by("task", "position")
+            .values_list("task", "content"),
+            key=itemgetter(0),
+        )
     )
     return filling_of(pages, settings_of(campaign.settings).page)
+
+
+def _opened_images(campaign: Campaign) -> Iterator[list[int]]:
+    """The open images of a campaign (ids of rows), some at a time.
+
+    They lead to its tasks: no index leads from a campaign to settled ones, and all campaigns' would be read.
+    """
+    rows = OpenImage.objects.filter(campaign=campaign).order_by("pk").values_list("pk", flat=True)
+    return chunks(rows.iterator(_PAGE), _PAGE)
 
 
 def what_counts(campaigns: Collection[int], *, answers: bool) -> list[Any]:
@@ -225,18 +249,30 @@ def seconds_an_answer(campaign: Campaign) -> float | None:
 
 
 class _Captions:
-    """The captions of a corpus by their image and their place among its captions."""
+    """Captions by their image and their place among its captions, of the images that were read."""
 
     def __init__(self, campaign: Campaign) -> None:
-        rows = Caption.objects.filter(image__corpus=campaign.corpus_id).order_by("image", "number")
+        self._corpus = campaign.corpus_id
         self._of: dict[int, list[int]] = {}
-        for image, pk in rows.values_list("image", "pk"):
-            self._of.setdefault(image, []).append(pk)
-        self._keys = dict(Image.objects.filter(corpus=campaign.corpus_id).values_list("key", "pk"))
+        self._image: dict[str, int] = {}
+
+    def read(self, images: Iterable[int]) -> None:
+        """Read the captions of these images (ids of rows), unless they were read before."""
+        for new in chunks(set(images).difference(self._of), _PAGE):
+            self._of.update((image, []) for image in new)
+            rows = Caption.objects.filter(image__in=new).order_by("image", "number")
+            for image, pk in rows.values_list("image", "pk"):
+                self._of[image].append(pk)
 
     def at(self, image: int, place: int) -> int:
+        """The caption (id of its row) at a place, from 0, of an image that was read."""
         return self._of[image][place]
 
-    def named(self, name: str) -> int:
-        key, _, place = name.rpartition("#")
-        return self.at(self._keys[key], int(place))
+    def named(self, names: Sequence[str]) -> list[int]:
+        """The captions of these names, KEY#PLACE: the key of an image and a place among its captions."""
+        places = [(key, int(place)) for key, _, place in (name.rpartition("#") for name in names)]
+        for new in chunks({key for key, _ in places}.difference(self._image), _PAGE):
+            rows = Image.objects.filter(corpus=self._corpus, key__in=new)
+            self._image.update(rows.values_list("key", "pk"))
+        self.read(self._image[key] for key, _ in places)
+        return [self.at(self._image[key], place) for key, place in places]

@@ -21,7 +21,7 @@ from evaluation.metrics.judged import POOLED, Judged, judged
 from evaluation.metrics.ranked import Ranked, from_lists
 from evaluation.models import QrelsRow, QrelsSnapshot, Ranking, Run
 from evaluation.relevance.qrels import rule_named
-from evaluation.selectors import CorpusNames, names_of, rankings_of
+from evaluation.selectors import CANDIDATES, captions_of_images, names_of, rankings_of
 
 RowIds = NDArray[np.int64]
 
@@ -33,8 +33,8 @@ Reorder = Callable[[RowIds, NDArray[np.float32]], tuple[RowIds, NDArray[np.float
 #: What becomes of queries that a run does not rank: they are left out, or nothing is found for them.
 LEFT_OUT = "left-out"
 MISSING = (LEFT_OUT, "worst")
-#: Rankings turned into places at once.
-_BLOCK = 200
+#: Rankings turned into places at once, and how many items theirs are before there are so many.
+_BLOCK, _ITEMS = 200, 1_000_000
 
 
 class NotComparable(ValueError):
@@ -107,7 +107,7 @@ def pool_of(run: Run, snapshot: QrelsSnapshot, subset: Subset | None = None) -> 
 
     Raises NotComparable where run and snapshot do not fit, or nothing is left of them.
     """
-    names = _names(run, snapshot)
+    check_fits(run, snapshot)
     rows = QrelsRow.objects.filter(snapshot=snapshot)
     if rows.filter(image__isnull=True).exists():
         raise NotComparable(
@@ -119,30 +119,25 @@ def pool_of(run: Run, snapshot: QrelsSnapshot, subset: Subset | None = None) -> 
             f"qrels '{snapshot}' have {snapshot.asks}s as queries, but run {run.name!r} has "
             f"{ASKS[run.direction]}s; choose a run of the other direction, or other qrels"
         )
-    columns = rows.values_list("image_id", "caption_id", "relevance", "judged")
-    pairs = np.array(list(columns), np.int64).reshape(-1, 4)
-    pairs[(pairs[:, 2] == 0) & (pairs[:, 3] == 0), 2] = POOLED
+    columns = ("image_id", "caption_id", "caption__image_id", "relevance", "judged")
+    pairs = np.array(list(rows.values_list(*columns)), np.int64).reshape(-1, len(columns))
     if subset is not None:
-        there = [
-            image in subset.images and names.owner[caption] in subset.images
-            for image, caption in pairs[:, :2].tolist()
-        ]
-        pairs = pairs[np.array(there, dtype=bool)]
+        image, _, owner, _, _ = pairs.T
+        inside = list(subset.images)
+        pairs = pairs[np.isin(image, inside) & np.isin(owner, inside)]
         if not len(pairs):
             raise NotComparable(
                 f"qrels '{snapshot}' contain no pair of {subset.called}; choose qrels of these images"
             )
-    asks, ranked = (0, 1) if run.direction == Run.ANNOTATION else (1, 0)
-    queries, query = np.unique(pairs[:, asks], return_inverse=True)
-    items, item = np.unique(pairs[:, ranked], return_inverse=True)
-    original = [
-        not names.candidates and names.owner[caption] == image for image, caption in pairs[:, :2].tolist()
-    ]
+    image, caption, owner, relevance, was_judged = pairs.T
+    asks, ranked = (image, caption) if run.direction == Run.ANNOTATION else (caption, image)
+    queries, query = np.unique(asks, return_inverse=True)
+    items, item = np.unique(ranked, return_inverse=True)
     known = judged(
         query,
         item,
-        pairs[:, 2],
-        original=original,
+        np.where((relevance == 0) & (was_judged == 0), POOLED, relevance),
+        original=(image == owner) & (run.corpus.format != CANDIDATES),
         queries=len(queries),
         items=len(items),
         relevant_unasked=snapshot.originals,
@@ -152,17 +147,16 @@ def pool_of(run: Run, snapshot: QrelsSnapshot, subset: Subset | None = None) -> 
     if subset is not None:
         images = set(subset.images) if images is None else images & subset.images
     if images is not None:
-        within = _items_of(images, names, run.direction)
+        within = _items_of(images, run)
     return RunPool(queries, items, known, bool(snapshot.pool), level, within)
 
 
-def _items_of(images: Collection[int], names: CorpusNames, direction: str) -> RowIds:
-    """What is ranked of some images: themselves, or their captions; ids of rows, ascending."""
-    if direction == Run.SEARCH:
+def _items_of(images: Collection[int], run: Run) -> RowIds:
+    """What a run ranks of some images: themselves, or their captions; ids of rows, ascending."""
+    if run.direction == Run.SEARCH:
         return np.array(sorted(images), dtype=np.int64)
-    return np.array(
-        sorted(caption for caption, owner in names.owner.items() if owner in images), dtype=np.int64
-    )
+    captions = (caption for _, caption in captions_of_images(run.corpus.name, images))
+    return np.array(sorted(captions), dtype=np.int64)
 
 
 def ranked_by_all(pool: RunPool, runs: Sequence[Run], snapshot: QrelsSnapshot) -> RunPool:
@@ -191,7 +185,8 @@ def folds_of(whole: RunPool, run: Run, snapshot: QrelsSnapshot, number: int) -> 
 
     Raises NotComparable where they cannot be.
     """
-    names = _names(run, snapshot)
+    check_fits(run, snapshot)
+    names = names_of(run.corpus.name)
     asks_image = run.direction == Run.ANNOTATION
     owners = [
         np.array([one if is_image else names.owner[one] for one in side.tolist()], dtype=np.int64)
@@ -209,7 +204,7 @@ def folds_of(whole: RunPool, run: Run, snapshot: QrelsSnapshot, number: int) -> 
         inside = set(images[start : start + size])
         queries, items = (np.flatnonzero(np.isin(side, list(inside))) for side in owners)
         part = whole.judged.select(queries, items)
-        within = _items_of(inside, names, run.direction)
+        within = _items_of(inside, run)
         if whole.within is not None:
             within = np.intersect1d(within, whole.within)
         found.append(
@@ -250,9 +245,8 @@ class _Gathered:
 
     pool: RunPool
     depth: int
-    kept: int | None = None
-    shortest: int | None = None
-    _waiting: list[tuple[int, NDArray[np.intp], NDArray[np.float32]]] = field(default_factory=list)
+    _waiting: list[tuple[int, RowIds, NDArray[np.float32]]] = field(default_factory=list)
+    _items: int = 0
 
     def __post_init__(self) -> None:
         known = self.pool.judged
@@ -260,34 +254,16 @@ class _Gathered:
         self._equal = np.ones(len(known.query))
         self._depths = np.zeros(known.queries, dtype=np.intp)
         self._ranked = np.zeros(known.queries, dtype=bool)
+        self._cut = np.zeros(known.queries, dtype=bool)
         self._ids = np.append(self.pool.items, -1)  # no row has the id -1
         self._seen = np.zeros(int(self.pool.items[-1]) + 1 if len(self.pool.items) else 0, dtype=bool)
         # The pairs of query q are those from starts[q] to starts[q + 1].
         self._starts = np.searchsorted(known.query, np.arange(known.queries + 1))
 
     def add(self, query: int, items: RowIds, scores: NDArray[np.float32]) -> None:
-        listed = len(items)
-        if not self.pool.closed and self.pool.within is not None:
-            inside = _among(items, self.pool.within)
-            items, scores = items[inside], scores[inside]
-        at = np.searchsorted(self.pool.items, items)
-        known = self._ids[at] == items
-        if self.pool.closed:
-            numbers, values = at[known], scores[known]
-        else:
-            # Nothing is asked about the others: any numbers will do, if each has its own.
-            numbers, values = np.where(known, at, len(self.pool.items) + np.arange(len(items))), scores
-        ids = items[known] if self.pool.closed else items
-        if len(ids) and (highest := int(ids.max())) >= len(self._seen):
-            self._seen = np.concatenate([self._seen, np.zeros(2 * highest + 1 - len(self._seen), dtype=bool)])
-        self._seen[ids] = True
-        self.shortest = len(ids) if self.shortest is None else min(len(ids), self.shortest)
-        if self.depth and listed >= self.depth:
-            self.kept = min(len(numbers), len(numbers) if self.kept is None else self.kept)
-        row = int(np.searchsorted(self.pool.queries, query))
-        self._ranked[row] = True
-        self._waiting.append((row, numbers, values))
-        if len(self._waiting) == _BLOCK:
+        self._waiting.append((query, items, scores))
+        self._items += len(items)
+        if len(self._waiting) == _BLOCK or self._items >= _ITEMS:
             self._flush()
 
     def placed(self) -> Placed:
@@ -295,23 +271,42 @@ class _Gathered:
         known = self.pool.judged
         ranked = Ranked(known, self._better, self._equal, self._depths, level=self.pool.level)
         seen = np.flatnonzero(self._seen).astype(np.int64)
-        candidates = RankedItems(seen, whole=self.shortest is None or self.shortest == len(seen))
-        return Placed(self.pool, ranked, int((~self._ranked).sum()), self.kept, candidates)
+        whole = not self._ranked.any() or int(self._depths[self._ranked].min()) == len(seen)
+        kept = int(self._depths[self._cut].min()) if self._cut.any() else None
+        return Placed(self.pool, ranked, int((~self._ranked).sum()), kept, RankedItems(seen, whole))
 
     def _flush(self) -> None:
         if not self._waiting:
             return
         known = self.pool.judged
-        widest = max(len(numbers) for _, numbers, _ in self._waiting)
-        lists = np.full((len(self._waiting), widest), -1, dtype=np.intp)
+        queries, of_query, scored = zip(*self._waiting, strict=True)
+        listed = np.array(list(map(len, of_query)))
+        # Of each item of all these rankings: its ranking, its id and its score.
+        line = np.repeat(np.arange(len(listed)), listed)
+        items, values = np.concatenate(of_query), np.concatenate(scored)
+        if not self.pool.closed and self.pool.within is not None:
+            inside = _among(items, self.pool.within)
+            line, items, values = line[inside], items[inside], values[inside]
+        at = np.searchsorted(self.pool.items, items)
+        asked = self._ids[at] == items
+        if self.pool.closed:
+            line, items, values, at, asked = (each[asked] for each in (line, items, values, at, asked))
+        if len(items) and (highest := int(items.max())) >= len(self._seen):
+            self._seen = np.concatenate([self._seen, np.zeros(2 * highest + 1 - len(self._seen), dtype=bool)])
+        self._seen[items] = True
+        lengths = np.bincount(line, minlength=len(listed))
+        column = np.arange(len(line)) - (np.cumsum(lengths) - lengths)[line]
+        lists = np.full((len(listed), lengths.max()), -1, dtype=np.intp)
+        # Nothing is asked about the others: any numbers will do, if each has its own.
+        lists[line, column] = np.where(asked, at, known.items + column)
         scores = np.full(lists.shape, -np.inf, dtype=np.float32)
-        for line, (_, numbers, values) in enumerate(self._waiting):
-            lists[line, : len(numbers)], scores[line, : len(values)] = numbers, values
-        rows = np.array([row for row, _, _ in self._waiting])
+        scores[line, column] = values
+        rows = np.searchsorted(self.pool.queries, queries)
+        self._ranked[rows], self._cut[rows] = True, (listed >= self.depth) & bool(self.depth)
         pairs = np.concatenate([np.arange(self._starts[row], self._starts[row + 1]) for row in rows])
         block = Judged(
             len(rows),
-            known.items + widest,
+            known.items + lists.shape[1],
             np.repeat(np.arange(len(rows)), np.diff(self._starts)[rows]),
             known.item[pairs],
             known.grade[pairs],
@@ -321,6 +316,7 @@ class _Gathered:
         self._better[pairs], self._equal[pairs] = found.better, found.equal
         self._depths[rows] = found.depth
         self._waiting.clear()
+        self._items = 0
 
 
 def _among(ids: RowIds, ascending: RowIds) -> NDArray[np.bool_]:
@@ -336,8 +332,3 @@ def check_fits(run: Run, snapshot: QrelsSnapshot) -> None:
             f"run {run.name!r} is of corpus {run.corpus.name!r}, qrels '{snapshot}' of "
             f"{snapshot.corpus.name!r}; choose qrels of the same corpus"
         )
-
-
-def _names(run: Run, snapshot: QrelsSnapshot) -> CorpusNames:
-    check_fits(run, snapshot)
-    return names_of(run.corpus.name)

@@ -101,14 +101,14 @@ def of_median(first: ArrayLike, second: ArrayLike, *, rounds: int = ROUNDS, seed
     """
     values = paired(first, second)
     queries = values.shape[1]
-    # Codes sort as the values do, and single precision holds them exactly.
+    # Codes sort as the values do, and can be exchanged by adding what they differ by.
     known, codes = np.unique(values, return_inverse=True)
-    ours, theirs = codes.reshape(values.shape).astype(np.float32)
+    ours, theirs = codes.reshape(values.shape).astype(np.int32)
     seen = paired_differences(_medians(ours[None], known), _medians(theirs[None], known))[0]
     as_large = 0
     for bits in _bits(rounds, queries, seed):
-        kept = bits.view(bool)
-        one, other = np.where(kept, ours, theirs), np.where(kept, theirs, ours)
+        one = np.multiply(bits, ours - theirs, dtype=np.int32) + theirs
+        other = ours + theirs - one
         moved = np.abs(paired_differences(_medians(one, known), _medians(other, known)))
         as_large += int(np.count_nonzero(moved >= abs(seen) * (1 - _ROUNDING)))
     return Randomisation(float(seen), (as_large + 1) / (rounds + 1), rounds)
@@ -128,7 +128,7 @@ def _bits(rounds: int, queries: int, seed: int) -> Iterator[NDArray[np.uint8]]:
         yield np.unpackbits(packed.reshape(-1, wide), axis=1, count=queries)
 
 
-def _medians(codes: NDArray[np.float32], known: _Floats) -> _Floats:
+def _medians(codes: NDArray[np.int32], known: _Floats) -> _Floats:
     """The median value of each row; overwrites nothing."""
     middle = codes.shape[1] // 2
     parted = np.partition(codes, middle, axis=1)

@@ -22,7 +22,7 @@ from typing import Any
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.paging import ROLE_WANTED
 from annotation.selectors.pair_judgments import Judge, asked_pairs, judges
-from evaluation.models import Batch, JudgmentSet
+from evaluation.models import Batch, JudgmentSet, PairAnswers
 from evaluation.relevance.pair_tasks import pair_tasks
 from evaluation.relevance.pairs import JudgedPair
 from evaluation.selectors import names_of
@@ -32,6 +32,7 @@ from evaluation.services.batches.stored_answers import (
     answers_of_batches,
     counted_by_name,
     earlier,
+    judges_named,
 )
 from evaluation.services.common import exclusive_work
 from evaluation.services.judgments.importing import (
@@ -173,11 +174,14 @@ def is_collected(batch: Batch, answers: Answers, who: Mapping[str, Mapping[str, 
     newest = batch.judgments
     if newest is None or newest.answer_count != sum(map(len, answers.of.values())):
         return False
-    corpus = batch.corpus.name
-    pairs = answers.judged_pairs(names_of(corpus))
-    return newest.counted == counted_in(who) and newest.digest == digest_of_judgments(
-        corpus=corpus, pairs=pairs, source=newest.source, scale=pair_tasks(batch.campaign.tasks).scale
-    )
+    if newest.counted != counted_in(who) or newest.scale != pair_tasks(batch.campaign.tasks).scale.name:
+        return False
+    # As their digests would tell, for which the pairs have to be named, and to be put in the names' order.
+    rows = PairAnswers.objects.filter(judgments=newest).values_list("image", "caption", "grades", "judges")
+    held = {(image, caption): (grades, judges) for image, caption, grades, judges in rows.iterator(5_000)}
+    return held == {
+        pair: (list(given.values()), list(judges_named(given))) for pair, given in answers.of.items()
+    }
 
 
 def _kept(

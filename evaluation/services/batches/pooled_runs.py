@@ -6,6 +6,7 @@ those of the numbers that occur. So a run that ranks one of five captions is not
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,7 +19,7 @@ from annotation.selectors.corpora import corpus_named
 from evaluation.models import Run
 from evaluation.pooling.pools import ANNOTATION, BadPool, PairIds, Shortlist, Space
 from evaluation.pooling.unlikely import bleu_pre
-from evaluation.selectors import CorpusNames, names_of, rankings_of
+from evaluation.selectors import CANDIDATES, captions_of_images, image_keys, images_of_captions, rankings_of
 from evaluation.services.phases import PhaseListener, silent
 
 #: How many items of a ranking are read at most: no image has more relevant ones to be looked for.
@@ -29,10 +30,12 @@ WIDEST = 100
 class PooledRuns:
     """Runs of one corpus: their shortlists, and what their numbers mean.
 
-    `image` and `caption`, ascending, are the ids of rows that the numbers of `space` stand for.
+    `image` and `caption`, ascending, are the ids of rows that the numbers of `space` stand for. Captions that
+    are `candidates` are to be judged: nobody says that they describe their image.
     """
 
-    names: CorpusNames
+    corpus: str
+    candidates: bool
     space: Space
     image: PairIds
     caption: PairIds
@@ -52,15 +55,11 @@ class PooledRuns:
 
     def likely(self, pairs: PairIds, threshold: float) -> NDArray[np.bool_]:
         """Which pairs the filter leaves: BLEU_pre is at least `threshold`."""
-        rows = corpus_named(self.names.corpus).images.filter(captions__isnull=False)
         texts: dict[int, str] = {}
         own: dict[int, list[str]] = {}
-        wanted = set(self.image.tolist())
-        found = rows.order_by("position", "captions__number")
-        for image, caption, text in found.values_list("pk", "captions__pk", "captions__text").iterator(5_000):
-            if image in wanted:
-                texts[caption] = text
-                own.setdefault(image, []).append(text)
+        for image, caption, text in captions_of_images(self.corpus, self.image.tolist(), "captions__text"):
+            texts[caption] = text
+            own.setdefault(image, []).append(text)
         return np.asarray(
             bleu_pre(
                 [texts[caption] for caption in self.caption.tolist()],
@@ -73,16 +72,16 @@ class PooledRuns:
 
     def called(self, pairs: PairIds) -> list[Pair]:
         """The pairs as campaigns name them: the image's key, and its caption's as KEY#PLACE."""
-        corpus = corpus_named(self.names.corpus)
-        key = dict(corpus.images.values_list("pk", "key"))
-        place: dict[int, int] = {}
-        seen: dict[int, int] = {}
-        for caption, owner in self.names.owner.items():  # an image's captions come in their order
-            place[caption] = seen.get(owner, 0)
-            seen[owner] = place[caption] + 1
+        owners = self.image[np.unique(self.space.owner[self.space.parts(pairs)[1]])].tolist()
+        name: dict[int, str] = {}
+        place: Counter[int] = Counter()
+        for image, caption, key in captions_of_images(self.corpus, owners, "key"):
+            name[caption] = caption_name(key, place[image])
+            place[image] += 1
         images, captions = self.ids(pairs)
+        keys = image_keys(self.corpus, np.unique(images).tolist())
         return [
-            Pair(key[image], caption_name(key[self.names.owner[caption]], place[caption]))
+            Pair(keys[image], name[caption])
             for image, caption in zip(images.tolist(), captions.tolist(), strict=True)
         ]
 
@@ -100,7 +99,6 @@ def pooled(
     """The best `width` items of `runs`; raises BadPool for none, or one of another corpus, or cut short."""
     if not runs:
         raise BadPool("no runs were given; name at least one to pool")
-    names = names_of(corpus)
     lists: list[tuple[Run, list[int], list[PairIds]]] = []
     for number, run in enumerate(runs):
         tell("reading runs", number / len(runs))
@@ -113,14 +111,15 @@ def pooled(
         if not queries:
             raise BadPool(f"run {run.name!r} contains no rankings; leave it out")
         lists.append((run, queries, items))
-    image, caption, owner = _taking_part(names, lists)
-    space = Space(len(image), owner, originals=not names.candidates)
+    image, caption, owner = _taking_part(corpus, lists)
+    candidates = corpus_named(corpus).format == CANDIDATES
+    space = Space(len(image), owner, originals=not candidates)
     shortlists = tuple(_shortlist(run, queries, items, image, caption) for run, queries, items in lists)
-    return PooledRuns(names, space, image, caption, shortlists)
+    return PooledRuns(corpus, candidates, space, image, caption, shortlists)
 
 
 def _taking_part(
-    names: CorpusNames, lists: Sequence[tuple[Run, list[int], list[PairIds]]]
+    corpus: str, lists: Sequence[tuple[Run, list[int], list[PairIds]]]
 ) -> tuple[PairIds, PairIds, PairIds]:
     """Ids of images and captions, both ascending, and the number of each caption's image."""
     images: set[int] = set()
@@ -130,12 +129,14 @@ def _taking_part(
         asks, answers = (images, captions) if run.direction == ANNOTATION else (captions, images)
         asks.update(queries)
         answers.update(ranked)
-    numbers = {names.number[caption] for caption in captions}
-    images |= {names.owner[caption] for caption in captions}
-    chosen = sorted(c for c, owner in names.owner.items() if owner in images and names.number[c] in numbers)
-    image, caption = np.array(sorted(images), np.int64), np.array(chosen, np.int64)
-    owner = np.searchsorted(image, np.array([names.owner[c] for c in chosen], np.int64))
-    return image, caption, owner
+    rows = list(captions_of_images(corpus, images, "captions__number"))
+    others = images_of_captions(corpus, captions.difference(caption for _, caption, _ in rows)) - images
+    rows += captions_of_images(corpus, others, "captions__number")
+    numbers = {number for _, caption, number in rows if caption in captions}
+    chosen = sorted((caption, image) for image, caption, number in rows if number in numbers)
+    image = np.array(sorted(images | others), np.int64)
+    caption, owner = np.array(chosen, np.int64).reshape(-1, 2).T
+    return image, caption, np.searchsorted(image, owner)
 
 
 def _shortlist(

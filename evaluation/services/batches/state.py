@@ -6,9 +6,10 @@ and `cached_batch_state` for pages, which may miss answers of the last minute, a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,8 @@ from numpy.typing import NDArray
 
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.paging import Filling
-from annotation.selectors.campaign import costs, money, open_tasks_by_kind, pace
-from annotation.selectors.campaign.forecast import forecast
+from annotation.selectors.campaign import costs, funnel, money, open_tasks_by_kind, pace
+from annotation.selectors.campaign.forecast import forecast_from
 from annotation.selectors.campaign.kept import kept_figure
 from annotation.selectors.pair_judgments import Judge, page_filling
 from evaluation.agreement.coefficients import as_ratings, krippendorff
@@ -99,14 +100,14 @@ def batch_state(name: str, *, omissions: bool = False, measure: str = "R-precisi
     campaign = batch.campaign
     answers, who = answers_of(batch)
     people = who[name]
-    open_tasks = open_tasks_by_kind(campaign, fresh=True)
+    counts = funnel(campaign, fresh=True), open_tasks_by_kind(campaign, fresh=True)
     pay = settings_of(campaign.settings).pay
     cost = costs(campaign, pay)
-    coming = forecast(campaign, pay, fresh=True)
+    coming = forecast_from(campaign, *counts, cost)
     wanting = coming.answers or 0
     runs = [row.run for row in BatchRun.objects.filter(batch=batch).select_related("run__corpus")]
-    found = pooled(batch.corpus.name, runs)
-    judged, relevant, some_yes = _judged(found, answers, pair_tasks(campaign.tasks).rule)
+    # Reading all rankings takes longest, and most states need none of them.
+    found = cache(lambda: pooled(batch.corpus.name, runs))
     asked = asked_of(batch)
     short = short_of(batch, answers, asked)
     reused, lacking = _reused(batch, found, answers)
@@ -121,7 +122,7 @@ def batch_state(name: str, *, omissions: bool = False, measure: str = "R-precisi
         state=campaign.state,
         judgments=batch.judgments.name if batch.judgments is not None else "",
         numbers=batch.numbers,
-        open=sum(one.open for one in open_tasks.values()),
+        open=sum(one.open for one in counts[1].values()),
         wanting=wanting,
         judged=batch.numbers["asked"] - short,
         short=short,
@@ -132,22 +133,14 @@ def batch_state(name: str, *, omissions: bool = False, measure: str = "R-precisi
         collected=is_collected(batch, answers, who),
         earned=money(cost.earned, pay.currency),
         to_come=money(coming.pay, pay.currency) if coming.pay is not None else "",
-        ends_at=pace(campaign, fresh=True).ends_at if wanting else None,
+        ends_at=pace(campaign, counts=counts).ends_at if wanting else None,
         people=people,
         unused={judge: one.unused for judge, one in people.items() if one.unused and one.answers},
         top_up=plan_reassignment(batch, people),
         filling=page_filling(campaign),
         agreement=_agreement(answers, asked, pair_tasks(campaign.tasks).level),
-        loss=_loss(batch, found, answers, judged, relevant, some_yes),
-        left_out=leave_out(
-            found.shortlists,
-            pool(found.shortlists, found.space, depth=batch.depth),
-            judged,
-            relevant,
-            measure=measure,
-        )
-        if omissions and len(judged)
-        else None,
+        loss=_loss(batch, found, answers),
+        left_out=_left_out(batch, found(), answers, measure) if omissions and answers.of else None,
         waves=asdict(round_status(batch)) if batch.strategy else None,
     )
 
@@ -158,7 +151,7 @@ def cached_batch_state(batch: Batch, *, fresh: bool = False) -> BatchState:
     return kept_figure(batch.campaign, what, lambda: batch_state(batch.name), fresh=fresh)
 
 
-def _reused(batch: Batch, found: PooledRuns, answers: Answers) -> tuple[int, int]:
+def _reused(batch: Batch, found: Callable[[], PooledRuns], answers: Answers) -> tuple[int, int]:
     """Of the pairs that were judged when the batch was opened, how many are so now, and how many are not.
 
     In rounds a pair not asked yet that was judged elsewhere since makes up for one.
@@ -166,10 +159,11 @@ def _reused(batch: Batch, found: PooledRuns, answers: Answers) -> tuple[int, int
     before = int(batch.numbers["known"])
     if not before:
         return 0, 0
-    whole = pool(found.shortlists, found.space, depth=batch.depth)
-    candidates, _ = split_by_filter(found, whole.to_judge, batch.threshold)
-    asked, _ = asked_and_shown_pairs(found, batch)
-    enough, _ = known_pairs(found, answers, batch.judges)
+    runs = found()
+    whole = pool(runs.shortlists, runs.space, depth=batch.depth)
+    candidates, _ = split_by_filter(runs, whole.to_judge, batch.threshold)
+    asked, _ = asked_and_shown_pairs(runs, batch)
+    enough, _ = known_pairs(runs, answers, batch.judges)
     now = min(before, int(among(np.setdiff1d(candidates, asked), enough).sum()))
     return now, before - now
 
@@ -197,21 +191,16 @@ def _judged(
     return pairs[order], relevant[order], some[order]
 
 
-def _loss(
-    batch: Batch,
-    found: PooledRuns,
-    answers: Answers,
-    judged: PairIds,
-    relevant: NDArray[np.bool_],
-    some_yes: NDArray[np.bool_],
-) -> FilterLoss | None:
+def _loss(batch: Batch, found: Callable[[], PooledRuns], answers: Answers) -> FilterLoss | None:
     """What the filter loses, from all fillers judged so far; None without a filter, or a judged filler."""
     if batch.threshold is None or not answers.fillers:
         return None
+    runs = found()
+    judged, relevant, some_yes = _judged(runs, answers, pair_tasks(batch.campaign.tasks).rule)
     pairs = np.array(sorted(answers.fillers), dtype=np.int64)
-    fillers, _ = found.numbers(pairs[:, 0], pairs[:, 1])
+    fillers, _ = runs.numbers(pairs[:, 0], pairs[:, 1])
     is_filler = among(judged, np.sort(fillers))
-    images, _ = found.space.parts(judged[is_filler])
+    images, _ = runs.space.parts(judged[is_filler])
     return filter_loss(
         images,
         relevant[is_filler],
@@ -219,3 +208,12 @@ def _loss(
         filtered=int(batch.numbers["filtered"]),
         found=int(relevant[~is_filler].sum()),
     )
+
+
+def _left_out(batch: Batch, runs: PooledRuns, answers: Answers, measure: str) -> list[LeftOut] | None:
+    """What each run loses on `measure` that is left out of the pool; None where no pair of it is judged."""
+    judged, relevant, _ = _judged(runs, answers, pair_tasks(batch.campaign.tasks).rule)
+    if not len(judged):
+        return None
+    whole = pool(runs.shortlists, runs.space, depth=batch.depth)
+    return leave_out(runs.shortlists, whole, judged, relevant, measure=measure)

@@ -49,8 +49,13 @@ class Answers:
         """The pairs by their names, in the order of these; judges are named where all of a pair are."""
         rows = ((names.image_name[i], names.caption_name[c], given) for (i, c), given in self.of.items())
         for image, caption, given in sorted(rows, key=lambda row: row[:2]):
-            named = tuple(judge for judge in given if isinstance(judge, str))
-            yield JudgedPair(image, caption, tuple(given.values()), named if len(named) == len(given) else ())
+            yield JudgedPair(image, caption, tuple(given.values()), judges_named(given))
+
+
+def judges_named(given: Mapping[str | int, float]) -> tuple[str, ...]:
+    """Who gave the answers about a pair, in their order; nobody where any of them is nameless."""
+    named = tuple(judge for judge in given if isinstance(judge, str))
+    return named if len(named) == len(given) else ()
 
 
 def counted_by_name(batch: Batch) -> list[str]:

@@ -15,6 +15,7 @@ from annotation.common.registry import UnknownName
 from annotation.datasets.importing import import_records
 from annotation.models import Image
 from annotation.protocol.terms import CaptionRecord, ImageRecord
+from evaluation.comparison import ranked_runs
 from evaluation.comparison.inspection import values_of
 from evaluation.comparison.scoring import score, score_against_first
 from evaluation.comparison.subsets import Subset, subset_named
@@ -154,6 +155,29 @@ def test_ties_count_half_among_the_candidates_of_a_subset(tmp_path: Path) -> Non
     assert len(best) == len(there)
     # Of several own captions that tie, the first counts: half of what else is equal stands before it at most.
     assert (best <= np.array(ranks)).all() and (best >= np.array(ranks) - NUMBER).all()
+
+
+def test_rankings_taken_a_few_at_a_time_stand_as_those_taken_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scores = np.random.default_rng(6).integers(0, 4, (NUMBER, 5 * NUMBER)).astype(float)
+    a_run(tmp_path, "some", Run.SEARCH, scores[:, : 5 * 15][:15], [*range(15)])
+    freeze_protocol(name="own", corpus="many", protocol="any of five")
+    freeze_protocol(name="part", corpus="many", protocol="first caption", subset=subset_named("many", "test"))
+
+    def found(name: str, what: str) -> tuple[object, ...]:
+        one = score(
+            run_named("some"), snapshot_named(name), ["median rank"], subset=subset_named("many", what)
+        )
+        per_query = one.scores["median rank"].per_query.tolist()
+        return per_query, one.missing, one.candidates.items.tolist(), one.candidates.whole, dict(one.judged)
+
+    asked = [("own", ""), ("own", "val"), ("part", ""), ("part", "run:some")]
+    at_once = [found(*each) for each in asked]
+    for name, most in (("_BLOCK", 1), ("_BLOCK", 7), ("_ITEMS", 40)):
+        with monkeypatch.context() as patched:
+            patched.setattr(ranked_runs, name, most)
+            assert [found(*each) for each in asked] == at_once
 
 
 def test_judgments_frozen_for_a_subset_hold_its_pairs_alone(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from scipy import stats
 from statsmodels.stats import contingency_tables, multitest
 
 from evaluation.agreement.estimates import Bootstrap, tails
+from evaluation.significance import randomisation
 from evaluation.significance.mcnemar import mcnemar
 from evaluation.significance.preference import preference
 from evaluation.significance.randomisation import MOST_ROUNDS, of_mean, of_means, of_median
@@ -87,6 +88,19 @@ def test_randomisation_of_medians_nears_the_count_of_all_arrangements(pairs):
         counted.append(abs(np.median(arranged[:, 0]) - np.median(arranged[:, 1])) >= seen)
     found = of_median(ranks[:, 0], ranks[:, 1], rounds=20_000)
     assert found.p == pytest.approx(np.mean(counted), abs=5 * math.sqrt(0.25 / 20_000))
+
+
+@pytest.mark.parametrize("queries", [7, 8])
+def test_medians_are_those_of_the_values_exchanged_by_the_same_bits(queries):
+    dice = np.random.default_rng(queries)
+    first, second = dice.integers(1, 6, (2, queries)).astype(float)
+    first[0] = math.inf
+    seen, as_large = abs(np.median(first) - np.median(second)), 0
+    for bits in randomisation._bits(300, queries, 5):
+        for row in bits:
+            one, other = np.where(row, first, second), np.where(row, second, first)
+            as_large += abs(np.median(one) - np.median(other)) >= seen
+    assert of_median(first, second, rounds=300, seed=5).p == (as_large + 1) / 301
 
 
 def test_randomisation_agrees_with_scipy_on_continuous_values():

@@ -1,0 +1,152 @@
+"""What is read about some images does not grow with the images around them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import pytest
+from django.db.models.sql import compiler
+
+from annotation.models import Campaign, Caption, Corpus, Image, Judgment
+from annotation.selectors.pair_judgments import asked_pairs, pair_judgments
+from evaluation.comparison.comparisons import compare_runs
+from evaluation.comparison.subsets import Subset, subset_named
+from evaluation.models import QrelsSnapshot
+from evaluation.selectors import names_of, run_named
+from evaluation.services.batches.collecting import collect
+from evaluation.services.batches.launching import launch
+from evaluation.services.batches.pooled_runs import pooled
+from evaluation.services.batches.state import batch_state
+from evaluation.services.judgments.freezing import freeze_protocol
+from tests.evaluation.database.pooled_world import ASKED, crowd, planned
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+#: Images that are added to those of the world, each with two captions.
+MORE = 100
+
+
+@contextmanager
+def _rows_read(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """How many rows of each query are read meanwhile."""
+    read: list[int] = []
+    portions: Callable[..., Iterator[list[Any]]] = compiler.cursor_iter
+
+    def counted(*arguments: Any) -> Iterator[list[Any]]:
+        for rows in portions(*arguments):
+            read.append(len(rows))
+            yield rows
+
+    with monkeypatch.context() as patched:
+        patched.setattr(compiler, "cursor_iter", counted)
+        yield read
+
+
+def _more_images(corpus: Corpus) -> None:
+    """Images of another split, which nothing ranks or asks about."""
+    made = Image.objects.bulk_create(
+        Image(corpus=corpus, key=f"more{n}", filename=f"more{n}.jpg", position=1_000 + n, split="more")
+        for n in range(MORE)
+    )
+    Caption.objects.bulk_create(
+        Caption(image=image, number=number, text="More.") for image in made for number in range(2)
+    )
+
+
+def _told(tell: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> tuple[str, int]:
+    """What `tell` gives, written out, and how many rows it reads for that."""
+    with _rows_read(monkeypatch) as read:
+        what = repr(tell())
+    return what, sum(read)
+
+
+def test_comparing_runs_reads_no_row_of_images_that_nobody_ranks(
+    pooled_runs: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    freeze_protocol(name="own", corpus="quay", protocol="first caption")
+    test, qrels = subset_named("quay", "test"), QrelsSnapshot.objects.get(name="own")
+
+    def compared(names: list[str], subset: Subset | None) -> dict[str, Any]:
+        return compare_runs(list(map(run_named, names)), qrels, rounds=10, subset=subset)
+
+    told = [
+        partial(compared, names, subset)
+        for names in (pooled_runs[::2], pooled_runs[1::2])
+        for subset in (None, test)
+    ]
+    before = [_told(tell, monkeypatch) for tell in told]
+    _more_images(qrels.corpus)
+    assert [_told(tell, monkeypatch) for tell in told] == before
+
+
+def test_the_state_of_a_batch_reads_no_row_of_images_that_it_does_not_ask_about(
+    pooled_runs: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = launch(planned(pooled_runs, depth=2), "first").batch
+    crowd(batch.campaign, {"perfect": 3})
+    collect("first")
+    again = partial(planned, pooled_runs, depth=3, simulated=True)
+    launch(again(), "later")
+    state, later = batch_state("first", omissions=True), batch_state("later")
+    assert state.loss is not None and state.left_out is not None and state.collected and later.reused
+    told: list[Callable[[], Any]] = [
+        partial(batch_state, "first", omissions=True),
+        partial(batch_state, "later"),
+        lambda: again().numbers(),
+    ]
+    before = [_told(tell, monkeypatch) for tell in told]
+    _more_images(batch.corpus)
+    assert [_told(tell, monkeypatch) for tell in told] == before
+
+
+def test_a_batch_is_collected_only_while_its_judgments_hold_its_answers(pooled_runs: list[str]) -> None:
+    batch = launch(planned(pooled_runs, depth=1, threshold=None), "first").batch
+    crowd(batch.campaign, {"perfect": 3})
+    collect("first")
+    assert batch_state("first").collected
+    given = Judgment.objects.filter(campaign=batch.campaign, image__isnull=False).earliest("pk")
+    assert given.content is not None
+    yes = given.content["blocks"][0]["yes"]
+    yes[0] = 1 - yes[0]
+    given.save()
+    assert not batch_state("first").collected, "as many answers, and others"
+    yes[0] = 1 - yes[0]
+    given.save()
+    assert batch_state("first").collected
+
+
+def test_pairs_are_asked_by_the_names_that_their_captions_have(pooled_runs: list[str]) -> None:
+    made = planned(pooled_runs, threshold=None)
+    names = names_of("quay")
+    images, captions = made.pooled.ids(made.asked)
+    expected = [
+        (names.image_name[image], names.image_name[names.owner[caption]], names.number[caption])
+        for image, caption in zip(images.tolist(), captions.tolist(), strict=True)
+    ]
+    asked = made.pooled.called(made.asked)
+    called = ((pair.image, *pair.caption.rsplit("#", 1)) for pair in asked)
+    assert [(f"{i}.jpg", f"{owner}.jpg", int(n)) for i, owner, n in called] == expected
+    batch = launch(made, "first").batch
+    assert {pair[:2] for pair in asked_pairs(batch.campaign)} == set(
+        zip(images.tolist(), captions.tolist(), strict=True)
+    )
+
+
+def test_a_run_of_one_direction_is_pooled_with_the_images_of_its_captions(pooled_runs: list[str]) -> None:
+    alone = pooled("quay", [run_named("sharp-annotation")])
+    both = pooled("quay", [run_named(name) for name in ("sharp-annotation", "sharp-search")])
+    assert alone.image.tolist() == both.image.tolist() and len(alone.image) == ASKED
+    assert alone.caption.tolist() == both.caption.tolist()
+    names = names_of("quay")
+    owners = [names.owner[caption] for caption in alone.caption.tolist()]
+    assert alone.image[alone.space.owner].tolist() == owners
+
+
+def test_judgments_of_graded_pairs_name_the_captions_that_were_asked_about(pooled_runs: list[str]) -> None:
+    batch = launch(planned(pooled_runs, tasks="graded", depth=1, threshold=None, judges=1), "graded").batch
+    crowd(batch.campaign, {"perfect": 2})
+    asked = {pair[:2] for pair in asked_pairs(Campaign.objects.get(pk=batch.campaign_id))}
+    assert {(one.image, one.caption) for one in pair_judgments(batch.campaign)} == asked
