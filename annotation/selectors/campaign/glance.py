@@ -46,7 +46,7 @@ def overview(
     now, asked = funnel(campaign, fresh=fresh), open_tasks_by_kind(campaign, fresh=fresh)
     so_far, agreed = costs(campaign, pay), agreement(campaign, fresh=fresh)
     flow = pace(campaign, at=at, fresh=fresh, counts=(now, asked))
-    counted = counted_at(campaign, ("funnel", "tasks", "agreement", "last-hour", "last-day"))
+    counted = counted_at(campaign, ("funnel", "tasks", "agreement", "recent"))
     return Overview(
         funnel=now,
         tasks=asked,

@@ -21,7 +21,7 @@ from annotation.protocol.questions import CONTROL, DOUBLE_CHECK
 from annotation.protocol.state import LINKING, UNSEEN, VERIFICATION
 from annotation.selectors.campaign.cost import TEST_ROLE
 from annotation.selectors.campaign.kept import kept_figure
-from annotation.selectors.campaign.sums import leases_of_campaigns
+from annotation.selectors.campaign.sums import ITS_OWN, leases_of_campaigns
 
 #: Stages of a chain, in the order in which one goes through them.
 CHAIN_STAGES = (LINKING, VERIFICATION, *BOX_STAGES, UNSEEN)
@@ -175,18 +175,14 @@ def pace(
     """
     now, asked = counts or (funnel(campaign, fresh=fresh), open_tasks_by_kind(campaign, fresh=fresh))
     named, at = at is not None, at or timezone.now()
-
-    def given(what: str, hours: int) -> int:
-        """The answers of so many last hours."""
-        count = partial(submitted, campaign, since=at - timedelta(hours=hours))
-        return count() if named else kept_figure(campaign, what, count, fresh=fresh)
-
     begun = campaign.opened_at or campaign.created_at
     hours = min(float(LONG), max(1.0, (at - begun).total_seconds() / 3600))
-    per_hour = given("last-day", LONG) / hours
+    count = partial(_recent, campaign, at)
+    last_hour, last_day = count() if named else kept_figure(campaign, "recent", count, fresh=fresh)
+    per_hour = last_day / hours
     left = to_come(campaign, now, asked)
     return Pace(
-        last_hour=given("last-hour", 1),
+        last_hour=last_hour,
         per_hour=per_hour,
         newest_at=newest_answer_at(campaign),
         to_come=left,
@@ -210,6 +206,21 @@ def to_come(campaign: Campaign, now: Funnel, asked: Mapping[str, TaskCounts]) ->
         return None
     expected = now.answers_finished / now.finished * (now.images - now.complete) - now.answers
     return max(wanting, round(expected))
+
+
+def _recent(campaign: Campaign, at: datetime) -> tuple[int, int]:
+    """Answers on tasks of the last hour and of the last `LONG` hours, as `submitted` counts them; one query."""
+    hour, day = (connection.ops.adapt_datetimefield_value(at - timedelta(hours=hours)) for hours in (1, LONG))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT COALESCE(sum(CASE WHEN a.ended_at >= %s THEN 1 ELSE 0 END), 0), count(*)
+                FROM annotation_standing s CROSS JOIN annotation_assignment a
+                WHERE s.campaign_id = %s AND {ITS_OWN} AND a.ended_at >= %s AND a.state = 'submitted'
+                    AND a.task_id IS NOT NULL""",
+            [hour, campaign.pk, day],
+        )
+        last_hour, last_day = cursor.fetchone()
+    return last_hour, last_day
 
 
 def submitted(campaign: Campaign, *, since: datetime, state: str = Assignment.SUBMITTED) -> int:
