@@ -209,7 +209,7 @@ def to_come(campaign: Campaign, now: Funnel, asked: Mapping[str, TaskCounts]) ->
 
 
 def _recent(campaign: Campaign, at: datetime) -> tuple[int, int]:
-    """Answers on tasks of the last hour and of the last `LONG` hours, as `submitted` counts them; one query."""
+    """Answers on tasks of the last hour and of the last `LONG` hours, as `submitted` counts them."""
     hour, day = (connection.ops.adapt_datetimefield_value(at - timedelta(hours=hours)) for hours in (1, LONG))
     with connection.cursor() as cursor:
         cursor.execute(
