@@ -17,7 +17,7 @@ def keep_sums(campaign: Campaign) -> None:
     """Keep the sums of what has ended for certain.
 
     What ended since they were kept is added to them; once a day, and after the campaign's revision rose, all
-    of it is added up anew.
+    of it is added up anew. A closed campaign's are looked at once a day: few answers come after the close.
     """
     for way in (EARNED, HOURS):
         _keep(campaign, way)
@@ -29,6 +29,8 @@ def _keep(campaign: Campaign, way: LedgerSums[Any, Any]) -> None:
     row = CampaignSums.objects.filter(campaign=campaign, what=way.what, revision=campaign.revision).first()
     if row is None or now - row.counted_at >= COUNTED_ANEW:
         sums = way.all_of([campaign.pk], until)[campaign.pk]
+    elif campaign.state == Campaign.CLOSED:
+        return
     else:
         before = way.of_row(row)
         sums = way.advanced({campaign.pk: before}, until)[campaign.pk].sums

@@ -390,6 +390,12 @@ def test_sums_in_the_database_are_read_where_no_process_keeps_any_and_added_up_a
     summing.keep_sums(world.campaign)
     assert now() == right[0].answers
     assert len(figures.earned(world.campaign)) == 2
+    close_campaign(campaign=world.campaign)
+    world.campaign.refresh_from_db()
+    summing.keep_sums(world.campaign)
+    with CaptureQueriesContext(connection) as queries:
+        summing.keep_sums(world.campaign)
+    assert len(queries) == 2
 
 
 def test_what_is_kept_of_the_sums_is_not_added_up_again(monkeypatch, clock):
