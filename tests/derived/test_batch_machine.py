@@ -502,7 +502,7 @@ def everything_is_kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(kept, "SLOW", 0.0)
     monkeypatch.setattr(building, "as_svg", lambda plot: "")
     monkeypatch.setattr(building, "as_pdf", lambda plot: b"")
-    monkeypatch.setattr(batch_state, "pace", lambda campaign, fresh: mock.Mock(ends_at=None))
+    monkeypatch.setattr(batch_state, "pace", lambda campaign, **how: mock.Mock(ends_at=None))
     cache.clear()
     yield
     cache.clear()

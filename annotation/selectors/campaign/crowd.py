@@ -16,7 +16,7 @@ from annotation.protocol.kinds import kind_order
 from annotation.protocol.trust import TRUST_STATES, trust_reading
 from annotation.protocol.trust_settings import GoldCoverage
 from annotation.selectors.campaign.cost import TEST_ROLE, bonuses, hourly, paid
-from annotation.selectors.campaign.kept import digest, kept_figure
+from annotation.selectors.campaign.kept import kept_figure, list_key
 from annotation.selectors.campaign.sums import earned
 from annotation.selectors.controls import control_facts
 
@@ -116,7 +116,7 @@ def workers(
     found.sort(key=lambda standing: kind_order(standing.kind))
     timed = [(s.worker_id, s.kind) for s in found if answers[s.worker_id, s.kind]]
     medians = kept_figure(
-        campaign, f"medians-{digest(timed)}", lambda: _medians(campaign, timed), fresh=False
+        campaign, f"medians-{list_key(timed)}", lambda: _medians(campaign, timed), fresh=False
     )
     for standing in found:
         rows[standing.worker_id].kinds.append(

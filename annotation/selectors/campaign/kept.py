@@ -51,7 +51,7 @@ def kept_figure(
     return found.value
 
 
-def digest(things: Iterable[Hashable]) -> str:
+def list_key(things: Iterable[Hashable]) -> str:
     """A short name for what a figure is about, where that is a list."""
     return hashlib.sha256(repr(list(things)).encode()).hexdigest()[:16]
 

@@ -19,7 +19,7 @@ from django.db import connection
 
 from annotation.models import Campaign, Caption
 from annotation.protocol.kinds import ABOUT_IMAGE, kind_of
-from annotation.selectors.campaign.kept import digest, kept_figure
+from annotation.selectors.campaign.kept import kept_figure, list_key
 
 #: Words a minute that adults read on average, and how many times as fast nobody is taken to read.
 WORDS_A_MINUTE, TIMES = 238, 2
@@ -69,7 +69,7 @@ def reading_paces(campaign: Campaign, workers: Sequence[int]) -> dict[int, Readi
         return {}
     pairs = [(worker, kind) for worker in workers for kind in kinds]
     return kept_figure(
-        campaign, f"paces-{digest(pairs)}", lambda: _paces(campaign, pairs, least), fresh=False
+        campaign, f"paces-{list_key(pairs)}", lambda: _paces(campaign, pairs, least), fresh=False
     )
 
 

@@ -133,7 +133,7 @@ def batch_state(name: str, *, omissions: bool = False, measure: str = "R-precisi
         collected=is_collected(batch, answers, who),
         earned=money(cost.earned, pay.currency),
         to_come=money(coming.pay, pay.currency) if coming.pay is not None else "",
-        ends_at=pace(campaign, counts=counts).ends_at if wanting else None,
+        ends_at=pace(campaign, fresh=True, counts=counts).ends_at if wanting else None,
         people=people,
         unused={judge: one.unused for judge, one in people.items() if one.unused and one.answers},
         top_up=plan_reassignment(batch, people),
