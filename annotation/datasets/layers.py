@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import ngettext
 
 from annotation.common.batching import chunks
@@ -55,7 +56,8 @@ def update_layers(
     late: dict[str, int] = {}
     if not OpenImage.objects.filter(campaign__corpus=corpus, layer_behind=True).exists():
         return late
-    for campaign in campaigns_growing_layers(corpus, name):
+    behind = OpenImage.objects.filter(campaign=OuterRef("pk"), layer_behind=True)
+    for campaign in campaigns_growing_layers(corpus, name).filter(Exists(behind)):
         count = count_images_behind(campaign)
         if most is not None and count > most:
             late[campaign.name] = count
@@ -66,14 +68,16 @@ def update_layers(
 
 def update_layers_of_image(image: Image) -> None:
     """Bring the shares of one image up to its answers, in all layers that grow."""
-    for campaign in campaigns_growing_layers(image.corpus):
+    behind = OpenImage.objects.filter(campaign=OuterRef("pk"), image=image, layer_behind=True)
+    for campaign in campaigns_growing_layers(image.corpus).filter(Exists(behind)):
         ids = layer_rows.images_to_refresh(campaign).filter(image=image).values_list("pk", flat=True)
         if late := list(ids):
             layer_rows.refresh_layer_rows(campaign, images=late)
 
 
-def campaigns_growing_layers(corpus: Corpus, name: str | None = None) -> list[Campaign]:
-    """The campaigns whose answers make a layer of `corpus`, or the one called `name`."""
+def campaigns_growing_layers(corpus: Corpus, name: str | None = None) -> QuerySet[Campaign]:
+    """The campaigns whose answers make a layer of `corpus`, or the one called `name`; in the order in which
+    they were made."""
     found = Campaign.objects.filter(corpus=corpus).exclude(state=Campaign.DRAFT).select_related("corpus")
     if name is not None:
         found = found.filter(name=name)
@@ -81,7 +85,7 @@ def campaigns_growing_layers(corpus: Corpus, name: str | None = None) -> list[Ca
     others = corpus.layers.exclude(
         source__in=(layer_rows.CAMPAIGN_SOURCE, layer_rows.SIMULATION_SOURCE)
     ).values("name")
-    return list(found.exclude(name__in=others).order_by("pk"))
+    return found.exclude(name__in=others).order_by("pk")
 
 
 def campaign_of_layer(layer: Layer) -> Campaign | None:

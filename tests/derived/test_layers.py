@@ -175,7 +175,7 @@ def test_a_share_says_of_which_version_of_its_image_it_is(world: World):
 
 def test_a_layer_that_only_bears_the_name_of_a_campaign_is_left_alone(world: World):
     Layer.objects.filter(name="import").update(name=world.campaign.name)
-    assert layers.campaigns_growing_layers(world.corpus) == []
+    assert not layers.campaigns_growing_layers(world.corpus).exists()
     found = layers.layer_to_read(world.corpus, world.campaign.name)
     assert found is not None and found.source == "import"
 
