@@ -46,9 +46,11 @@ def grow(first: int, end: int) -> None:
     Layer.objects.bulk_create(
         Layer(corpus=one, name=f"l{n}", source="import", published=True) for n in range(first, end)
     )
+    # One of each corpus, and as many of the first one again.
+    of = [(f"{n}", each) for n, each in enumerate(corpora, first)]
+    of += [(f"{n}-of-one", one) for n in range(first, end)]
     campaigns = Campaign.objects.bulk_create(
-        Campaign(name=f"p{n}", corpus=each, tasks="captions", settings={}, state="open")
-        for n, each in enumerate(corpora, first)
+        Campaign(name=f"p{n}", corpus=each, tasks="captions", settings={}, state="open") for n, each in of
     )
     jobs = [Job(kind="rank", corpus=each, state="done") for each in corpora]
     Job.objects.bulk_create([*jobs, *(Job(kind="open_images", campaign=each) for each in campaigns)])
@@ -65,35 +67,32 @@ def grow(first: int, end: int) -> None:
         Standing(campaign=busy, worker=each, kind=busy.kinds[0], state="trusted", changed_at=now())
         for each in workers
     )
-    systems = System.objects.bulk_create(
-        System(name=f"s{n}", corpus=each, origin="runs") for n, each in enumerate(corpora, first)
-    )
+    systems = System.objects.bulk_create(System(name=f"s{n}", corpus=each, origin="runs") for n, each in of)
     Run.objects.bulk_create(
-        Run(name=f"r{n}", corpus=each.corpus, made_by=each, direction="search", published=True)
-        for n, each in enumerate(systems, first)
+        Run(name=f"r{each.name}", corpus=each.corpus, made_by=each, direction="search", published=True)
+        for each in systems
     )
     JudgmentSet.objects.bulk_create(
-        JudgmentSet(name=f"j{n}", corpus=each, format="table", published=True)
-        for n, each in enumerate(corpora, first)
+        JudgmentSet(name=f"j{n}", corpus=each, format="table", published=True) for n, each in of
     )
     qrels = QrelsSnapshot.objects.bulk_create(
         QrelsSnapshot(
             name=f"q{n}", version=1, corpus=each, pool="x", originals=False, row_count=0, published=True
         )
-        for n, each in enumerate(corpora, first)
+        for n, each in of
     )
     Batch.objects.bulk_create(
-        Batch(name=f"b{n}", corpus=each.corpus, campaign=each, depth=1, judges=1, seed=1)
-        for n, each in enumerate(campaigns, first)
+        Batch(name=f"b{each.name}", corpus=each.corpus, campaign=each, depth=1, judges=1, seed=1)
+        for each in campaigns
     )
     Report.objects.bulk_create(
-        Report(name=f"t{n}", corpus=each.corpus, qrels=each, inputs={"runs": []}, files={})
-        for n, each in enumerate(qrels, first)
+        Report(name=f"t{each.name}", corpus=each.corpus, qrels=each, inputs={"runs": []}, files={})
+        for each in qrels
     )
     owner = Account.objects.get(username="ada")
     hooks = Webhook.objects.bulk_create(
         Webhook(name=f"h{n}", address="https://x.org/", events=[], salt="s", campaign=each, owner=owner)
-        for n, each in enumerate(campaigns, first)
+        for (n, _corpus), each in zip(of, campaigns, strict=True)
     )
     WebhookDelivery.objects.bulk_create(
         WebhookDelivery(
@@ -159,7 +158,7 @@ def check(data: Any, sizes: tuple[int, ...]) -> None:
         grow(before, size)
         before = size
         told[size] = counted(caller, admin)
-        assert len(caller.get("campaigns", limit=200).json()["results"]) == min(size, 200)
+        assert len(caller.get("campaigns", limit=200).json()["results"]) == min(2 * size, 200)
     print(told[sizes[-1]])
     few = told[sizes[0]]
     for size in sizes[1:]:
