@@ -123,7 +123,8 @@ class Bench:
     def whole(self) -> str:
         """Whole pictures."""
         assert self.layer
-        command("extract_features", CORPUS, "--name", "whole", "--extractor", "layout")
+        if not _there("whole"):
+            command("extract_features", CORPUS, "--name", "whole", "--extractor", "layout")
         return "whole"
 
     @cached_property
@@ -139,8 +140,9 @@ class Bench:
         return method
 
     def _regions(self, name: str, method: str, *options: object) -> None:
-        asked = ("--name", name, "--method", method, "--extractor", "layout", "--no-whole", *options)
-        command("extract_regions", CORPUS, *asked)
+        if not _there(name):
+            asked = ("--name", name, "--method", method, "--extractor", "layout", "--no-whole", *options)
+            command("extract_regions", CORPUS, *asked)
 
     def train(self, name: str, recipe: str, seed: int, settings: Sequence[str], *sources: str) -> None:
         """A system by its recipe, with the word vectors."""
@@ -154,6 +156,18 @@ class Bench:
     def grounding(self) -> tuple[str, ...]:
         """Sources of what learns from regions with phrases."""
         return ("--regions", self.gold, "--layer", self.layer)
+
+
+def _there(name: str) -> bool:
+    """Whether a feature set is there already: what would be computed again is the same."""
+    from annotation.common.registry import UnknownName
+    from evaluation.services.features.store import feature_set
+
+    try:
+        feature_set(CORPUS, name)
+    except UnknownName:
+        return False
+    return True
 
 
 def proposals(bench: Bench) -> None:
