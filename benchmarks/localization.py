@@ -21,8 +21,8 @@ by `--extractor layout`.
   chosen. Tests against HGLMM-CCA are of seed 0, by randomisation, p adjusted by Holm.
 
 Figures are per cent, means over seeds with a t-interval of 95 % over seeds. A line is printed as soon as it
-is known, with the seconds of the processor that it took. With --folder all is kept there, and another run
-goes on after what is there.
+is known, with the seconds of the processor that it took. With --folder all is kept there, and the next run
+does not make it again.
 
 Source: Plummer et al. 2015, sections 3 and 4, Tables 2, 4 and 5.
 """

@@ -16,8 +16,9 @@ from annotation.selectors.campaign.sums import EARNED
 def keep_sums(campaign: Campaign) -> None:
     """Keep the sums of what has ended for certain.
 
-    What ended since they were kept is added to them; once a day, and after the campaign's revision rose, all
-    of it is added up anew. A closed campaign's are looked at once a day: few answers come after the close.
+    What ended since they were kept is added to them. Once a day, and after the campaign's revision rose, all
+    answers are counted again. Sums of a closed campaign are looked at once a day: few answers come after the
+    close.
     """
     for way in (EARNED, HOURS):
         _keep(campaign, way)

@@ -10,8 +10,8 @@ from annotation.models.work import Campaign
 class CampaignSums(models.Model):
     """What all answers of a campaign that ended at `until` or before came to, as of its `revision`.
 
-    Those that ended since are added by whoever reads it (`selectors.campaign.ledger`). `counted_at`: when all
-    were added up, not only the newest. It can be lost: it is made anew.
+    Answers that ended later are added when it is read (`selectors.campaign.ledger`). `counted_at`: when all
+    were last added up, not the newest alone. A row may be deleted: the sums are then counted again.
     """
 
     EARNED = "earned"

@@ -365,7 +365,7 @@ def test_sums_in_the_database_are_read_where_no_process_keeps_any_and_added_up_a
     clock.turn(minutes=11)
     summing.keep_sums(world.campaign)
     right = figures.earned(world.campaign)
-    # What is kept is read: a wrong sum comes through, until all is added up anew.
+    # What is kept is read: a wrong sum shows, until all answers are counted again.
     row = CampaignSums.objects.get(what=CampaignSums.EARNED)
     row.sums[0][3] += 100
     row.save()

@@ -130,6 +130,50 @@ DEEPER: dict[str, tuple[Callable[[], list[Any]], str]] = {
 }
 
 
+def evaluated(corpus: Corpus, name: str, settings: dict[str, Any]) -> tuple[System, Run, Campaign]:
+    """A system with its run, judgments with qrels, a batch with its campaign, a report: all of one name."""
+    system = System.objects.create(corpus=corpus, name=name, origin="runs")
+    run = Run.objects.create(
+        corpus=corpus, name=name, direction="search", system=name, published=True, made_by=system
+    )
+    judgments = JudgmentSet.objects.create(
+        corpus=corpus, name=name, source=f"batch {name}", published=True, scale="yes_no", answer_count=1
+    )
+    qrels = QrelsSnapshot.objects.create(
+        corpus=corpus,
+        name=name,
+        version=1,
+        rule="majority",
+        originals=False,
+        row_count=0,
+        published=True,
+        judgments=judgments,
+    )
+    judged = Campaign.objects.create(
+        name=f"{name}-pairs", corpus=corpus, tasks="relevance", settings=settings, state=Campaign.OPEN
+    )
+    batch = Batch.objects.create(
+        corpus=corpus,
+        name=name,
+        campaign=judged,
+        depth=1,
+        judges=3,
+        seed=1,
+        judgments=judgments,
+        numbers=dict.fromkeys(BATCH_NUMBERS, 1) | {"runs": []},
+    )
+    BatchRun.objects.create(batch=batch, run=run, position=0)
+    folder = report_folder(name)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / JSON).write_bytes(NO_SECTIONS)
+    files = {JSON: hashlib.sha256(NO_SECTIONS).hexdigest()}
+    report = Report.objects.create(
+        corpus=corpus, name=name, qrels=qrels, inputs={"runs": [], "settings": BUILT_WITH}, files=files
+    )
+    ReportRun.objects.create(report=report, run=run, position=0)
+    return system, run, judged
+
+
 def things(first: int, last: int) -> None:
     """One of everything that lists show, for each number from `first` to `last`, as bare rows.
 
@@ -200,12 +244,9 @@ def things(first: int, last: int) -> None:
         if n < 9:  # nobody may have more than ten
             keeping.begin_draft(owner=owner, corpus=corpus)
             uploads.begin_upload(account=owner, name=f"new-{name}", files=[("a.zip", 4)])
-        system = System.objects.create(corpus=corpus, name=name, origin="runs")
+        system, run, judged = evaluated(corpus, name, settings)
         CaptionSet.objects.create(corpus=corpus, name=name, made_by=system, published=True)
         LocalizationSet.objects.create(corpus=corpus, name=name, made_by=system, published=True)
-        run = Run.objects.create(
-            corpus=corpus, name=name, direction="search", system=name, published=True, made_by=system
-        )
         Ranking.objects.create(
             run=run,
             position=0,
@@ -213,42 +254,7 @@ def things(first: int, last: int) -> None:
             items=np.array([image.pk], "<i8").tobytes(),
             scores=np.array([1.0], "<f4").tobytes(),
         )
-        judgments = JudgmentSet.objects.create(
-            corpus=corpus, name=name, source=f"batch {name}", published=True, scale="yes_no", answer_count=1
-        )
-        qrels = QrelsSnapshot.objects.create(
-            corpus=corpus,
-            name=name,
-            version=1,
-            rule="majority",
-            originals=False,
-            row_count=0,
-            published=True,
-            judgments=judgments,
-        )
-        judged = Campaign.objects.create(
-            name=f"{name}-pairs", corpus=corpus, tasks="relevance", settings=settings, state=Campaign.OPEN
-        )
         Standing.objects.create(campaign=judged, worker=worker, kind=judged.kinds[0], changed_at=now)
-        batch = Batch.objects.create(
-            corpus=corpus,
-            name=name,
-            campaign=judged,
-            depth=1,
-            judges=3,
-            seed=1,
-            judgments=judgments,
-            numbers=dict.fromkeys(BATCH_NUMBERS, 1) | {"runs": []},
-        )
-        BatchRun.objects.create(batch=batch, run=run, position=0)
-        folder = report_folder(name)
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / JSON).write_bytes(NO_SECTIONS)
-        files = {JSON: hashlib.sha256(NO_SECTIONS).hexdigest()}
-        report = Report.objects.create(
-            corpus=corpus, name=name, qrels=qrels, inputs={"runs": [], "settings": BUILT_WITH}, files=files
-        )
-        ReportRun.objects.create(report=report, run=run, position=0)
 
 
 #: What a batch came to when it was launched.
@@ -312,41 +318,7 @@ def beside_the_first(first: int, last: int) -> None:
         corpus.layers.create(name=f"{name}-import", source="import", published=True)
         if n < 8:
             keeping.begin_draft(owner=owner, corpus=corpus)
-        system = System.objects.create(corpus=corpus, name=name, origin="runs")
-        run = Run.objects.create(
-            corpus=corpus, name=name, direction="search", system=name, published=True, made_by=system
-        )
-        judgments = JudgmentSet.objects.create(
-            corpus=corpus, name=name, source=f"batch {name}", published=True, scale="yes_no", answer_count=1
-        )
-        qrels = QrelsSnapshot.objects.create(
-            corpus=corpus,
-            name=name,
-            version=1,
-            rule="majority",
-            originals=False,
-            row_count=0,
-            published=True,
-            judgments=judgments,
-        )
-        judged = Campaign.objects.create(
-            name=f"{name}-pairs", corpus=corpus, tasks="relevance", settings=settings, state=Campaign.OPEN
-        )
-        batch = Batch.objects.create(
-            corpus=corpus,
-            name=name,
-            campaign=judged,
-            depth=1,
-            judges=3,
-            seed=1,
-            judgments=judgments,
-            numbers=dict.fromkeys(BATCH_NUMBERS, 1) | {"runs": []},
-        )
-        BatchRun.objects.create(batch=batch, run=run, position=0)
-        report = Report.objects.create(
-            corpus=corpus, name=name, qrels=qrels, inputs={"runs": [], "settings": BUILT_WITH}, files={}
-        )
-        ReportRun.objects.create(report=report, run=run, position=0)
+        evaluated(corpus, name, settings)
 
 
 def more_images(count: int) -> None:

@@ -20,7 +20,7 @@ from annotation.models import Campaign, CampaignSums
 
 #: After this long, whatever ended is committed, whichever clock it was read from.
 UNSETTLED = timedelta(minutes=10)
-#: Seconds after which a process reads the sums anew, and how old sums may be that were only added to since.
+#: Seconds for which a process keeps sums, and how long sums may be added to before all is counted again.
 _KEPT = 24 * 3600
 COUNTED_ANEW = timedelta(days=1)
 

@@ -171,7 +171,7 @@ def pace(
 ) -> Pace:
     """Answers an hour, and the expected end; `counts` are the campaign's where they are at hand.
 
-    They are kept as `funnel` is, but for a time that is named by `at`.
+    Recent answers are kept as `funnel` is, unless `at` names another time than now.
     """
     now, asked = counts or (funnel(campaign, fresh=fresh), open_tasks_by_kind(campaign, fresh=fresh))
     named, at = at is not None, at or timezone.now()

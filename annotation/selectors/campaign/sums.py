@@ -1,4 +1,4 @@
-"""What a campaign's answers came to, by worker, kind and role (`ledger`), and leases in their hands."""
+"""What a campaign's answers came to by worker, kind and role (`ledger`), and which leases workers hold."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def _of_one(campaign: Campaign, worker: int) -> Sums:
 
 
 def earned_in_campaigns(campaigns: Sequence[Campaign]) -> dict[int, list[Earned]]:
-    """Campaign (its id) -> what was earned in it until now; two queries for any number of campaigns,
-    three where a process has not read them before."""
+    """Campaign (its id) -> what was earned in it until now; as many queries for any number of
+    campaigns."""
     return {campaign: _lines(sums) for campaign, sums in EARNED.now(campaigns).items()}
 
 
