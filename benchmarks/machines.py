@@ -1,6 +1,6 @@
 """What a machine saves a campaign: people alone against a machine from nothing, a taught one, and a bad one.
 
-    python -m benchmarks.machines [--images N] [--seeds N] [--arms a,b,bad]
+    python -m benchmarks.machines [--images N] [--seeds N] [--arms a,a+savings,b,bad] [--processes N]
         [--taught N [--epochs N] [--save FOLDER] | --proposer FOLDER]
     python -m benchmarks.machines --arms savings[,b+savings]
     python -m benchmarks.machines --boxes --proposer FOLDER
@@ -9,7 +9,8 @@ Generated scenes go through a simulated crowd (60 % careful, 30 % average, 10 % 
 protocol, with people alone and with a machine whose boxes they accept or refuse:
 
     a     a machine that begins with nothing and learns from what is finished, first after 40 images and
-          again after each further 80, by the service that a campaign's job calls
+          again after each further 40, as the service does that a campaign's job calls
+    a+savings     as a, with all settings on that spare people questions
     b     a proposer taught on other scenes beforehand (`--taught`, or one that is stored)
     bad   random boxes, of which the machine is sure
     savings       no machine: each setting that spares people questions, all of them, and coverage by count
@@ -29,7 +30,8 @@ import argparse
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -59,16 +61,16 @@ from annotation.simulation.machine_study import (
 )
 from annotation.synthetic_corpus.generate import generate_scene
 from annotation.task_types import discovery
+from models_core.device import CPU
 from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 from models_core.estimators.neural.proposer.examples import TaughtPhrase, TaughtPicture
 from models_core.estimators.neural.proposer.training import ProposerSettings
 
 #: The seed of the scenes that are annotated, and of those that a machine is taught on.
 ANNOTATED, TAUGHT = 1, 7
-_SETTINGS = MachineSettings(share=1.0, retrain_each=80)
+_SETTINGS = MachineSettings(share=1.0)
 #: Share of the chains whose phrases are made to name a wrong number.
 WRONG_COUNTS = 0.3
-_STEPS_ANEW, _STEPS_ON = 800, 250
 Shown = tuple[Gold, NDArray[np.uint8]]
 
 
@@ -124,7 +126,7 @@ def _pixels(row: NDArray[np.float64], size: tuple[int, int]) -> Box:
 
 
 def arm_a(
-    shown: Sequence[Shown], settings: MachineSettings, say: Callable[[str], object]
+    shown: Sequence[Shown], settings: MachineSettings, say: Callable[[str], object], device: str = CPU
 ) -> Callable[[int], Any]:
     """A machine that learns from what is finished, and says then what it would draw in the rest."""
 
@@ -139,11 +141,9 @@ def arm_a(
             if done == len(shown) or not learns_now(settings, finished=done, learnt=state["learnt"]):
                 return
             begin, pictures = state["proposer"], [p for p in state["pictures"] if p.phrases]
-            lesson = ProposerSettings().for_pictures(
-                len(pictures), least_steps=_STEPS_ON if begin else _STEPS_ANEW
-            )
+            lesson = ProposerSettings().for_pictures(len(pictures), anew=begin is None)
             began = time.process_time()
-            proposer = BoxProposer(lesson).fit(pictures, seed=seed + done, begin=begin)
+            proposer = BoxProposer(lesson).fit(pictures, seed=seed + done, begin=begin, device=device)
             state["learnt"], state["proposer"] = done, proposer
             machine.learnt()
             proposals.update(proposed(proposer, shown[done:]))
@@ -204,11 +204,48 @@ def report_boxes(proposals: dict[str, Proposals], images: Sequence[Gold]) -> Non
         print(f"  chance {least} or more: {covered:.0%} of them, {right:.0%} right")
 
 
-def _taught_before(scenes: int, side: int, epochs: int | None, save: Path | None) -> BoxProposer:
+def from_nothing(
+    shown: Sequence[Shown],
+    machine: MachineSettings,
+    settings: ImageSettings | None,
+    title: str,
+    seeds: range,
+    *,
+    device: str,
+    processes: int,
+) -> StudiedArm:
+    """Arm a, so many seeds side by side: in each the machine learns for itself."""
+    if processes == 1:
+        images = [gold for gold, _ in shown]
+        arm = arm_a(shown, machine, lambda line: print(line, flush=True), device)
+        return run_arm(title, images, arm, seeds=seeds, settings=settings)
+    given = [(len(shown), machine, settings, title, seed, device) for seed in seeds]
+    with get_context("spawn").Pool(processes, maxtasksperchild=1) as pool:
+        parts = pool.map(_one_seed, given, chunksize=1)
+    for other in parts[1:]:
+        parts[0].add(other)
+    return parts[0]
+
+
+def _one_seed(given: tuple[int, MachineSettings, ImageSettings | None, str, int, str]) -> StudiedArm:
+    images, machine, settings, title, seed, device = given
+    load_kinds()
+    shown = [scene(n, ANNOTATED, ProposerSettings().side) for n in range(images)]
+    seeds = range(seed, seed + 1)
+    return from_nothing(shown, machine, settings, title, seeds, device=device, processes=1)
+
+
+def load_kinds() -> None:
+    """Know the task types, and how a simulated worker answers each."""
+    discovery.load_kind_modules("rules")
+    discovery.load_kind_modules("simulate")
+
+
+def _taught_before(scenes: int, side: int, epochs: int | None, save: Path | None, device: str) -> BoxProposer:
     settings = ProposerSettings().lasting(epochs) if epochs else ProposerSettings()
     pictures = [taught(scene(n, TAUGHT, side)) for n in range(scenes)]
     began = time.process_time()
-    proposer = BoxProposer(settings).fit(pictures)
+    proposer = BoxProposer(settings).fit(pictures, device=device)
     print(f"taught on {scenes} scenes in {time.process_time() - began:.0f} s of CPU", flush=True)
     if save is not None:
         proposer.save(save, {"scenes": scenes, "seed": TAUGHT})
@@ -230,12 +267,11 @@ def main() -> None:
     parser.add_argument("--arms", default="a,b,bad")
     parser.add_argument("--learn-from", type=int, default=600, help="Other scenes for the chances of links")
     parser.add_argument("--boxes", action="store_true", help="How good the boxes of --proposer are")
+    parser.add_argument("--device", default=CPU, help="Where machines learn: cpu, or cuda")
+    parser.add_argument("--processes", type=int, default=1, help="Seeds of arm a that run side by side")
     given = parser.parse_args()
-    discovery.load_kind_modules("rules")
-    discovery.load_kind_modules("simulate")
-    settings = MachineSettings(
-        share=1.0, retrain_each=_SETTINGS.retrain_each, least_chance=given.least_chance, bar=given.bar
-    )
+    load_kinds()
+    settings = replace(_SETTINGS, least_chance=given.least_chance, bar=given.bar)
     stored = BoxProposer.load(given.proposer) if given.proposer else None
     side = stored.settings.side if stored else ProposerSettings().side
     shown = [scene(n, ANNOTATED, side) for n in range(given.images)]
@@ -254,7 +290,8 @@ def main() -> None:
         chances = learn_chances(scene(n, TAUGHT, 1)[0][2] for n in range(given.learn_from))
     proposals: dict[str, Proposals] = {}
     if "b" in names or "b+savings" in names:
-        proposals = proposed(stored or _taught_before(given.taught, side, given.epochs, given.save), shown)
+        taught_now = stored or _taught_before(given.taught, side, given.epochs, given.save, given.device)
+        proposals = proposed(taught_now, shown)
     for name in names:
         if name in ("b", "b+savings"):
             own_settings: ImageSettings | None = None
@@ -267,9 +304,21 @@ def main() -> None:
             arms.extend(run_savings(images, chances, seeds))
         elif name == "bad":
             arms.append(run_arm("bad: random boxes", images, boxes_anywhere(images, settings), seeds=seeds))
-        elif name == "a":
-            own = range(given.seeds_a or given.seeds)
-            arms.append(run_arm("a: from nothing", images, arm_a(shown, settings, print), seeds=own))
+        elif name in ("a", "a+savings"):
+            title, own_settings = "a: from nothing", None
+            if name != "a":
+                own_settings, title = saving_arms(chances)[ALL_SAVINGS], f"{title}, {ALL_SAVINGS}"
+            arms.append(
+                from_nothing(
+                    shown,
+                    settings,
+                    own_settings,
+                    title,
+                    range(given.seeds_a or given.seeds),
+                    device=given.device,
+                    processes=given.processes,
+                )
+            )
     show(people, arms, given.images)
 
 

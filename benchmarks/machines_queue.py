@@ -32,8 +32,7 @@ from annotation.simulation.machine_study import (
     proposals_anywhere,
 )
 from annotation.simulation.visits import ORDERLY
-from annotation.task_types import discovery
-from benchmarks.machines import TAUGHT, Shown, proposed, scene, show
+from benchmarks.machines import TAUGHT, Shown, load_kinds, proposed, scene, show
 from benchmarks.scene_campaigns import SCENES, imported_scenes, open_scene_campaign
 from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 
@@ -139,8 +138,7 @@ def main() -> None:
     parser.add_argument("--proposer", type=Path, required=True, help="A stored proposer")
     parser.add_argument("--arms", default="b,b+savings,bad")
     given = parser.parse_args()
-    for of in ("rules", "simulate"):
-        discovery.load_kind_modules(of)
+    load_kinds()
     stored = BoxProposer.load(given.proposer)
     shown = [scene(n, SCENES, stored.settings.side) for n in range(given.images)]
     boxes = proposed(stored, shown)

@@ -76,6 +76,14 @@ class StudiedImage:
     machine: int = 0
     scores: LayerScores = field(default_factory=LayerScores)
 
+    def add(self, other: StudiedImage) -> None:
+        """Add what the same image cost and came to in other seeds."""
+        self.runs += other.runs
+        self.judgments.update(other.judgments)
+        self.rulings += other.rulings
+        self.machine += other.machine
+        self.scores.add(other.scores)
+
 
 @dataclass(slots=True)
 class StudiedArm:
@@ -87,6 +95,14 @@ class StudiedArm:
     drawn: list[int] = field(default_factory=list)
     good: list[int] = field(default_factory=list)
     suspended: list[int | None] = field(default_factory=list)
+
+    def add(self, other: StudiedArm) -> None:
+        """Add the same arm, over the same images, of other seeds."""
+        for own, more in zip(self.images, other.images, strict=True):
+            own.add(more)
+        self.drawn += other.drawn
+        self.good += other.good
+        self.suspended += other.suspended
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,12 +74,12 @@ def add_sources(parser: CommandParser) -> None:
     add_items(parser)
 
 
-def add_device(parser: CommandParser) -> None:
-    """Where image kernels and KCCA are computed."""
+def add_device(parser: CommandParser, of: str = "image kernels and KCCA") -> None:
+    """Where `of` is computed."""
     parser.add_argument(
         "--device",
         default=CPU,
-        help="Device for image kernels and KCCA: cuda, or one of several such as cuda:0 (default: cpu)",
+        help=f"Device for {of}: cuda, or one of several such as cuda:0 (default: cpu)",
     )
 
 

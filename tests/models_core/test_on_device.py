@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models_core.device import NoDevice, torch_on
+from models_core.device import NoDevice, torch_for, torch_on
 from models_core.estimators.base import DIRECTIONS
 from models_core.estimators.kcca.kcca import KCCA, KappaSweep
 from models_core.estimators.kcca.method import KCCARetriever
@@ -21,11 +21,10 @@ from models_core.systems.recipe import Recipe
 from models_core.systems.side_settings import PictureSettings
 from models_core.systems.trained_system import TrainedSystem
 from models_core.systems.training import FitOptions, fit
+from tests.models_core.devices import TORCH
 from tests.models_core.estimators.kernel_methods.kernels import kernels
 from tests.models_core.features.kernels.test_intersection import pyramids
 from tests.models_core.systems.worlds import material
-
-TORCH = "torch:cpu"
 
 
 @pytest.mark.parametrize("center", [True, False])
@@ -194,7 +193,8 @@ def test_a_device_that_is_full_says_so_in_one_line(monkeypatch: pytest.MonkeyPat
         with pytest.raises(NoDevice) as refused:
             work()
         assert str(refused.value) == (
-            "--device cpu: too little memory for this many items; leave --device out, or use cpu"
+            f"--device {torch_for(TORCH).device}: too little memory for this many items; "
+            "leave --device out, or use cpu"
         )
 
 

@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 
 from annotation.campaigns import CampaignError
 from annotation.management.base import ReportCommand
-from evaluation.management.training import TRAINING_REFUSALS, ProgressBars
+from evaluation.management.training import TRAINING_REFUSALS, ProgressBars, add_device
 from evaluation.services.machines.teaching import teach_machine
 
 
@@ -24,11 +24,21 @@ class Command(ReportCommand):
         super().add_arguments(parser)
         parser.add_argument("campaign")
         parser.add_argument("machine")
+        parser.add_argument(
+            "--anew",
+            action="store_true",
+            help="Learn from the beginning, in place of going on from what it learnt last",
+        )
+        add_device(parser, "learning")
 
     def report(self, **options: Any) -> dict[str, Any]:
         with ProgressBars() as bars:
             return teach_machine(
-                campaign=options["campaign"], machine=options["machine"], told=bars
+                campaign=options["campaign"],
+                machine=options["machine"],
+                anew=options["anew"],
+                device=options["device"],
+                told=bars,
             ).as_dict()
 
     def show(self, report: dict[str, Any]) -> str:

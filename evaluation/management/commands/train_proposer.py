@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.management.base import ReportCommand
-from evaluation.management.training import TRAINING_REFUSALS, ProgressBars
-from evaluation.services.machines.teaching import train_proposer
+from evaluation.management.training import TRAINING_REFUSALS, ProgressBars, add_device
+from evaluation.services.machines.teaching import Lesson, train_proposer
 
 
 class Command(ReportCommand):
@@ -28,6 +28,7 @@ class Command(ReportCommand):
             "--epochs", type=int, help="Times that each picture is learned from (default: 16)"
         )
         parser.add_argument("--seed", type=int, default=0)
+        add_device(parser, "learning")
         parser.add_argument("--replace", action="store_true", help="Replace a stored one of that name")
 
     def report(self, **options: Any) -> dict[str, Any]:
@@ -37,8 +38,7 @@ class Command(ReportCommand):
                 corpus=options["corpus"],
                 layer=options["layer"],
                 split=options["split"],
-                epochs=options["epochs"],
-                seed=options["seed"],
+                lesson=Lesson(options["epochs"], options["seed"], options["device"]),
                 replace_old=options["replace"],
                 told=bars,
             )

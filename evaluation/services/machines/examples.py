@@ -55,7 +55,7 @@ def taught_pictures(
             if chain.id in depicted and chain.mentions
         )
         if phrases and (picture := _readable(record, side, unreadable)) is not None:
-            yield TaughtPicture(picture, phrases)
+            yield TaughtPicture(picture, phrases, record.id)
 
 
 @contextmanager
@@ -69,13 +69,13 @@ def pictures_on_disk(pictures: Iterable[TaughtPicture]) -> Iterator[list[TaughtP
     kept = []
     with tempfile.TemporaryFile(prefix="phrasebox-pictures-") as file:
         for picture in pictures:
-            kept.append((file.tell(), picture.colours.shape, picture.phrases))
+            kept.append((file.tell(), picture.colours.shape, picture.phrases, picture.image))
             file.write(picture.colours.tobytes())
         file.flush()
         colours = np.asarray(np.memmap(file, np.uint8, "r")) if kept else np.empty(0, np.uint8)
         yield [
-            TaughtPicture(colours[start : start + int(np.prod(shape))].reshape(shape), phrases)
-            for start, shape, phrases in kept
+            TaughtPicture(colours[start : start + int(np.prod(shape))].reshape(shape), phrases, image)
+            for start, shape, phrases, image in kept
         ]
 
 

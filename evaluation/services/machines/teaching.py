@@ -1,14 +1,15 @@
 """A machine of a campaign is taught, and says what it would draw in the images that are not finished.
 
-It learns from the boxes that people accepted in the campaign's finished images, from the weights of a stored
-proposer on where the campaign names one (`machine.system`). Until so many are finished
-(`machine.from_images`), a stored proposer is taken as it is. Its boxes are stored as proposals; from then on
-`annotation.queue.machine_turns` answers with them. What it learnt is kept until it learns again: images that
-are opened meanwhile, or come into its share, get their boxes by that.
+It learns from the boxes that people accepted in the campaign's finished images. It goes on from what it
+learnt last, and in its first lesson from a stored proposer where the campaign names one (`machine.system`).
+Until so many are finished (`machine.from_images`), a stored proposer is taken as it is. Its boxes are stored
+as proposals; from then on `annotation.queue.machine_turns` answers with them. What it learnt is kept until it
+learns again: images that are opened meanwhile, or come into its share, get their boxes by that.
 """
 
 from __future__ import annotations
 
+import logging
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,15 +35,26 @@ from evaluation.services.machines.examples import (
     proposals_of,
     taught_pictures,
 )
+from models_core.device import CPU
+from models_core.storage import BadModel, read_manifest
 
 if TYPE_CHECKING:
     from annotation.campaigns.machines import Campaign, Machine
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 
-#: Steps that a training from nothing has at least, and a training that goes on.
-_STEPS_ANEW, _STEPS_ON = 800, 250
+_log = logging.getLogger(__name__)
 _NAME = re.compile(r"[-a-zA-Z0-9_]{1,60}")
 LessonTold = Callable[[str, int, int], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """How a proposer is taught: how often it learns from each picture (None: as often as usual), by which
+    dice, and where it computes (see `models_core.device`)."""
+
+    epochs: int | None = None
+    seed: int = 0
+    device: str = CPU
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,15 +121,14 @@ def train_proposer(
     corpus: str,
     layer: str | None = None,
     split: str | None = None,
-    epochs: int | None = None,
-    seed: int = 0,
+    lesson: Lesson | None = None,
     replace_old: bool = False,
     told: LessonTold = lambda phase, done, of: None,
 ) -> dict[str, Any]:
     """Learn from a layer of a corpus, and store what was learnt as `name`, for campaigns to begin from.
 
     Pictures that cannot be read are left out, and counted. Raises ImportRefused where the name is taken,
-    UnknownName and NothingToLearn.
+    UnknownName, NothingToLearn and NoDevice.
     """
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
     from models_core.estimators.neural.proposer.training import ProposerSettings
@@ -129,16 +140,22 @@ def train_proposer(
     source = layer_to_read(found, layer)
     if source is None:
         raise ImportRefused(f"corpus {corpus!r} has no layer; import or draw boxes first")
-    settings = ProposerSettings() if epochs is None else ProposerSettings().lasting(epochs)
+    lesson = lesson or Lesson()
+    settings = ProposerSettings() if lesson.epochs is None else ProposerSettings().lasting(lesson.epochs)
     records = stream_records(corpus=found, layer=source, split=split)
     unreadable: list[str] = []
     with pictures_on_disk(taught_pictures(records, settings.side, unreadable=unreadable.append)) as pictures:
         proposer = BoxProposer(settings).fit(
-            pictures, seed=seed, told=lambda done, of: told("learning", done, of)
+            pictures,
+            seed=lesson.seed,
+            device=lesson.device,
+            told=lambda done, of: told("learning", done, of),
         )
     if folder.exists():
         shutil.rmtree(folder)
-    proposer.save(folder, {"corpus": corpus, "layer": source.name, "images": len(pictures), "seed": seed})
+    proposer.save(
+        folder, {"corpus": corpus, "layer": source.name, "images": len(pictures), "seed": lesson.seed}
+    )
     return {
         "name": name,
         "corpus": corpus,
@@ -153,14 +170,18 @@ def teach_machine(
     campaign: str,
     machine: str,
     replaces_file: bool = True,
+    anew: bool = False,
+    device: str = CPU,
     told: LessonTold = lambda phase, done, of: None,
 ) -> Taught:
     """Teach a machine from what is finished, store its proposals, and let it take its turn.
 
-    The lesson counts once its proposals are stored: until then the machine is what it was. Pictures that
-    cannot be read are left out, and counted. Raises CampaignError where too few images are finished and the
-    campaign names no stored proposer, and for a machine whose boxes come from a file, unless this
-    `replaces_file`; ImportRefused for a proposer that is not stored, NothingToLearn, and Busy.
+    It goes on from what it learnt last, unless it is to learn `anew`: then from the stored proposer that the
+    campaign names, or from nothing. The lesson counts once its proposals are stored: until then the machine
+    is what it was. Pictures that cannot be read are left out, and counted. Raises CampaignError where too few
+    images are finished and the campaign names no stored proposer, and for a machine whose boxes come from a
+    file, unless this `replaces_file`; ImportRefused for a proposer that is not stored, NothingToLearn,
+    NoDevice, and Busy.
     """
     row = campaign_named(campaign)
     own = machines.machine_named(row, machine)
@@ -173,9 +194,11 @@ def teach_machine(
         replaced = own.source if own.from_file else ""
         finished = machines.count_finished(row)
         unreadable: set[str] = set()
-        proposer, source = _taught(row, finished, version, told=told, unreadable=unreadable.add)
+        proposer, source = _taught(
+            own, finished, version, anew=anew, device=device, told=told, unreadable=unreadable.add
+        )
         told("proposing", 0, 1)
-        _keep(proposer, own, version)
+        _keep(proposer, own, version, begun_from=settings_of(row.settings).machine.system)
         records = machines.records_to_propose(row)
         count = _propose(proposer, own, records, version=version, unreadable=unreadable.add)
         machines.machine_learnt(own, images=finished, source=source)
@@ -221,11 +244,28 @@ def kept_folder(machine: Machine, version: int) -> Path:
     return Path(django_settings.DATA_DIR) / "machines" / str(machine.pk) / str(version)
 
 
-def _keep(proposer: BoxProposer, machine: Machine, version: int) -> None:
+def _keep(proposer: BoxProposer, machine: Machine, version: int, *, begun_from: str) -> None:
     folder = kept_folder(machine, version)
     if folder.exists():
         shutil.rmtree(folder)  # Of a lesson that was killed.
-    proposer.save(folder, {"campaign": machine.campaign.name, "machine": machine.name, "version": version})
+    facts = {"campaign": machine.campaign.name, "machine": machine.name, "version": version}
+    proposer.save(folder, {**facts, "begun_from": begun_from})
+
+
+def _learnt_last(machine: Machine, *, begun_from: str) -> BoxProposer | None:
+    """What a machine learnt last, if that began from the stored proposer of this name ("": from nothing) and
+    is of this version of the program."""
+    from models_core.estimators.neural.proposer.box_proposer import BoxProposer
+
+    folder = kept_folder(machine, machine.version)
+    if machine.from_file or not folder.is_dir():
+        return None
+    try:
+        same = read_manifest(folder)["facts"].get("begun_from") == begun_from
+        return BoxProposer.load(folder) if same else None
+    except BadModel as error:
+        _log.warning("machine %s learns from the beginning: %s", machine.name, error)
+        return None
 
 
 def _forget_others(machine: Machine) -> None:
@@ -274,18 +314,35 @@ def _propose(
 
 
 def _taught(
-    row: Campaign, finished: int, version: int, *, told: LessonTold, unreadable: Unreadable
+    machine: Machine,
+    finished: int,
+    version: int,
+    *,
+    anew: bool,
+    device: str,
+    told: LessonTold,
+    unreadable: Unreadable,
 ) -> tuple[BoxProposer, str]:
-    """What a campaign's machine proposes by from this version on, and what that learnt from, in words."""
+    """What a machine proposes by from this version on, and what that learnt from, in words."""
+    row = machine.campaign
     settings = settings_of(row.settings).machine
-    begin = stored_proposer(settings.system) if settings.system else None
     if finished >= settings.from_images:
-        proposer = _learnt(row, begin, seed=row.seed + version - 1, told=told, unreadable=unreadable)
-        return proposer, f"{finished} finished images" + (
-            f", from proposer {settings.system} on" if begin else ""
+        begin = None if anew else _learnt_last(machine, begun_from=settings.system)
+        if begin is None and settings.system:
+            begin = stored_proposer(settings.system)
+        proposer = _learnt(
+            row,
+            begin,
+            seed=row.seed + version - 1,
+            device=device,
+            told=told,
+            unreadable=unreadable,
         )
-    if begin is not None:
-        return begin, f"proposer {settings.system}"
+        return proposer, f"{finished} finished images" + (
+            f", from proposer {settings.system} on" if settings.system else ""
+        )
+    if settings.system:
+        return stored_proposer(settings.system), f"proposer {settings.system}"
     raise CampaignError(
         f"campaign {row.name!r} has {finished} finished images, and a machine learns from "
         f"{settings.from_images} on; wait, lower machine.from_images, or name a stored proposer "
@@ -322,17 +379,29 @@ def machines_to_propose() -> list[tuple[Campaign, str]]:
 
 
 def _learnt(
-    row: Campaign, begin: BoxProposer | None, *, seed: int, told: LessonTold, unreadable: Unreadable
+    row: Campaign,
+    begin: BoxProposer | None,
+    *,
+    seed: int,
+    device: str,
+    told: LessonTold,
+    unreadable: Unreadable,
 ) -> BoxProposer:
-    """A proposer that learnt from a campaign's finished images."""
+    """A proposer that learnt from a campaign's finished images; of those that were finished last a part is
+    held out."""
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
     from models_core.estimators.neural.proposer.training import ProposerSettings
 
     settings = begin.settings if begin is not None else ProposerSettings()
     records = machines.finished_records(row)
-    least = _STEPS_ON if begin is not None else _STEPS_ANEW
     with pictures_on_disk(taught_pictures(records, settings.side, unreadable=unreadable)) as pictures:
-        settings = settings.for_pictures(len(pictures), least_steps=least)
+        settings = settings.for_pictures(len(pictures), anew=begin is None)
+        finished = machines.order_finished(row)
+        pictures.sort(key=lambda picture: finished.get(picture.image, len(finished)))
         return BoxProposer(settings).fit(
-            pictures, seed=seed, begin=begin, told=lambda done, of: told("learning", done, of)
+            pictures,
+            seed=seed,
+            begin=begin,
+            device=device,
+            told=lambda done, of: told("learning", done, of),
         )

@@ -18,6 +18,7 @@ from django.urls import reverse
 
 from annotation import campaigns, jobs
 from annotation.campaigns import CampaignError, machines
+from annotation.common import database
 from annotation.formats.base import FormatError
 from annotation.formats.proposals import read_proposals, write_proposals
 from annotation.jobs import JobProgress
@@ -61,8 +62,8 @@ def world(tmp_path: Path, settings: Any) -> World:
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few and small steps: what is learned does not matter here."""
-    monkeypatch.setattr("evaluation.services.machines.teaching._STEPS_ANEW", 1)
-    monkeypatch.setattr("evaluation.services.machines.teaching._STEPS_ON", 1)
+    for steps in ("STEPS_ANEW", "STEPS_ON"):
+        monkeypatch.setattr(f"models_core.estimators.neural.proposer.training.{steps}", (1, 1, 1))
     small = ProposerSettings(side=64, epochs=1, close_epochs=1, last_epochs=1)
     monkeypatch.setattr(
         "models_core.estimators.neural.proposer.training.ProposerSettings", lambda **given: small
@@ -140,6 +141,44 @@ def test_a_stored_proposer_is_taken_as_it_is_before_enough_images_are_finished(w
         stored_proposer("other")
     with pytest.raises(ImportRefused, match="expected a name of at most 60 letters"):
         stored_proposer("../x")
+
+
+def test_a_machine_goes_on_from_what_it_learnt_last(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[tuple[bool, list[str]]] = []
+    fit = BoxProposer.fit
+
+    def noted(self: BoxProposer, pictures: Any, **options: Any) -> BoxProposer:
+        begin = options["begin"]
+        given.append((begin is not None, [picture.image for picture in pictures]))
+        if begin is not None:
+            last = kept(machine)
+            assert begin.words_ == last.words_ and begin.chance_ == last.chance_
+        return fit(self, pictures, **options)
+
+    monkeypatch.setattr(BoxProposer, "fit", noted)
+    machine = machines.machine_add(campaign=world.campaign, name="drawer")
+    world.work()
+    call("teach_machine", world.campaign.name, "drawer")
+    # Those that were finished last come last: of them the part is that is held out.
+    first, *others = OpenImage.objects.filter(campaign=world.campaign).order_by("pk")
+    first.changed_at = database.now()
+    first.save()
+    call("teach_machine", world.campaign.name, "drawer")
+    call("teach_machine", world.campaign.name, "drawer", "--anew")
+    assert [on for on, _ in given] == [False, True, False]
+    assert given[1][1][-1] == first.image.key and len(given[1][1]) == 1 + len(others)
+    # Where the campaign names a stored proposer now, it learns from that on, once.
+    monkeypatch.setattr(BoxProposer, "fit", fit)
+    call("train_proposer", "scenes", "--corpus", world.corpus.name, "--layer", "import")
+    settings_now(world, system="scenes")
+    report = call("teach_machine", world.campaign.name, "drawer")
+    assert report["source"] == "3 finished images, from proposer scenes on"
+    shutil.rmtree(proposer_folder("scenes"))
+    assert call("teach_machine", world.campaign.name, "drawer")["version"] == 5
+    # What it learnt last cannot be read: it begins again.
+    (kept_folder(machine, 5) / "arrays.safetensors").write_bytes(b"")
+    with pytest.raises(CommandError, match="no proposer 'scenes' is stored"):
+        call("teach_machine", world.campaign.name, "drawer")
 
 
 def test_images_that_come_after_a_lesson_get_boxes_as_the_machine_learnt_last(world: World) -> None:

@@ -11,9 +11,16 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from models_core.device import CPU, torch_for
 from models_core.estimators.neural.proposer.close_ups import LAST_VIEW, SECOND_VIEW, close_ups
 from models_core.estimators.neural.proposer.examples import TaughtPicture, Words, pictures_tensor, smaller
-from models_core.estimators.neural.proposer.network import CELL, ProposerNetwork, cell_boxes, centres_of
+from models_core.estimators.neural.proposer.network import (
+    CELL,
+    ProposerNetwork,
+    cell_boxes,
+    centres_of,
+    device_of,
+)
 from models_core.estimators.neural.proposer.refiner import RefinerNetwork, refined_boxes
 from models_core.estimators.neural.proposer.refining import LAST_MOVES, SECOND_MOVES, train_refiner
 from models_core.estimators.neural.proposer.training import (
@@ -70,12 +77,15 @@ class BoxProposer:
         *,
         seed: int = 0,
         begin: BoxProposer | None = None,
+        device: str = CPU,
         told: Callable[[int, int], object] = lambda done, of: None,
     ) -> BoxProposer:
         """Learn from `pictures`, from the weights and words of `begin` on where it is given.
 
-        The last `held_out` of them set the chance right: more, where they are few. Raises NothingToLearn.
+        The last `held_out` of them set the chance right: more, where they are few. It learns on `device` (see
+        `models_core.device`), and proposes there from then on. Raises NothingToLearn, NoDevice.
         """
+        where = torch_for(device).device
         taught = [picture for picture in pictures if picture.phrases]
         if not taught:
             raise NothingToLearn(
@@ -99,7 +109,7 @@ class BoxProposer:
 
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            network = ProposerNetwork(len(self.words_.numbers) + 1)
+            network = ProposerNetwork(len(self.words_.numbers) + 1).to(where)
             if begun is not None and begun.network_ is not None:
                 network.take_over(begun.network_)
             train_network(
@@ -113,7 +123,7 @@ class BoxProposer:
             closer = []
             for look, (_, view, moves) in zip(range(1, len(epochs)), _CLOSE_UP, strict=False):
                 torch.manual_seed(seed + look)
-                refiner = RefinerNetwork(len(self.words_.numbers) + 1, view)
+                refiner = RefinerNetwork(len(self.words_.numbers) + 1, view).to(where)
                 if begun is not None and len(begun.closer_) >= look:
                     refiner.take_over(begun.closer_[look - 1])
                 train_refiner(
@@ -154,9 +164,9 @@ class BoxProposer:
 
     def save(self, folder: Path, facts: dict[str, Any] | None = None) -> None:
         """Store it as a new folder; FileExistsError where there is one."""
-        arrays = {name: own.numpy() for name, own in self._network().state_dict().items()}
+        arrays = {name: own.cpu().numpy() for name, own in self._network().state_dict().items()}
         for (prefix, *_), closer in zip(_CLOSE_UP, self.closer_, strict=False):
-            arrays |= {prefix + name: own.numpy() for name, own in closer.state_dict().items()}
+            arrays |= {prefix + name: own.cpu().numpy() for name, own in closer.state_dict().items()}
         ordered = sorted(self.words_.numbers, key=lambda word: self.words_.numbers[word])
         settings = {**asdict(self.settings), "words": ordered, "chance": list(self.chance_)}
         settings["weights"] = list(self.weights_)
@@ -244,7 +254,9 @@ class BoxProposer:
             return [[] for _ in colours]
         small = [smaller(own, self.settings.overview) for own in colours]
         with torch.inference_mode():
-            out = self._network()(pictures_tensor(small), self.words_.batch(said, of))
+            network = self._network()
+            device = device_of(network)
+            out = network(pictures_tensor(small).to(device), self.words_.batch(said, of).to(device)).cpu()
             side = small[0].shape[0] // CELL
             boxes = cell_boxes(out, centres_of(torch.arange(side * side), side)).clamp(0, 1).double().numpy()
             logits = out[..., 1].double().numpy()
@@ -274,12 +286,14 @@ class BoxProposer:
                 some = slice(start, start + _CLOSE_TOGETHER)
                 phrase, whose = np.unique(of[some], return_inverse=True)
                 shown, windows = close_ups(colours, every[some, :4], pictures[some], closer.view)
-                seen = torch.from_numpy(windows.astype(np.float32))
-                batch = self.words_.batch([said[i] for i in phrase], list(range(len(phrase))))
+                device = device_of(closer)
+                seen = torch.from_numpy(windows.astype(np.float32)).to(device)
+                batch = self.words_.batch([said[i] for i in phrase], list(range(len(phrase)))).to(device)
                 with torch.inference_mode():
-                    sides, logits = closer(pictures_tensor(list(shown)), seen, batch, torch.from_numpy(whose))
-                    every[some, :4] = refined_boxes(sides, seen).double().numpy()
-                every[some, column] = logits.double().numpy()
+                    pixels = pictures_tensor(list(shown)).to(device)
+                    sides, logits = closer(pixels, seen, batch, torch.from_numpy(whose).to(device))
+                    every[some, :4] = refined_boxes(sides, seen).double().cpu().numpy()
+                every[some, column] = logits.double().cpu().numpy()
         parts = iter(np.split(every, np.cumsum(counts)[:-1]))
         return [[next(parts) for _ in own] for own in first]
 

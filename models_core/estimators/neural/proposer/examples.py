@@ -28,10 +28,14 @@ class TaughtPhrase:
 
 @dataclass(frozen=True, slots=True)
 class TaughtPicture:
-    """A picture, squeezed into a square of colours (side, side, 3), and what its captions speak of."""
+    """A picture, squeezed into a square of colours (side, side, 3), and what its captions speak of.
+
+    `image` is its name, for those who need one.
+    """
 
     colours: NDArray[np.uint8]
     phrases: tuple[TaughtPhrase, ...] = ()
+    image: str = ""
 
 
 @dataclass(frozen=True, slots=True)

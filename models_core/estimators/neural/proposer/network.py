@@ -42,6 +42,10 @@ class PhraseBatch:
     last: Tensor
     picture: Tensor
 
+    def to(self, device: Any) -> PhraseBatch:
+        """The same on a device."""
+        return PhraseBatch(*(own.to(device) for own in (self.words, self.begins, self.last, self.picture)))
+
 
 def convolved(inputs: int, outputs: int, step: int) -> nn.Sequential:
     """Maps become other maps, `step` times smaller."""
@@ -107,6 +111,11 @@ def take_weights(network: nn.Module, other: nn.Module) -> None:
     for name, weights in other.state_dict().items():
         own[name][: len(weights)] = weights
     network.load_state_dict(own)
+
+
+def device_of(network: nn.Module) -> torch.device:
+    """Where a network computes, and what it is given has to be."""
+    return next(network.parameters()).device
 
 
 def cell_centres(cells: int, device: Any = None) -> tuple[Tensor, Tensor]:

@@ -24,7 +24,7 @@ from torch.nn import functional
 
 from models_core.estimators.neural.proposer.close_ups import close_ups
 from models_core.estimators.neural.proposer.examples import TaughtPicture, Words, mirrored, pictures_tensor
-from models_core.estimators.neural.proposer.network import overlap
+from models_core.estimators.neural.proposer.network import device_of, overlap
 from models_core.estimators.neural.proposer.refiner import RefinerNetwork, cell_places, refined_boxes
 from models_core.estimators.neural.proposer.training import ACCEPTED_IOU, ProposerSettings
 
@@ -103,13 +103,13 @@ def _batch_loss(
     gold = np.zeros((len(said), max(map(len, accepted)), 4), np.float32)
     for row, each in zip(gold, accepted, strict=True):
         row[: len(each)] = each
-    whose = torch.tensor(of)
-    seen = torch.from_numpy(windows.astype(np.float32))
-    sides, logits = network(
-        pictures_tensor(list(shown)), seen, words.batch(said, list(range(len(said)))), whose
-    )
-    looked_at = torch.from_numpy(np.stack(boxes).astype(np.float32))
-    return close_loss(sides, logits, seen, looked_at, torch.from_numpy(gold)[whose])
+    device = device_of(network)
+    whose = torch.tensor(of, device=device)
+    seen = torch.from_numpy(windows.astype(np.float32)).to(device)
+    phrases = words.batch(said, list(range(len(said)))).to(device)
+    sides, logits = network(pictures_tensor(list(shown)).to(device), seen, phrases, whose)
+    looked_at = torch.from_numpy(np.stack(boxes).astype(np.float32)).to(device)
+    return close_loss(sides, logits, seen, looked_at, torch.from_numpy(gold).to(device)[whose])
 
 
 def close_loss(sides: Tensor, logits: Tensor, windows: Tensor, boxes: Tensor, gold: Tensor) -> Tensor:
@@ -117,7 +117,7 @@ def close_loss(sides: Tensor, logits: Tensor, windows: Tensor, boxes: Tensor, go
     accepted boxes of each one's phrase, (n, most, 4), filled with empty ones."""
     overlaps = overlap(boxes[:, None], gold)
     best, which = overlaps.max(1)
-    target = gold[torch.arange(len(gold)), which]
+    target = gold[torch.arange(len(gold), device=gold.device), which]
     found = refined_boxes(sides, windows)
     with torch.no_grad():
         tight = (overlap(found[:, None], gold).amax(1) >= ACCEPTED_IOU).float()
@@ -132,7 +132,7 @@ def close_loss(sides: Tensor, logits: Tensor, windows: Tensor, boxes: Tensor, go
 def _sides_loss(sides: Tensor, windows: Tensor, target: Tensor) -> Tensor:
     """Cross-entropy of the two cells beside each side, each by how near it is."""
     cells = sides.shape[-1]
-    places = cell_places(cells)
+    places = cell_places(cells, sides.device)
     extent = (windows[:, 2:] - windows[:, :2]).repeat(1, 2)
     at = (target - windows[:, :2].repeat(1, 2)) / extent
     cell = ((at - places[0]) / (places[1] - places[0])).clamp(0, cells - 1.001)

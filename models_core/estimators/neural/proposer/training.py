@@ -37,6 +37,7 @@ from models_core.estimators.neural.proposer.network import (
     ProposerNetwork,
     cell_boxes,
     centres_of,
+    device_of,
     overlap,
 )
 
@@ -52,8 +53,9 @@ _CLIP = 5.0
 _OF_MIDDLES, _OF_ALL = 24, 128
 #: Held-out phrases accepted, and refused, from which both numbers are fitted.
 _LEAST_OF_EITHER = 5
-#: Epochs that few pictures are learned for, at most.
-_MOST_EPOCHS = 200
+#: Steps of each look in a lesson from few pictures: from nothing, at least, and where an earlier one goes on.
+STEPS_ANEW, STEPS_ON = (2400, 1200, 600), (1000, 500, 250)
+_MOST_EPOCHS = 1000
 #: Steps of the fit of such numbers, which is a logistic regression by Newton's method.
 _NEWTON = 25
 
@@ -89,10 +91,18 @@ class ProposerSettings:
     def __post_init__(self) -> None:
         check_fields(self)
 
-    def for_pictures(self, pictures: int, *, least_steps: int) -> ProposerSettings:
-        """The same for so many pictures, with more epochs where they make fewer steps than that."""
-        epochs = -(-least_steps // max(1, pictures // self.batch))
-        return self.lasting(max(self.epochs, min(_MOST_EPOCHS, epochs)))
+    def for_pictures(self, pictures: int, *, anew: bool) -> ProposerSettings:
+        """The same for a lesson from so many pictures: of `STEPS_ON` steps where an earlier one goes on; from
+        nothing with more epochs than these where they would make fewer than `STEPS_ANEW`."""
+        batches = max(1, pictures // self.batch)
+        own = (self.epochs, self.close_epochs, self.last_epochs)
+        epochs = [
+            min(_MOST_EPOCHS, max(usual if anew else 1, -(-steps // batches)))
+            for usual, steps in zip(own, STEPS_ANEW if anew else STEPS_ON, strict=True)
+        ]
+        return replace(
+            self, epochs=epochs[0], close_epochs=epochs[1], last_epochs=self.last_epochs and epochs[2]
+        )
 
     def lasting(self, epochs: int) -> ProposerSettings:
         """The same with so many epochs, and as many times more or fewer for the looks close up."""
@@ -150,9 +160,12 @@ def _batch_loss(
             said.append(phrase.said[int(dice.integers(len(phrase.said)))])
             of.append(place)
     side = colours[0].shape[0] // CELL
-    asked = cells_asked(boxes, side, dice)
+    device = device_of(network)
+    asked = cells_asked(boxes, side, dice).to(device)
     told = network(
-        pictures_tensor([np.ascontiguousarray(c) for c in colours]), words.batch(said, of), asked.cells
+        pictures_tensor([np.ascontiguousarray(c) for c in colours]).to(device),
+        words.batch(said, of).to(device),
+        asked.cells,
     )
     return phrase_loss(told, asked, side)
 
@@ -170,6 +183,10 @@ class CellsAsked:
     target: Tensor
     weight: Tensor
     gold: Tensor
+
+    def to(self, device: Any) -> CellsAsked:
+        """The same on a device."""
+        return CellsAsked(*(own.to(device) for own in (self.cells, self.target, self.weight, self.gold)))
 
 
 def cells_asked(boxes: Sequence[NDArray[Any]], side: int, dice: np.random.Generator) -> CellsAsked:

@@ -34,6 +34,8 @@ from models_core.estimators.neural.proposer.refining import (
 )
 from models_core.estimators.neural.proposer.training import (
     ACCEPTED_IOU,
+    STEPS_ANEW,
+    STEPS_ON,
     ProposerSettings,
     cells_asked,
     fit_chance,
@@ -213,10 +215,24 @@ def test_what_cannot_be_taught_is_refused_in_one_line() -> None:
 
 def test_few_pictures_are_learned_for_more_epochs() -> None:
     settings = ProposerSettings(epochs=8, close_epochs=6, last_epochs=4, batch=4)
-    assert settings.for_pictures(2000, least_steps=800) == settings
-    few = settings.for_pictures(40, least_steps=800)
-    assert (few.epochs, few.close_epochs, few.last_epochs) == (80, 60, 40)
-    assert settings.for_pictures(1, least_steps=800).epochs == 200
+    assert settings.for_pictures(4000, anew=True) == settings
+    few = settings.for_pictures(40, anew=True)
+    assert tuple(10 * own for own in (few.epochs, few.close_epochs, few.last_epochs)) == STEPS_ANEW
+    assert settings.for_pictures(1, anew=True).epochs == 1000
+
+
+def test_a_lesson_that_goes_on_takes_so_many_steps_however_many_pictures_there_are() -> None:
+    settings = ProposerSettings(epochs=8, close_epochs=6, last_epochs=4, batch=4)
+    for pictures in (40, 200):
+        more = settings.for_pictures(pictures, anew=False)
+        steps = (pictures // 4 * own for own in (more.epochs, more.close_epochs, more.last_epochs))
+        assert tuple(steps) == STEPS_ON
+    assert settings.for_pictures(20_000, anew=False).last_epochs == 1
+    assert ProposerSettings(last_epochs=0).for_pictures(40, anew=False).last_epochs == 0
+
+
+def test_a_lesson_takes_more_or_fewer_epochs_of_all_looks() -> None:
+    settings = ProposerSettings(epochs=8, close_epochs=6, last_epochs=4, batch=4)
     assert settings.lasting(4).close_epochs == 3 and settings.lasting(1).close_epochs == 1
     assert settings.lasting(1).last_epochs == 1
     assert ProposerSettings(last_epochs=0).lasting(80).last_epochs == 0
