@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -44,6 +46,8 @@ from evaluation.services.machines.teaching import (
     stored_proposer,
     teach_machine,
 )
+from models_core.estimators.neural.gradient_training import fitting_threads
+from models_core.estimators.neural.proposer import box_proposer
 from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 from models_core.estimators.neural.proposer.training import ProposerSettings
 from tests.queue.world import TRUSTING, World
@@ -60,14 +64,20 @@ def world(tmp_path: Path, settings: Any) -> World:
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few and small steps: what is learned does not matter here."""
+def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Few steps on one thread, and close-ups of few pixels: what is learned does not matter here."""
+    looks = [
+        (name, replace(view, side=view.side // 4), moves) for name, view, moves in box_proposer._CLOSE_UP
+    ]
+    monkeypatch.setattr(box_proposer, "_CLOSE_UP", tuple(looks))
     for steps in ("STEPS_ANEW", "STEPS_ON"):
         monkeypatch.setattr(f"models_core.estimators.neural.proposer.training.{steps}", (1, 1, 1))
     small = ProposerSettings(side=64, epochs=1, close_epochs=1, last_epochs=1)
     monkeypatch.setattr(
         "models_core.estimators.neural.proposer.training.ProposerSettings", lambda **given: small
     )
+    with fitting_threads(0):
+        yield
 
 
 def settings_now(world: World, **machine: Any) -> None:
