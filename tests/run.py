@@ -35,6 +35,10 @@ PASSED, NO_TESTS_COLLECTED = 0, 5  # pytest's exit statuses
 WORDS = {PASSED: "passed", NO_TESTS_COLLECTED: "no such test"}
 INTERRUPTED = 130
 
+#: One thread for each library of numbers: lanes and what they start share few cores, and threads that wait for
+#: each other do so actively (docs/testing.md).
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
 #: Linux's file system in memory, and the bytes that must be free there: a run writes a tenth of it.
 MEMORY, ROOM = Path("/dev/shm"), 4 << 30
 
@@ -138,6 +142,7 @@ def _running(
 ) -> Iterator[subprocess.Popen[bytes]]:
     """pytest in a process of its own, writing to `into`; over when left: interrupted, it tears down first."""
     environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
+    environment |= {name: "1" for name in THREADS if name not in os.environ}
     if database_url:
         environment["DATABASE_URL"] = database_url
     child = subprocess.Popen(

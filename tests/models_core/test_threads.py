@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from models_core import threads
 from models_core.scoring import tiles
@@ -17,12 +17,20 @@ from models_core.scoring.tiles import Products
 from models_core.threads import for_each, one_blas_thread, product
 
 
+@pytest.fixture(autouse=True)
+def two_threads() -> Iterator[None]:
+    """A BLAS of two threads, where the test run gives it one (`tests.run`)."""
+    np.ones((2, 2)) @ np.ones((2, 2))
+    with threadpool_limits(2, user_api="blas"):
+        assert blas_threads() == {2}
+        yield
+
+
 def blas_threads() -> set[int]:
     return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
 
 
 def test_blas_has_one_thread_inside_and_what_it_had_after():
-    np.ones((2, 2)) @ np.ones((2, 2))
     before = blas_threads()
     with one_blas_thread():
         assert blas_threads() == {1}
