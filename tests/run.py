@@ -35,8 +35,8 @@ PASSED, NO_TESTS_COLLECTED = 0, 5  # pytest's exit statuses
 WORDS = {PASSED: "passed", NO_TESTS_COLLECTED: "no such test"}
 INTERRUPTED = 130
 
-#: One thread for each library of numbers: lanes and what they start share few cores, and threads that wait for
-#: each other do so actively (docs/testing.md).
+#: One thread for each library of numbers: lanes and what they start share few cores, and threads that wait
+#: for each other do so actively (docs/testing.md).
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 #: Linux's file system in memory, and the bytes that must be free there: a run writes a tenth of it.
