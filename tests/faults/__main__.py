@@ -29,6 +29,7 @@ from tests.faults.draw import AREAS, Fault, draw, faults
 from tests.faults.harmless import HARMLESS
 from tests.faults.nearest import Reach, nearest, read_reach
 from tests.lanes import POSTGRESQL
+from tests.run import THREADS
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 PASSED, NO_TESTS = 0, 5  # pytest's exit statuses
@@ -68,15 +69,14 @@ def main() -> int:
         for fault in drawn:
             print(f"{fault.key} {fault.area}: {fault.edit.operator} in {_place(fault)}: {fault.shown}")
         return 0
-    # As Ctrl-C: servers stop, folders go.
-    signal.signal(signal.SIGTERM, lambda number, frame: (_ for _ in ()).throw(KeyboardInterrupt()))
+    end_as_by_hand()
     with contextlib.ExitStack() as stack:
         folder = options.reach
         if folder is None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="phrasebox-reach-")))
             print("First one run without a fault, to record which test runs which line.", flush=True)
             run = [sys.executable, "-m", "tests.run", "--nothing-left-out", "--reach", str(folder)]
-            if subprocess.run(run, cwd=REPOSITORY).returncode != 0:
+            if run_to_its_end(run, REPOSITORY) != PASSED:
                 print("The tests fail as they are, so no fault was tried.")
                 return 1
         reaches = read_reach(folder)
@@ -88,6 +88,20 @@ def main() -> int:
     if options.out:
         options.out.write_text(table)
     return 1 if any(result.outcome == NOT_FOUND for result in results) else 0
+
+
+def end_as_by_hand() -> None:
+    """Asked to end, do as on Ctrl-C: servers stop, folders go."""
+    signal.signal(signal.SIGTERM, lambda number, frame: (_ for _ in ()).throw(KeyboardInterrupt()))
+
+
+def run_to_its_end(command: list[str], folder: Path) -> int:
+    """The exit status of a command that may start others; interrupted, it is asked to end before we do."""
+    child = subprocess.Popen(command, cwd=folder, start_new_session=True)
+    try:
+        return child.wait()
+    finally:
+        _end(child)
 
 
 def _try_all(drawn: list[Fault], reaches: list[Reach], *, workers: int, seconds: float) -> list[Result]:
@@ -203,6 +217,7 @@ class Place:
         # A file written twice within a second, as long as before, must not be taken for what was compiled.
         environment["PYTHONDONTWRITEBYTECODE"] = "1"
         environment["REAL_DATA_DIR"] = str(_real_data())
+        environment |= {name: "1" for name in THREADS if name not in os.environ}
         if on_postgres:
             if self.postgres is None:
                 return NOT_FOUND, ""

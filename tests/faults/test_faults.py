@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from tests.faults import draw
 from tests.faults.draw import AREAS, Fault, faults
 from tests.faults.nearest import Reach, nearest
 from tests.faults.operators import python_edits, template_edits
+from tests.jobs.workers import wait_until
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 
@@ -135,3 +138,27 @@ def test_whom_a_decorator_refuses_is_asked_too(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setitem(AREAS, "queue", ("rooms.py",))
     fault: Fault = next(f for f in faults(tmp_path, "queue") if f.line == 1)
     assert set(nearest(fault, reach, tmp_path, reach.breadth())) == {"a::let_in", "a::refused"}
+
+
+def test_interrupted_it_waits_for_its_run_to_end(tmp_path: Path):
+    run = (
+        "import pathlib, signal, sys, time\n"
+        "def end(*_):\n"
+        "    time.sleep(0.5)\n"
+        "    pathlib.Path('ended').touch()\n"
+        "    sys.exit()\n"
+        "signal.signal(signal.SIGTERM, end)\n"
+        "pathlib.Path('begun').touch()\n"
+        "time.sleep(60)\n"
+    )
+    ours = (
+        "import pathlib, sys\n"
+        "from tests.faults.__main__ import end_as_by_hand, run_to_its_end\n"
+        "end_as_by_hand()\n"
+        f"run_to_its_end([sys.executable, '-c', {run!r}], pathlib.Path({str(tmp_path)!r}))\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", ours], cwd=REPOSITORY, stderr=subprocess.DEVNULL) as child:
+        wait_until((tmp_path / "begun").exists, "the run has begun")
+        child.terminate()
+        assert child.wait(30) != 0
+    assert (tmp_path / "ended").exists()
