@@ -213,15 +213,24 @@ def _nothing() -> bool:
 
 
 def _rule(campaign: Campaign, truths: Truths) -> bool:
-    """A reviewer who knows the gold rules on every image that is stuck, and that nobody holds a part of."""
+    """A reviewer who knows the gold rules on every image that is stuck, and that nobody holds a part of.
+
+    A ruling may change the chains of the image. One after it that fits no longer waits for the next time.
+    """
     if campaign.kinds != QUESTIONS:
         return False  # There is nothing to rule about.
     held = Assignment.objects.filter(task__image=OuterRef("pk"), state=Assignment.LEASED)
     stuck = OpenImage.objects.filter(campaign=campaign, complete=False).exclude(Exists(held))
     ruled = False
     for image in stuck.select_related("image").order_by("place").iterator():
-        for ruling in rulings_of(image_state.state_of(image), truths.of(image.image.key)):
-            rulings.make_ruling(image=image.pk, ruling=ruling, comment="simulated")
+        found = rulings_of(image_state.state_of(image), truths.of(image.image.key))
+        for number, ruling in enumerate(found):
+            try:
+                rulings.make_ruling(image=image.pk, ruling=ruling, comment="simulated")
+            except rulings.CannotRule:
+                if not number:
+                    raise
+                break
             ruled = True
     return ruled
 

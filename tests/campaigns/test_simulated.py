@@ -10,10 +10,12 @@ from annotation.campaigns.simulated import mark_simulated
 from annotation.datasets.exporting import Chosen, is_simulated, notes_on
 from annotation.jobs import job_numbered
 from annotation.models import AuditEntry, Identity, Image, Job, RoleGrant, Worker
+from annotation.moderation import rulings
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.queue.available_tasks import available_tasks
 from annotation.selectors.scopes import campaigns_to_work_on
-from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
+from annotation.simulation_driver import CrowdPlan, queue_driver, run_campaign_crowd
+from annotation.simulation_driver.truths import Truths
 from annotation.workers import bonuses, payments
 from annotation.workers.payments import PaymentError
 from annotation.workers.pseudonyms import worker_of
@@ -35,6 +37,27 @@ def simulated(db) -> World:
     run_campaign_crowd(campaign=world.campaign, plan=CrowdPlan(mix={"perfect": 4}, seed=1, patience=0))
     world.campaign.refresh_from_db()
     return world
+
+
+@pytest.mark.parametrize("refused", [0, 1, 3])
+def test_a_ruling_that_an_earlier_one_of_the_image_made_impossible_waits(db, monkeypatch, refused):
+    world = World(some_images(2), settings=TRUSTING, workers=0)
+    truths = Truths(world.campaign, world.corpus.layers.get(name="import"), seed=1)
+    made: list[int] = []
+
+    def make_ruling(*, image, ruling, comment):
+        if ruling == refused:
+            raise rulings.CannotRule("workers are still deciding")
+        made.append(ruling)
+
+    monkeypatch.setattr(queue_driver, "rulings_of", lambda state, truth: [0, 1, 2])
+    monkeypatch.setattr(rulings, "make_ruling", make_ruling)
+    if refused == 0:
+        with pytest.raises(rulings.CannotRule):
+            queue_driver._rule(world.campaign, truths)
+        return
+    assert queue_driver._rule(world.campaign, truths)
+    assert made == [0, 1, 2][:refused] * 2
 
 
 def test_the_first_simulated_answer_marks_a_campaign_for_good_and_the_audit_says_so(simulated):
