@@ -220,7 +220,7 @@ def finished_records(campaign: Campaign) -> Iterator[ImageRecord]:
     return stream_records(corpus=campaign.corpus, layer=layer, images=images)
 
 
-def order_finished(campaign: Campaign) -> dict[str, int]:
+def finishing_order(campaign: Campaign) -> dict[str, int]:
     """The complete images' keys, each with its place in the order in which they last changed."""
     complete = OpenImage.objects.filter(campaign=campaign, complete=True).order_by("changed_at", "pk")
     return {key: place for place, key in enumerate(complete.values_list("image__key", flat=True))}

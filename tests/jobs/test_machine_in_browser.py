@@ -16,7 +16,7 @@ from annotation.queue import leases
 from annotation.queue.leases import Lease
 from annotation.queue.submission import Answer
 from annotation.selectors.records import stream_records
-from evaluation.services.machines import teaching
+from evaluation.services.machines import stored_proposers
 from evaluation.services.machines.examples import taught_pictures
 from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 from models_core.estimators.neural.proposer.training import ProposerSettings
@@ -41,7 +41,7 @@ def work(transactional_db: None, tmp_path: Path, settings: Any) -> World:
     small = ProposerSettings(side=64, epochs=1, close_epochs=1, last_epochs=1)
     records = stream_records(corpus=found.corpus, layer=found.corpus.layers.get(name="import"))
     BoxProposer(small).fit(list(taught_pictures(records, small.side))).save(
-        teaching.proposer_folder("scenes")
+        stored_proposers.proposer_folder("scenes")
     )
     return found
 

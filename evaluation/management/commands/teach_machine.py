@@ -25,9 +25,9 @@ class Command(ReportCommand):
         parser.add_argument("campaign")
         parser.add_argument("machine")
         parser.add_argument(
-            "--anew",
+            "--restart",
             action="store_true",
-            help="Learn from the beginning, in place of going on from what it learnt last",
+            help="Forget what it learnt last: learn from the stored proposer, or from nothing",
         )
         add_device(parser, "learning")
 
@@ -36,7 +36,7 @@ class Command(ReportCommand):
             return teach_machine(
                 campaign=options["campaign"],
                 machine=options["machine"],
-                anew=options["anew"],
+                restart=options["restart"],
                 device=options["device"],
                 told=bars,
             ).as_dict()

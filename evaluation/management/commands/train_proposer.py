@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 
 from annotation.management.base import ReportCommand
 from evaluation.management.training import TRAINING_REFUSALS, ProgressBars, add_device
-from evaluation.services.machines.teaching import Lesson, train_proposer
+from evaluation.services.machines.stored_proposers import Lesson, train_proposer
 
 
 class Command(ReportCommand):

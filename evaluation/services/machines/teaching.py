@@ -10,9 +10,8 @@ learns again: images that are opened meanwhile, or come into its share, get thei
 from __future__ import annotations
 
 import logging
-import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,21 +19,18 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings as django_settings
 
 from annotation.campaigns import campaign_named, machines
-from annotation.datasets.layers import layer_to_read
 from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.machines import Proposals, learns_now
 from annotation.protocol.terms import ImageRecord, Mention
 from annotation.queue import machine_turns, submission
-from annotation.selectors.corpora import corpus_named
 from annotation.selectors.machines import machine_at_work
-from annotation.selectors.records import stream_records
-from evaluation.services.common import ImportRefused
 from evaluation.services.machines.examples import (
     Unreadable,
     pictures_on_disk,
     proposals_of,
     taught_pictures,
 )
+from evaluation.services.machines.stored_proposers import LessonTold, stored_proposer
 from models_core.device import CPU
 from models_core.storage import BadModel, read_manifest
 
@@ -43,18 +39,6 @@ if TYPE_CHECKING:
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 
 _log = logging.getLogger(__name__)
-_NAME = re.compile(r"[-a-zA-Z0-9_]{1,60}")
-LessonTold = Callable[[str, int, int], object]
-
-
-@dataclass(frozen=True, slots=True)
-class Lesson:
-    """How a proposer is taught: how often it learns from each picture (None: as often as usual), by which
-    dice, and where it computes (see `models_core.device`)."""
-
-    epochs: int | None = None
-    seed: int = 0
-    device: str = CPU
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,90 +77,18 @@ class ProposedFor:
         return asdict(self)
 
 
-def proposer_folder(name: str) -> Path:
-    """Where the stored proposer `name` is. Raises ImportRefused for a name that cannot be."""
-    if not _NAME.fullmatch(name):
-        raise ImportRefused(
-            f"proposer {name!r}: expected a name of at most 60 letters, digits, hyphens or underscores"
-        )
-    return Path(django_settings.DATA_DIR) / "proposers" / name
-
-
-def stored_proposer(name: str) -> BoxProposer:
-    """The stored proposer `name`; ImportRefused names those that there are."""
-    from models_core.estimators.neural.proposer.box_proposer import BoxProposer
-
-    folder = proposer_folder(name)
-    if not folder.is_dir():
-        there = sorted(each.name for each in folder.parent.glob("[!.]*")) if folder.parent.is_dir() else []
-        raise ImportRefused(
-            f"no proposer {name!r} is stored; there is {', '.join(there) or 'none: see train_proposer'}"
-        )
-    return BoxProposer.load(folder)
-
-
-def train_proposer(
-    *,
-    name: str,
-    corpus: str,
-    layer: str | None = None,
-    split: str | None = None,
-    lesson: Lesson | None = None,
-    replace_old: bool = False,
-    told: LessonTold = lambda phase, done, of: None,
-) -> dict[str, Any]:
-    """Learn from a layer of a corpus, and store what was learnt as `name`, for campaigns to begin from.
-
-    Pictures that cannot be read are left out, and counted. Raises ImportRefused where the name is taken,
-    UnknownName, NothingToLearn and NoDevice.
-    """
-    from models_core.estimators.neural.proposer.box_proposer import BoxProposer
-    from models_core.estimators.neural.proposer.training import ProposerSettings
-
-    folder = proposer_folder(name)
-    if folder.exists() and not replace_old:
-        raise ImportRefused(f"a proposer {name!r} is stored already; give another name, or --replace")
-    found = corpus_named(corpus)
-    source = layer_to_read(found, layer)
-    if source is None:
-        raise ImportRefused(f"corpus {corpus!r} has no layer; import or draw boxes first")
-    lesson = lesson or Lesson()
-    settings = ProposerSettings() if lesson.epochs is None else ProposerSettings().lasting(lesson.epochs)
-    records = stream_records(corpus=found, layer=source, split=split)
-    unreadable: list[str] = []
-    with pictures_on_disk(taught_pictures(records, settings.side, unreadable=unreadable.append)) as pictures:
-        proposer = BoxProposer(settings).fit(
-            pictures,
-            seed=lesson.seed,
-            device=lesson.device,
-            told=lambda done, of: told("learning", done, of),
-        )
-    if folder.exists():
-        shutil.rmtree(folder)
-    proposer.save(
-        folder, {"corpus": corpus, "layer": source.name, "images": len(pictures), "seed": lesson.seed}
-    )
-    return {
-        "name": name,
-        "corpus": corpus,
-        "layer": source.name,
-        "images": len(pictures),
-        "unreadable": len(unreadable),
-    }
-
-
 def teach_machine(
     *,
     campaign: str,
     machine: str,
     replaces_file: bool = True,
-    anew: bool = False,
+    restart: bool = False,
     device: str = CPU,
     told: LessonTold = lambda phase, done, of: None,
 ) -> Taught:
     """Teach a machine from what is finished, store its proposals, and let it take its turn.
 
-    It goes on from what it learnt last, unless it is to learn `anew`: then from the stored proposer that the
+    It goes on from what it learnt last, unless it is to `restart`: then from the stored proposer that the
     campaign names, or from nothing. The lesson counts once its proposals are stored: until then the machine
     is what it was. Pictures that cannot be read are left out, and counted. Raises CampaignError where too few
     images are finished and the campaign names no stored proposer, and for a machine whose boxes come from a
@@ -195,7 +107,7 @@ def teach_machine(
         finished = machines.count_finished(row)
         unreadable: set[str] = set()
         proposer, source = _taught(
-            own, finished, version, anew=anew, device=device, told=told, unreadable=unreadable.add
+            own, finished, version, restart=restart, device=device, told=told, unreadable=unreadable.add
         )
         told("proposing", 0, 1)
         _keep(proposer, own, version, begun_from=settings_of(row.settings).machine.system)
@@ -318,7 +230,7 @@ def _taught(
     finished: int,
     version: int,
     *,
-    anew: bool,
+    restart: bool,
     device: str,
     told: LessonTold,
     unreadable: Unreadable,
@@ -327,7 +239,7 @@ def _taught(
     row = machine.campaign
     settings = settings_of(row.settings).machine
     if finished >= settings.from_images:
-        begin = None if anew else _learnt_last(machine, begun_from=settings.system)
+        begin = None if restart else _learnt_last(machine, begun_from=settings.system)
         if begin is None and settings.system:
             begin = stored_proposer(settings.system)
         proposer = _learnt(
@@ -395,8 +307,8 @@ def _learnt(
     settings = begin.settings if begin is not None else ProposerSettings()
     records = machines.finished_records(row)
     with pictures_on_disk(taught_pictures(records, settings.side, unreadable=unreadable)) as pictures:
-        settings = settings.for_pictures(len(pictures), anew=begin is None)
-        finished = machines.order_finished(row)
+        settings = settings.for_pictures(len(pictures), from_scratch=begin is None)
+        finished = machines.finishing_order(row)
         pictures.sort(key=lambda picture: finished.get(picture.image, len(finished)))
         return BoxProposer(settings).fit(
             pictures,

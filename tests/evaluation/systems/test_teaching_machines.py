@@ -37,13 +37,12 @@ from evaluation.jobs.kinds.machines.teach_machine import teach_machine_job
 from evaluation.services.common import ImportRefused
 from evaluation.services.machines.examples import pictures_on_disk, proposals_of, taught_pictures
 from evaluation.services.machines.schedule import teach_machines
+from evaluation.services.machines.stored_proposers import proposer_folder, stored_proposer
 from evaluation.services.machines.teaching import (
     kept_folder,
     machines_to_propose,
     machines_to_teach,
     propose_boxes,
-    proposer_folder,
-    stored_proposer,
     teach_machine,
 )
 from models_core.estimators.neural.gradient_training import fitting_threads
@@ -70,7 +69,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         (name, replace(view, side=view.side // 4), moves) for name, view, moves in box_proposer._CLOSE_UP
     ]
     monkeypatch.setattr(box_proposer, "_CLOSE_UP", tuple(looks))
-    for steps in ("STEPS_ANEW", "STEPS_ON"):
+    for steps in ("STEPS_FROM_SCRATCH", "STEPS_CONTINUED"):
         monkeypatch.setattr(f"models_core.estimators.neural.proposer.training.{steps}", (1, 1, 1))
     small = ProposerSettings(side=64, epochs=1, close_epochs=1, last_epochs=1)
     monkeypatch.setattr(
@@ -174,7 +173,7 @@ def test_a_machine_goes_on_from_what_it_learnt_last(world: World, monkeypatch: p
     first.changed_at = database.now()
     first.save()
     call("teach_machine", world.campaign.name, "drawer")
-    call("teach_machine", world.campaign.name, "drawer", "--anew")
+    call("teach_machine", world.campaign.name, "drawer", "--restart")
     assert [on for on, _ in given] == [False, True, False]
     assert given[1][1][-1] == first.image.key and len(given[1][1]) == 1 + len(others)
     # Where the campaign names a stored proposer now, it learns from that on, once.

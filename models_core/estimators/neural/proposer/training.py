@@ -13,6 +13,7 @@ part two numbers are fitted by which logits are multiplied and moved (Platt 1999
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
@@ -53,8 +54,8 @@ _CLIP = 5.0
 _OF_MIDDLES, _OF_ALL = 24, 128
 #: Held-out phrases accepted, and refused, from which both numbers are fitted.
 _LEAST_OF_EITHER = 5
-#: Steps of each look in a lesson from few pictures: from nothing, at least, and where an earlier one goes on.
-STEPS_ANEW, STEPS_ON = (2400, 1200, 600), (1000, 500, 250)
+#: Steps of the three looks: in a lesson from scratch, at least; and in one that continues an earlier lesson.
+STEPS_FROM_SCRATCH, STEPS_CONTINUED = (2400, 1200, 600), (1000, 500, 250)
 _MOST_EPOCHS = 1000
 #: Steps of the fit of such numbers, which is a logistic regression by Newton's method.
 _NEWTON = 25
@@ -91,14 +92,17 @@ class ProposerSettings:
     def __post_init__(self) -> None:
         check_fields(self)
 
-    def for_pictures(self, pictures: int, *, anew: bool) -> ProposerSettings:
-        """The same for a lesson from so many pictures: of `STEPS_ON` steps where an earlier one goes on; from
-        nothing with more epochs than these where they would make fewer than `STEPS_ANEW`."""
+    def for_pictures(self, pictures: int, *, from_scratch: bool) -> ProposerSettings:
+        """The same for a lesson from so many pictures.
+
+        From scratch it takes `STEPS_FROM_SCRATCH` steps at least, with more epochs than these where needed.
+        One that continues an earlier lesson takes `STEPS_CONTINUED`.
+        """
         batches = max(1, pictures // self.batch)
         own = (self.epochs, self.close_epochs, self.last_epochs)
         epochs = [
-            min(_MOST_EPOCHS, max(usual if anew else 1, -(-steps // batches)))
-            for usual, steps in zip(own, STEPS_ANEW if anew else STEPS_ON, strict=True)
+            min(_MOST_EPOCHS, max(usual if from_scratch else 1, math.ceil(steps / batches)))
+            for usual, steps in zip(own, STEPS_FROM_SCRATCH if from_scratch else STEPS_CONTINUED, strict=True)
         ]
         return replace(
             self, epochs=epochs[0], close_epochs=epochs[1], last_epochs=self.last_epochs and epochs[2]

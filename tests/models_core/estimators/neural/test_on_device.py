@@ -1,11 +1,11 @@
 """Networks learn on a device as on the CPU, and are stored and used without it.
 
-On the CPU by default; TESTS_DEVICE=cuda has them learn on a GPU (`tests.models_core.devices`).
+On the CPU by default; TESTS_DEVICE=cuda has them learn on a GPU (`tests.models_core.devices`). What says
+something there alone is slow.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +42,7 @@ def test_the_proposer_learns_the_same_and_is_stored_without_the_device(tmp_path:
     assert len(best(on, new)) == 12
 
 
+@pytest.mark.slow
 def test_the_alignment_learns_the_same() -> None:
     train, _ = sentences(20, things=30, numbers=20, noise=0.5, seed=1)
     settings = AlignmentSettings(size=40, word_size=5, rates=(0.001,), dropout=0.0, batch=40, epochs=40)
@@ -55,12 +56,12 @@ def test_the_alignment_learns_the_same() -> None:
     assert (train.image_of[scores.argmax(axis=1)] == np.arange(20)).mean() > 0.9
 
 
+@pytest.mark.slow
 def test_the_captioner_learns_the_same() -> None:
     train, _ = named_pictures(20, captions=2)
     settings = CaptionerSettings(size=6, word_size=5, rates=(0.01,), dropout=0.0, batch=8, epochs=30)
     plain, found = (
-        RecurrentCaptioner(replace(settings)).fit(train, None, FitContext(device=device))
-        for device in ("cpu", TORCH)
+        RecurrentCaptioner(settings).fit(train, None, FitContext(device=device)) for device in ("cpu", TORCH)
     )
     assert found.curve_[0, 1] == pytest.approx(plain.curve_[0, 1], rel=ROUNDING)
     assert found.curve_[-1, 1] < found.curve_[0, 1] / 3

@@ -34,8 +34,8 @@ from models_core.estimators.neural.proposer.refining import (
 )
 from models_core.estimators.neural.proposer.training import (
     ACCEPTED_IOU,
-    STEPS_ANEW,
-    STEPS_ON,
+    STEPS_CONTINUED,
+    STEPS_FROM_SCRATCH,
     ProposerSettings,
     cells_asked,
     fit_chance,
@@ -215,20 +215,20 @@ def test_what_cannot_be_taught_is_refused_in_one_line() -> None:
 
 def test_few_pictures_are_learned_for_more_epochs() -> None:
     settings = ProposerSettings(epochs=8, close_epochs=6, last_epochs=4, batch=4)
-    assert settings.for_pictures(4000, anew=True) == settings
-    few = settings.for_pictures(40, anew=True)
-    assert tuple(10 * own for own in (few.epochs, few.close_epochs, few.last_epochs)) == STEPS_ANEW
-    assert settings.for_pictures(1, anew=True).epochs == 1000
+    assert settings.for_pictures(4000, from_scratch=True) == settings
+    few = settings.for_pictures(40, from_scratch=True)
+    assert tuple(10 * own for own in (few.epochs, few.close_epochs, few.last_epochs)) == STEPS_FROM_SCRATCH
+    assert settings.for_pictures(1, from_scratch=True).epochs == 1000
 
 
 def test_a_lesson_that_goes_on_takes_so_many_steps_however_many_pictures_there_are() -> None:
     settings = ProposerSettings(epochs=8, close_epochs=6, last_epochs=4, batch=4)
     for pictures in (40, 200):
-        more = settings.for_pictures(pictures, anew=False)
+        more = settings.for_pictures(pictures, from_scratch=False)
         steps = (pictures // 4 * own for own in (more.epochs, more.close_epochs, more.last_epochs))
-        assert tuple(steps) == STEPS_ON
-    assert settings.for_pictures(20_000, anew=False).last_epochs == 1
-    assert ProposerSettings(last_epochs=0).for_pictures(40, anew=False).last_epochs == 0
+        assert tuple(steps) == STEPS_CONTINUED
+    assert settings.for_pictures(20_000, from_scratch=False).last_epochs == 1
+    assert ProposerSettings(last_epochs=0).for_pictures(40, from_scratch=False).last_epochs == 0
 
 
 def test_a_lesson_takes_more_or_fewer_epochs_of_all_looks() -> None:

@@ -1,0 +1,107 @@
+"""Proposers that are taught from a corpus and stored under a name, for campaigns to begin from."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings as django_settings
+
+from annotation.datasets.layers import layer_to_read
+from annotation.selectors.corpora import corpus_named
+from annotation.selectors.records import stream_records
+from evaluation.services.common import ImportRefused
+from evaluation.services.machines.examples import pictures_on_disk, taught_pictures
+from models_core.device import CPU
+
+if TYPE_CHECKING:
+    from models_core.estimators.neural.proposer.box_proposer import BoxProposer
+
+_NAME = re.compile(r"[-a-zA-Z0-9_]{1,60}")
+LessonTold = Callable[[str, int, int], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """How a proposer is taught: how often it learns from each picture (None: as often as usual), by which
+    dice, and where it computes (see `models_core.device`)."""
+
+    epochs: int | None = None
+    seed: int = 0
+    device: str = CPU
+
+
+def proposer_folder(name: str) -> Path:
+    """Where the stored proposer `name` is. Raises ImportRefused for a name that cannot be."""
+    if not _NAME.fullmatch(name):
+        raise ImportRefused(
+            f"proposer {name!r}: expected a name of at most 60 letters, digits, hyphens or underscores"
+        )
+    return Path(django_settings.DATA_DIR) / "proposers" / name
+
+
+def stored_proposer(name: str) -> BoxProposer:
+    """The stored proposer `name`; ImportRefused names those that there are."""
+    from models_core.estimators.neural.proposer.box_proposer import BoxProposer
+
+    folder = proposer_folder(name)
+    if not folder.is_dir():
+        there = sorted(each.name for each in folder.parent.glob("[!.]*")) if folder.parent.is_dir() else []
+        raise ImportRefused(
+            f"no proposer {name!r} is stored; there is {', '.join(there) or 'none: see train_proposer'}"
+        )
+    return BoxProposer.load(folder)
+
+
+def train_proposer(
+    *,
+    name: str,
+    corpus: str,
+    layer: str | None = None,
+    split: str | None = None,
+    lesson: Lesson | None = None,
+    replace_old: bool = False,
+    told: LessonTold = lambda phase, done, of: None,
+) -> dict[str, Any]:
+    """Learn from a layer of a corpus, and store what was learnt as `name`, for campaigns to begin from.
+
+    Pictures that cannot be read are left out, and counted. Raises ImportRefused where the name is taken,
+    UnknownName, NothingToLearn and NoDevice.
+    """
+    from models_core.estimators.neural.proposer.box_proposer import BoxProposer
+    from models_core.estimators.neural.proposer.training import ProposerSettings
+
+    folder = proposer_folder(name)
+    if folder.exists() and not replace_old:
+        raise ImportRefused(f"a proposer {name!r} is stored already; give another name, or --replace")
+    found = corpus_named(corpus)
+    source = layer_to_read(found, layer)
+    if source is None:
+        raise ImportRefused(f"corpus {corpus!r} has no layer; import or draw boxes first")
+    lesson = lesson or Lesson()
+    settings = ProposerSettings() if lesson.epochs is None else ProposerSettings().lasting(lesson.epochs)
+    records = stream_records(corpus=found, layer=source, split=split)
+    unreadable: list[str] = []
+    with pictures_on_disk(taught_pictures(records, settings.side, unreadable=unreadable.append)) as pictures:
+        proposer = BoxProposer(settings).fit(
+            pictures,
+            seed=lesson.seed,
+            device=lesson.device,
+            told=lambda done, of: told("learning", done, of),
+        )
+    if folder.exists():
+        shutil.rmtree(folder)
+    proposer.save(
+        folder, {"corpus": corpus, "layer": source.name, "images": len(pictures), "seed": lesson.seed}
+    )
+    return {
+        "name": name,
+        "corpus": corpus,
+        "layer": source.name,
+        "images": len(pictures),
+        "unreadable": len(unreadable),
+    }
