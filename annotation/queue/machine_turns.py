@@ -27,14 +27,8 @@ from annotation.queue.leases import (
     take_machine_lease,
     why_no_machine_lease,
 )
-from annotation.selectors.machines import (
-    NewestVerdicts,
-    drawing_kinds,
-    drawn_boxes,
-    judged_boxes,
-    machine_at_work,
-    proposals_from,
-)
+from annotation.selectors.machines.boxes import NewestVerdicts, drawing_kinds
+from annotation.selectors.machines.proposals import drawn_boxes, machine_at_work, proposals_from
 
 _log = logging.getLogger(__name__)
 
@@ -64,7 +58,7 @@ class _Turn:
     def leaves(self, kind: str, categories: Iterable[str]) -> bool:
         """Whether people draw again for one of these categories (`protocol.machines.categories_left`)."""
         if self._verdicts is None:
-            self._verdicts = NewestVerdicts(judged_boxes(self.machine, since=self.machine.version))
+            self._verdicts = NewestVerdicts(self.machine, since=self.machine.version)
         trust = machine_trust(self.settings.trust, self.settings.machine)
         window = trust.window_of(kind)
         return any(trust.suspends(kind, self._verdicts.of_category(each, window)) for each in categories)
@@ -169,6 +163,11 @@ def _answers(row: OpenImage, turn: _Turn, stored: MachineProposals) -> Iterator[
         found = next_proposal(proposals, of_chain, question.boxes, least_chance=least, refused=refused)
         if found is None:
             continue
-        if not turn.leaves(task.kind, Chain("", of_chain).categories):
-            about = {"chance": round(found.chance, 3), "version": stored.version}
+        categories = Chain("", of_chain).categories
+        if not turn.leaves(task.kind, categories):
+            about = {
+                "chance": round(found.chance, 3),
+                "version": stored.version,
+                "categories": list(categories),
+            }
             yield task, Answer("drawn", found.box, content=about)

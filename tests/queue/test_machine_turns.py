@@ -31,12 +31,8 @@ from annotation.queue.leases import NoTask
 from annotation.selectors.campaign.cost import costs
 from annotation.selectors.drawing_ways import drawing_ways
 from annotation.selectors.layer_cost import answers_cost
-from annotation.selectors.machines import (
-    category_records,
-    judged_boxes,
-    machine_at_work,
-    stored_proposals,
-)
+from annotation.selectors.machines.boxes import category_records, judged_boxes
+from annotation.selectors.machines.proposals import machine_at_work, stored_proposals
 from tests.queue.machines_at_work import (
     WITH_MACHINE,
     a_machine,

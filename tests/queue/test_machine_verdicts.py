@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -21,13 +20,10 @@ from annotation.moderation import discarding
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.queue import leases, machine_turns, submission
-from annotation.selectors import machines as selectors
-from annotation.selectors.machines import (
-    JudgedBox,
-    judged_boxes,
-    machine_at_work,
-    machine_reports,
-)
+from annotation.selectors.machines import boxes
+from annotation.selectors.machines.boxes import NewestVerdicts, judged_boxes
+from annotation.selectors.machines.proposals import machine_at_work
+from annotation.selectors.machines.reports import machine_reports
 from tests.factories import some_images
 from tests.queue.machines_at_work import (
     WITH_MACHINE,
@@ -62,7 +58,7 @@ def test_a_category_in_which_a_machine_is_bad_is_left_to_people_while_it_draws_t
     portion: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However few boxes are read at once: the newest of a rare category lie further back than those."""
-    monkeypatch.setattr(selectors, "PORTION", portion)
+    monkeypatch.setattr(boxes, "PORTION", portion)
     soon = {"trust": {**TRUSTING["trust"], "verdict_known": 5, "drawing_known": 5}}
     # Whichever boxes are judged first, half of them being bad is too few to suspend it as a whole.
     world, machine = to_draw(7, **soon, machine={"share": 1.0, "bar": 0.1})
@@ -126,11 +122,11 @@ def test_a_machine_that_waits_for_verdicts_does_not_try_every_task(
     most = settings_of(world.campaign.settings).trust.drawing_unjudged
     looks: list[Machine] = []
 
-    def look(machine: Machine, **asked: int) -> Iterator[JudgedBox]:
+    def look(machine: Machine, **asked: int) -> NewestVerdicts:
         looks.append(machine)
-        return judged_boxes(machine, **asked)
+        return NewestVerdicts(machine, **asked)
 
-    monkeypatch.setattr(machine_turns, "judged_boxes", look)
+    monkeypatch.setattr(machine_turns, "NewestVerdicts", look)
     assert Task.objects.filter(campaign=world.campaign, kind=q.BOX_DRAWING, state="open").count() > most + 2
     assert turns(world) == most
     assert [getattr(one, "code", "") for one in tries] == [""] * most + ["unjudged"] and len(looks) == 1
@@ -160,3 +156,20 @@ def test_a_machine_that_is_reinstated_begins_anew() -> None:
     assert machine_at_work(world.campaign.pk) == machine
     with pytest.raises(discarding.CannotDo, match="a machine answers coref_link, box_drawing"):
         discarding.suspend_worker(campaign=world.campaign, worker=machine.worker.pk, kind=q.BOX_QUALITY)
+
+
+def test_boxes_whose_answers_note_no_category_have_those_of_their_chains() -> None:
+    """Earlier versions of Phrasebox noted the chance and the version alone."""
+    world, machine = to_draw(3)
+    assert turns(world) > 0
+    world.work([q.BOX_QUALITY])
+    own = Judgment.objects.filter(worker=machine.worker)
+    noted = [box.categories for box in judged_boxes(machine)]
+    assert {one for each in noted for one in each} == {"people", "clothing"}
+    for answer in own:
+        answer.content = {"chance": 0.9, "version": machine.version}
+        answer.save()
+    assert [box.categories for box in judged_boxes(machine)] == noted
+    newest = NewestVerdicts(machine)
+    assert newest.of_category("people", 2) == [True, True]
+    assert len(newest.of_category("people", 99)) == own.count() / 2

@@ -10,7 +10,7 @@ from django.core.management.base import CommandParser
 from annotation.campaigns import CampaignError, campaign_named, machines
 from annotation.formats.proposals import write_proposals
 from annotation.management.base import ReportCommand
-from annotation.selectors.machines import stored_proposals
+from annotation.selectors.machines.proposals import stored_proposals
 
 
 class Command(ReportCommand):

@@ -13,7 +13,7 @@ from annotation.formats.base import FormatError
 from annotation.formats.proposals import OutOfPicture, read_proposals
 from annotation.management.base import ReportCommand
 from annotation.queue import machine_turns, submission
-from annotation.selectors.machines import picture_sizes
+from annotation.selectors.machines.proposals import picture_sizes
 
 
 class Command(ReportCommand):

@@ -9,7 +9,7 @@ from django.core.management.base import CommandParser
 
 from annotation.campaigns import CampaignError, campaign_named
 from annotation.management.base import ReportCommand, plain_table
-from annotation.selectors.machines import machine_reports
+from annotation.selectors.machines.reports import machine_reports
 
 
 class Command(ReportCommand):

@@ -23,7 +23,7 @@ from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.machines import Proposals, learns_now
 from annotation.protocol.terms import ImageRecord, Mention
 from annotation.queue import machine_turns, submission
-from annotation.selectors.machines import machine_at_work
+from annotation.selectors.machines.proposals import machine_at_work
 from evaluation.services.machines.examples import (
     Unreadable,
     pictures_on_disk,

@@ -15,7 +15,7 @@ from annotation.api.rest.operations import GET, POST, ApiCall, Created, Operatio
 from annotation.api.v1.addressed import CAMPAIGN_PATH, PREPARING_TAG, RUNS_CAMPAIGN
 from annotation.campaigns import CampaignError, machines
 from annotation.models import Campaign, Job, Study
-from annotation.selectors.machines import MachineReport, machine_reports
+from annotation.selectors.machines.reports import MachineReport, machine_reports
 from annotation.web.staff.recruiting import study_address
 from annotation.workers import platform_visits
 from annotation.workers.platform_visits import PROVIDERS, VisitError

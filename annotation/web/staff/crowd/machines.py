@@ -16,7 +16,7 @@ from annotation.jobs.registry import every_job_kind
 from annotation.models import Campaign
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import machine_kinds
-from annotation.selectors.machines import machine_reports
+from annotation.selectors.machines.reports import machine_reports
 from annotation.web.common.access import account_of, for_roles_on
 from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame, said
 from annotation.web.staff.wording import STANDINGS

@@ -1,0 +1,1 @@
+"""Machines as pages, the queue and evaluation read them."""

@@ -1,0 +1,172 @@
+"""The boxes that a machine drew, with the verdicts of people, the newest first, as far back as asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from annotation.models import Campaign, Judgment, Machine, OpenImage
+from annotation.protocol.contents import mention_from
+from annotation.protocol.kinds import draws, judged_by, machine_kinds
+from annotation.protocol.questions import VOTE
+from annotation.protocol.terms import CATEGORIES, Chain
+
+#: Boxes of a machine that are read at once: of the newest ones, and at most, as it goes further back.
+PORTION, LARGEST_PORTION = 400, 3200
+
+
+class MachineBox(NamedTuple):
+    """A box that a machine drew when it had that version: the open image, the name of the answer, the
+    categories of its chain, and the chance that it rated."""
+
+    image: int
+    name: str
+    version: int
+    categories: tuple[str, ...]
+    chance: float
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedBox:
+    """A box that a machine drew when it had that version, the categories of its chain, and the verdict: None
+    while there is none."""
+
+    image: int
+    version: int
+    categories: tuple[str, ...]
+    chance: float
+    good: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryRecord:
+    """What became of a machine's boxes of a category: judged ones, and those of them that are good."""
+
+    category: str
+    judged: int
+    good: int
+
+
+def drawing_kinds(campaign: Campaign) -> tuple[str, ...]:
+    """The kinds of a campaign at which a machine draws boxes."""
+    return tuple(kind for kind in machine_kinds(campaign.kinds) if draws(kind))
+
+
+def judged_boxes(machine: Machine, *, since: int = 0) -> Iterator[JudgedBox]:
+    """A machine's boxes, the newest first, those of version `since` and later, in portions of two queries
+    each. The verdict on a box is the first vote about it, as in its standing."""
+    for portion in _portions(machine, since):
+        verdicts = _verdicts(machine.campaign, portion)
+        for box in portion:
+            good = verdicts.get((box.image, box.name))
+            yield JudgedBox(box.image, box.version, box.categories, box.chance, good)
+
+
+class NewestVerdicts:
+    """The newest verdicts on a machine's boxes by category. Boxes are read back only as far as is asked, and
+    verdicts only of the category that is asked about."""
+
+    def __init__(self, machine: Machine, *, since: int = 0) -> None:
+        """Of the boxes of version `since` and later."""
+        self._campaign = machine.campaign
+        self._portions = _portions(machine, since)
+        self._unread: dict[str, list[MachineBox]] = {}
+        self._found: dict[str, list[bool]] = {}
+
+    def of_category(self, category: str, count: int) -> list[bool]:
+        """Its last `count` verdicts (good or not), oldest first; fewer where there are no more."""
+        found = self._found.setdefault(category, [])
+        while len(found) < count:
+            boxes = self._unread.pop(category, [])
+            if not boxes:
+                portion = next(self._portions, None)
+                if portion is None:
+                    break
+                for box in portion:
+                    for each in box.categories:
+                        self._unread.setdefault(each, []).append(box)
+                continue
+            verdicts = _verdicts(self._campaign, boxes)
+            judged = (verdicts.get((box.image, box.name)) for box in boxes)
+            found += [good for good in judged if good is not None]
+        return found[:count][::-1]
+
+
+def category_records(boxes: Sequence[JudgedBox]) -> list[CategoryRecord]:
+    """By category, in the order of Table 1, what became of these boxes."""
+    judged: dict[str, list[bool]] = {}
+    for box in boxes:
+        if box.good is not None:
+            for category in box.categories:
+                judged.setdefault(category, []).append(box.good)
+    known = [name for name in CATEGORIES if name in judged]
+    order = known + sorted(set(judged) - set(known))
+    return [CategoryRecord(name, len(judged[name]), sum(judged[name])) for name in order]
+
+
+def _portions(machine: Machine, since: int) -> Iterator[list[MachineBox]]:
+    """A machine's boxes of version `since` and later, the newest first, in growing portions."""
+    drawn: Any = (
+        Judgment.objects.filter(
+            campaign=machine.campaign_id,
+            worker=machine.worker_id,
+            kind__in=drawing_kinds(machine.campaign),
+            image__isnull=False,
+        )
+        .exclude(answer="")
+        .order_by("-pk")
+    )
+    size, before = PORTION, 0
+    while True:
+        older = drawn.filter(pk__lt=before) if before else drawn
+        rows = list(older.values_list("pk", "image", "name", "key", "content")[:size])
+        kept = [
+            (image, name, key, about)
+            for _pk, image, name, key, content in rows
+            if (about := content or {}).get("version", 0) >= since
+        ]
+        if kept:
+            yield _with_categories(kept)
+        # Versions rise: where all of a portion are older, so is the rest.
+        if len(rows) < size or not kept:
+            return
+        before, size = rows[-1][0], min(2 * size, LARGEST_PORTION)
+
+
+def _with_categories(rows: Sequence[tuple[int, str, str, dict[str, Any]]]) -> list[MachineBox]:
+    """Boxes from (image, name, key, what the machine noted). Answers of earlier versions of Phrasebox do not
+    note the categories: those are the chain's."""
+    mentions = _mentions({image for image, _, _, about in rows if "categories" not in about})
+    found = []
+    for image, name, key, about in rows:
+        if "categories" in about:
+            categories = tuple(about["categories"])
+        else:
+            of_chain = [mentions[image][one] for one in key.split("|")[1].split() if one in mentions[image]]
+            categories = Chain("", tuple(of_chain)).categories
+        version, chance = int(about.get("version", 0)), float(about.get("chance", 0.0))
+        found.append(MachineBox(image, name, version, categories, chance))
+    return found
+
+
+def _mentions(images: set[int]) -> dict[int, dict[str, Any]]:
+    if not images:
+        return {}
+    rows = OpenImage.objects.filter(pk__in=images).values_list("pk", "mentions")
+    return {pk: {one.id: one for one in map(mention_from, plain)} for pk, plain in rows}
+
+
+def _verdicts(campaign: Campaign, boxes: Iterable[MachineBox]) -> dict[tuple[int, str], bool]:
+    """(image, name of the drawing) -> whether the first vote on it says that the box is good."""
+    found: dict[tuple[int, str], bool] = {}
+    votes = Judgment.objects.filter(
+        image__in={box.image for box in boxes},
+        kind__in={judged_by(kind) for kind in drawing_kinds(campaign)},
+        role=VOTE,
+        void=False,
+        flag="",
+    )
+    for image, key, answer in votes.order_by("pk").values_list("image", "key", "answer"):
+        found.setdefault((image, key.split("|")[1]), answer == "good")
+    return found

@@ -1,0 +1,69 @@
+"""A machine at work: which one it is, what it would draw in an image, and what it drew there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from django.db.models import Q
+
+from annotation.models import Campaign, Judgment, Machine, MachineProposals, OpenImage, Standing
+from annotation.protocol.machines import Proposals, ProposedBox
+from annotation.protocol.terms import Box
+from annotation.selectors.machines.boxes import drawing_kinds
+
+
+def machine_at_work(campaign: int) -> Machine | None:
+    """The newest machine of a campaign (its row's id); None if there is none, or where somebody suspended it
+    for drawing or withdrew its boxes. An older one does not take its place."""
+    machines = Machine.objects.filter(campaign=campaign).select_related("worker", "campaign")
+    newest = machines.order_by("-pk").first()
+    if newest is None:
+        return None
+    off = Standing.objects.filter(
+        Q(blocked=True) | Q(withdrawn_at__isnull=False),
+        campaign=campaign,
+        worker=newest.worker_id,
+        kind__in=drawing_kinds(newest.campaign),
+    )
+    return None if off.exists() else newest
+
+
+def proposals_from(boxes: Mapping[str, Sequence[Sequence[float]]]) -> Proposals:
+    """Proposals from the form in which a row holds them."""
+    return {
+        phrase: [ProposedBox(Box(*map(int, corners)), chance) for *corners, chance in own]
+        for phrase, own in boxes.items()
+    }
+
+
+def stored_proposals(machine: Machine) -> Iterator[tuple[str, Proposals]]:
+    """(key of the image, what the machine would draw there), in the images' order."""
+    rows = MachineProposals.objects.filter(machine=machine, version=machine.version).order_by("image__place")
+    for key, boxes in rows.values_list("image__image__key", "boxes").iterator():
+        yield key, proposals_from(boxes)
+
+
+def picture_sizes(campaign: Campaign) -> dict[str, tuple[int, int]]:
+    """Key of each image that a campaign asks about -> width and height of its picture, 0 where not known."""
+    rows = OpenImage.objects.filter(campaign=campaign)
+    return {
+        key: (wide, high)
+        for key, wide, high in rows.values_list("image__key", "image__width", "image__height")
+    }
+
+
+def drawn_boxes(machine: Machine, image: OpenImage) -> dict[frozenset[str], frozenset[Box]]:
+    """Mentions of a chain -> the boxes that the machine drew for them in an image, accepted or not."""
+    rows = Judgment.objects.filter(
+        image=image,
+        worker=machine.worker_id,
+        kind__in=drawing_kinds(machine.campaign),
+        xmin__isnull=False,
+        void=False,
+    )
+    found: dict[frozenset[str], set[Box]] = {}
+    places: Any = rows.values_list("key", "xmin", "ymin", "xmax", "ymax")
+    for key, *corners in places:
+        found.setdefault(frozenset(key.split("|")[1].split()), set()).add(Box(*corners))
+    return {names: frozenset(boxes) for names, boxes in found.items()}

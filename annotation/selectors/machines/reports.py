@@ -1,0 +1,82 @@
+"""Machines as pages show them: how each stands, and what became of its boxes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from annotation.models import Campaign, Machine, Standing
+from annotation.protocol.campaign_settings import settings_of
+from annotation.protocol.machines import categories_left, machine_trust
+from annotation.protocol.trust import TRUST_STATES
+from annotation.selectors.machines.boxes import category_records, drawing_kinds, judged_boxes
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryReport:
+    """A category as a machine has it: boxes judged and accepted since it last learnt; `left`: people draw."""
+
+    category: str
+    judged: int
+    good: int
+    left: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MachineReport:
+    """A machine as pages and commands show it: how its worker stands, and what became of its boxes.
+
+    `judged`, `good` and `waiting` (no verdict yet) count all of its boxes; `categories` those of its version.
+    """
+
+    name: str
+    worker: str
+    version: int
+    learnt: int | None
+    source: str
+    from_file: bool
+    state: str
+    judged: int
+    good: int
+    waiting: int
+    categories: tuple[CategoryReport, ...]
+
+
+def machine_reports(campaign: Campaign) -> list[MachineReport]:
+    """The machines of a campaign, the newest first."""
+    settings = settings_of(campaign.settings)
+    trust = machine_trust(settings.trust, settings.machine)
+    found = []
+    for machine in (
+        Machine.objects.filter(campaign=campaign).select_related("worker", "campaign").order_by("-pk")
+    ):
+        kinds = drawing_kinds(campaign)
+        standing = Standing.objects.filter(campaign=campaign, worker=machine.worker, kind__in=kinds).first()
+        every = list(judged_boxes(machine))[::-1]
+        newest = [box for box in every if machine.version and box.version >= machine.version]
+        verdicts = [(box.categories, box.good) for box in newest if box.good is not None]
+        left = categories_left(verdicts, kind=kinds[0], settings=trust) if kinds else frozenset()
+        found.append(
+            MachineReport(
+                name=machine.name,
+                worker=machine.worker.pseudonym,
+                version=machine.version,
+                learnt=machine.learnt,
+                source=machine.source,
+                from_file=machine.from_file,
+                state=_state(standing),
+                judged=sum(box.good is not None for box in every),
+                good=sum(box.good is True for box in every),
+                waiting=sum(box.good is None for box in every),
+                categories=tuple(
+                    CategoryReport(one.category, one.judged, one.good, one.category in left)
+                    for one in category_records(newest)
+                ),
+            )
+        )
+    return found
+
+
+def _state(standing: Standing | None) -> str:
+    if standing is None:
+        return TRUST_STATES[0]
+    return "withdrawn" if standing.withdrawn_at else "blocked" if standing.blocked else standing.state
