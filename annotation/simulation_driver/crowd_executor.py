@@ -35,6 +35,9 @@ _PAUSE = 0.1
 SWEEP = 1.0
 #: Least seconds until somebody who was told to ask again asks again.
 _SOON = 0.3
+#: Answers of each worker between two turns of a machine: one takes people about eight seconds, and the
+#: periodic job comes every fifteen.
+_ANSWERS = 2
 _FORK = multiprocessing.get_context("fork")
 
 
@@ -91,7 +94,8 @@ class TurnTaking:
     """How visits take turns.
 
     `seed` draws their order. Moments that come within `patience` seconds by `clock` are waited for, by
-    `sleep`. `sweep` is called about every second, to end what has run out.
+    `sleep`. `sweep` is called about every second, to end what has run out. `machines` lets machines answer,
+    as often between answers as the periodic job would be if people took the time that they take in life.
     """
 
     seed: int
@@ -99,13 +103,14 @@ class TurnTaking:
     patience: float
     sweep: Callable[[], object]
     sleep: Callable[[float], object] = time.sleep
+    machines: Callable[[], object] = lambda: None
 
 
 def run_visits(visits: Sequence[SimulatedVisit], board: _Board, turns: TurnTaking) -> None:
     """Let the visits take turns until none of them finds anything."""
     awake = [visit for visit in visits if not visit.left]
     waiting: list[_Waiting] = []
-    turn, swept = 0, turns.clock()
+    turn, swept, answered = 0, turns.clock(), 0
     while not board.stopped:
         now, done = turns.clock(), board.done
         if now >= swept + SWEEP:
@@ -128,6 +133,9 @@ def run_visits(visits: Sequence[SimulatedVisit], board: _Board, turns: TurnTakin
         visit = awake[Dice(turns.seed, "turn", turn).below(len(awake))]
         if visit.step():
             board.count()
+            answered += 1
+            if answered % (_ANSWERS * len(visits)) == 0:
+                turns.machines()
             continue
         awake.remove(visit)
         if not visit.left:

@@ -26,7 +26,7 @@ from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.questions import QUESTIONS
 from annotation.protocol.scores import LayerScores, compare_layers
 from annotation.protocol.trust import SUSPENDED
-from annotation.queue import image_state, leases
+from annotation.queue import image_state, leases, machine_turns, submission
 from annotation.selectors.layer_cost import answers_cost
 from annotation.selectors.records import stream_records
 from annotation.simulation.driver import rulings_of
@@ -120,6 +120,7 @@ def run_campaign_crowd(
     if known is None and campaign.kinds != QUESTIONS:
         known = crowd_knowledge(campaign, source)
     workers = make_crowd(plan.mix, seed=plan.seed)
+    machines = partial(machine_turns.take_turns, campaign, submission.submit)
     busy = (
         f"a crowd of seed {plan.seed} is simulated by another process; choose another --seed, or wait for "
         "its end"
@@ -138,10 +139,11 @@ def run_campaign_crowd(
                     plan.patience,
                     sweep=leases.end_expired_leases if plan.through == QUEUE else _nothing,
                     sleep=plan.sleep,
+                    machines=machines,
                 ),
                 processes=plan.processes,
                 threads=THREADS if plan.through == HTTP else 1,
-                quiet=partial(_rule, campaign, truths) if review else _nothing,
+                quiet=lambda: machines() > 0 or (review and _rule(campaign, truths)),
             )
         finally:
             withdraw_passwords(people)
