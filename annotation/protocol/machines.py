@@ -65,6 +65,14 @@ class MachineSettings:
             description=_("Share of a machine's last checked boxes that must be good; below it people draw")
         ),
     ] = field(default=0.3, metadata={"source": "decided: looking at a box takes a tenth of drawing one"})
+    check_first: Annotated[
+        bool,
+        Field(
+            description=_(
+                "Whether people check the first boxes of a machine, where they may, before they draw"
+            )
+        ),
+    ] = field(default=True, metadata={"source": "decided (docs/machines.md)"})
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -11,7 +11,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import connection
 from django.db.models import Count, Q, Sum
@@ -25,7 +25,7 @@ from annotation.protocol.campaign_settings import CampaignSettings, settings_of
 from annotation.protocol.trust import Entered, WorkerTrust, trust_after, trust_reading
 from annotation.protocol.trust_settings import GoldCoverage, TrustSettings, in_force, practice_is_entry
 from annotation.quality import qualification, worker_trust
-from annotation.queue import dispatch, lease_terms
+from annotation.queue import dispatch, lease_terms, machine_first
 from annotation.queue.dispatch import NoTask, WorkerState
 from annotation.selectors.controls import facts_of_campaigns
 from annotation.selectors.scopes import campaigns_to_work_on
@@ -206,6 +206,7 @@ def _why_nothing(
     with connection.cursor() as cursor:
         let_in = [(place.holder(worker), place.rules) for place in places if found[place.key] is None]
         found.update(dispatch.why_drawers_wait(cursor, let_in, at))
+        found.update(_why_check_first(cursor, worker, [p for p in places if found[p.key] is None], at))
         looking: dict[str, list[int]] = defaultdict(list)
         for place in places:
             if found[place.key] is None and not held[place.key]:
@@ -214,6 +215,20 @@ def _why_nothing(
         without = {kind: [c for c in those if (c, kind) not in work] for kind, those in looking.items()}
         found.update(dispatch.why_none_in(cursor, worker.pk, without, at))
     return found
+
+
+def _why_check_first(
+    cursor: Any, worker: Worker, places: Sequence[_Place], at: datetime
+) -> dict[tuple[int, str], NoTask]:
+    drawing: dict[str, dict[int, CampaignSettings]] = {}
+    for place in places:
+        if machine_first.may_hold(place.terms.settings, place.kind):
+            drawing.setdefault(place.kind, {})[place.campaign.pk] = place.terms.settings
+    return {
+        (campaign, kind): nothing
+        for kind, those in drawing.items()
+        for campaign, nothing in machine_first.why_check_first(cursor, worker.pk, kind, those, at).items()
+    }
 
 
 def _check_tests(

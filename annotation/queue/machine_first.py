@@ -1,0 +1,84 @@
+"""While a machine is in its warm-up, whoever may judge one of its boxes does so before they draw.
+
+Else people who stay with drawing would draw what the machine waits to draw, and nobody would look at its
+first boxes. It holds for as long as a box waits (`trust.drawing_wait_minutes`), and for nobody who cannot
+judge one. `machine.check_first` turns it off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from annotation.common import database
+from annotation.protocol import trust
+from annotation.protocol.campaign_settings import CampaignSettings
+from annotation.protocol.kinds import draws, judged_by
+from annotation.queue.dispatch import NoTask
+from annotation.selectors.same_question import met_as_control
+
+
+def may_hold(settings: CampaignSettings, kind: str) -> bool:
+    """Whether drawing may have to wait for verdicts on a machine's boxes; else nothing is looked up."""
+    return draws(kind) and settings.machine.share > 0 and settings.machine.check_first
+
+
+def why_check_first(
+    cursor: Any, worker: int, kind: str, campaigns: Mapping[int, CampaignSettings], at: datetime
+) -> dict[int, NoTask]:
+    """Why this worker is not to draw yet, by a kind of question, in some of these campaigns: of all of them
+    `may_hold` is true. One query."""
+    if not campaigns:
+        return {}
+    judging = judged_by(kind)
+    # Who has never judged boxes may begin at once, where that begins with no test.
+    at_once = [campaign for campaign, own in campaigns.items() if not own.trust.qualification]
+    cursor.execute(
+        f"""SELECT t.campaign_id, max(t.created_at) FROM annotation_task t
+            JOIN annotation_machine m ON m.campaign_id = t.campaign_id AND m.worker_id = t.barred_id
+            JOIN annotation_standing s ON s.campaign_id = t.campaign_id AND s.worker_id = t.barred_id
+                AND s.kind = '{kind}' AND s.state = %s AND NOT s.blocked AND s.withdrawn_at IS NULL
+            LEFT JOIN annotation_standing own ON own.campaign_id = t.campaign_id AND own.worker_id = %s
+                AND own.kind = '{judging}'
+            WHERE t.campaign_id IN ({_places(campaigns)}) AND t.state = 'open' AND t.kind = '{judging}'
+                AND t.role = 'vote' AND t.live < t.wanted
+                AND NOT EXISTS (SELECT 1 FROM annotation_machine newer
+                    WHERE newer.campaign_id = m.campaign_id AND newer.id > m.id)
+                AND NOT EXISTS (SELECT 1 FROM annotation_assignment a
+                    WHERE a.task_id = t.id AND a.worker_id = %s)
+                AND NOT {met_as_control(judging)}
+                AND (own.state IN (%s, %s) AND NOT own.blocked AND own.withdrawn_at IS NULL
+                    OR own.id IS NULL AND t.campaign_id IN ({_places(at_once) or "NULL"}))
+            GROUP BY t.campaign_id""",
+        [
+            trust.PROBATION,
+            worker,
+            *campaigns,
+            worker,
+            worker,
+            trust.PROBATION,
+            trust.TRUSTED,
+            *at_once,
+        ],
+    )
+    found = {}
+    for campaign, newest in cursor.fetchall():
+        until = database.time_from_sql(newest)
+        until += timedelta(minutes=campaigns[campaign].trust.drawing_wait_minutes)
+        if until > at:
+            found[campaign] = NoTask(
+                "machine_first",
+                _(
+                    "A machine has drawn its first boxes here, and draws on once people have checked them: "
+                    "check some of them before you draw yourself."
+                ),
+                until,
+            )
+    return found
+
+
+def _places(values: Any) -> str:
+    return ", ".join(["%s"] * len(values))

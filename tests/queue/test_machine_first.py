@@ -1,0 +1,114 @@
+"""People look at a machine's first boxes before they draw, where they may; and nobody waits in vain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from annotation.campaigns import machines
+from annotation.models import Machine, Standing, Task
+from annotation.moderation import discarding
+from annotation.protocol import questions as q
+from annotation.queue.leases import Lease, NoTask
+from tests.queue.machines_at_work import to_draw, turns
+from tests.queue.test_submission import later
+from tests.queue.world import TRUSTING, World
+from tests.sizes import usually_on
+
+pytestmark = [pytest.mark.django_db, *usually_on("postgresql")]
+
+DRAWER, JUDGE = 1, 2
+
+
+def begun(images: int = 4, **settings: Any) -> tuple[World, Machine]:
+    """A world in which a machine has drawn its first boxes, and people have more to draw."""
+    trust = {**TRUSTING["trust"], "drawing_unjudged": 2, **settings.pop("trust", {})}
+    world, machine = to_draw(images, trust=trust, **settings)
+    assert turns(world) == 2
+    return world, machine
+
+
+def boxes_to_judge() -> Any:
+    return Task.objects.filter(kind=q.BOX_QUALITY, state="open")
+
+
+def waits(world: World, worker: int = DRAWER) -> bool:
+    """Whether a worker who asks for something to draw is to look at boxes first."""
+    found = world.take(worker, q.BOX_DRAWING)
+    assert isinstance(found, Lease) or found.code == "machine_first"
+    return isinstance(found, NoTask)
+
+
+def test_who_may_judge_a_first_box_of_a_machine_does_so_before_they_draw():
+    world, _machine = begun()
+    refused = world.take(DRAWER, q.BOX_DRAWING)
+    assert isinstance(refused, NoTask) and refused.code == "machine_first" and refused.again_at is not None
+    for _ in range(2):
+        world.submit(DRAWER, world.held(DRAWER, q.BOX_QUALITY), then=False)
+    # Their verdicts are given, and the machine has not had its turn again.
+    assert not waits(world)
+
+
+def test_after_an_answer_comes_what_is_to_be_done_first():
+    world, machine = to_draw(4)
+    lease = world.held(DRAWER, q.BOX_DRAWING)
+    assert turns(world) > 0
+    receipt = world.submit(DRAWER, lease)
+    assert receipt.counted and isinstance(receipt.next, NoTask) and receipt.next.code == "machine_first"
+
+
+def test_who_may_not_judge_a_box_draws():
+    world, _machine = begun()
+    world.take(JUDGE, q.BOX_QUALITY)
+    assert waits(world, JUDGE)
+    discarding.suspend_worker(
+        campaign=world.campaign, worker=world.workers[JUDGE], kind=q.BOX_QUALITY, reason="slow"
+    )
+    assert not waits(world, JUDGE)
+
+
+@pytest.mark.parametrize("tested", [False, True])
+def test_who_has_never_judged_boxes_draws_where_that_begins_with_a_test(tested: bool):
+    world, _machine = begun()
+    Standing.objects.filter(worker=world.workers[DRAWER], kind=q.BOX_QUALITY).delete()
+    Standing.objects.filter(worker=world.workers[DRAWER], kind=q.BOX_DRAWING).update(state="trusted")
+    trust = {**world.campaign.settings["trust"], "qualification": tested}
+    world.campaign.settings = {**world.campaign.settings, "trust": trust}
+    world.campaign.save()
+    assert waits(world) is not tested
+
+
+def test_where_others_have_all_boxes_in_hand_people_draw():
+    world, _machine = begun()
+    boxes_to_judge().update(wanted=1)
+    first = world.held(JUDGE, q.BOX_QUALITY)
+    assert waits(world)
+    world.held(JUDGE, q.BOX_QUALITY, holding=[first.id])
+    assert not waits(world)
+
+
+def test_it_can_be_turned_off():
+    world, _machine = begun(machine={"share": 1.0, "check_first": False})
+    assert not waits(world)
+
+
+def test_nobody_waits_for_ever(monkeypatch: pytest.MonkeyPatch):
+    world, _machine = begun()
+    assert waits(world)
+    later(monkeypatch, 61)
+    assert not waits(world)
+
+
+@pytest.mark.parametrize("state", ["trusted", "suspended"])
+def test_once_it_is_known_how_good_a_machine_is_nobody_waits(state: str):
+    world, machine = begun()
+    Standing.objects.filter(worker=machine.worker, kind=q.BOX_DRAWING).update(state=state)
+    assert not waits(world)
+
+
+def test_boxes_of_people_and_of_an_older_machine_are_nothing_to_wait_for():
+    world, _machine = begun()
+    assert waits(world)
+    machines.machine_add(campaign=world.campaign, name="newer")
+    assert not waits(world)
