@@ -76,10 +76,12 @@ class RefinerNetwork(nn.Module):
         near = functional.relu(self.joined(near) * (1 + gain_2) + shift_2)
         fine = functional.interpolate(near, size=lines.shape[-2:]) + self.from_lines(lines)
         fine = functional.relu(fine)
-        across = self.across(torch.cat([fine.mean(2), fine.amax(2)], 1)) + self.prior[0]
-        down = self.down(torch.cat([fine.mean(3), fine.amax(3)], 1)) + self.prior[1]
+        across = self.across(torch.cat([fine.mean(2), fine.max(2)[0]], 1)) + self.prior[0]
+        down = self.down(torch.cat([fine.mean(3), fine.max(3)[0]], 1)) + self.prior[1]
         sides = torch.stack([across[:, 0], down[:, 0], across[:, 1], down[:, 1]], 1)
-        seen = [each.mean((2, 3)) for each in (wide, near)] + [each.amax((2, 3)) for each in (wide, near)]
+        # Backwards, a maximum's place costs less than `amax`, which looks for all places that are equal.
+        seen = [each.mean((2, 3)) for each in (wide, near)]
+        seen += [each.flatten(2).max(2)[0] for each in (wide, near)]
         return sides, self.chance(torch.cat([*seen, said], 1))[:, 0]
 
     def take_over(self, other: RefinerNetwork) -> None:

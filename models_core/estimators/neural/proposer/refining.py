@@ -56,7 +56,7 @@ def train_refiner(
     step."""
     batches = max(1, len(pictures) // settings.batch)
     steps = epochs * batches
-    optimizer = torch.optim.AdamW(network.parameters(), settings.rate, weight_decay=1e-4)
+    optimizer = torch.optim.AdamW(network.parameters(), settings.rate, weight_decay=1e-4, fused=True)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, settings.rate, total_steps=max(2, steps + 1), pct_start=0.1
     )
