@@ -126,9 +126,14 @@ def _pixels(row: NDArray[np.float64], size: tuple[int, int]) -> Box:
 
 
 def arm_a(
-    shown: Sequence[Shown], settings: MachineSettings, say: Callable[[str], object], device: str = CPU
+    shown: Sequence[Shown],
+    settings: MachineSettings,
+    say: Callable[[str], object],
+    device: str = CPU,
+    times: float = 1.0,
 ) -> Callable[[int], Any]:
-    """A machine that learns from what is finished, and says then what it would draw in the rest."""
+    """A machine that learns from what is finished, in lessons so many `times` as long as usual, and says then
+    what it would draw until the next lesson."""
 
     def make(seed: int) -> Any:
         proposals: dict[str, Proposals] = {}
@@ -141,12 +146,13 @@ def arm_a(
             if done == len(shown) or not learns_now(settings, finished=done, learnt=state["learnt"]):
                 return
             begin, pictures = state["proposer"], [p for p in state["pictures"] if p.phrases]
-            lesson = ProposerSettings().for_pictures(len(pictures), from_scratch=begin is None)
+            lesson = ProposerSettings().for_pictures(len(pictures), from_scratch=begin is None, times=times)
             began = time.process_time()
             proposer = BoxProposer(lesson).fit(pictures, seed=seed + done, begin=begin, device=device)
             state["learnt"], state["proposer"] = done, proposer
             machine.learnt()
-            proposals.update(proposed(proposer, shown[done:]))
+            until = done + settings.retrain_each if settings.retrain_each else len(shown)
+            proposals.update(proposed(proposer, shown[done:until]))
             say(f"  seed {seed}: learnt from {done} images in {time.process_time() - began:.0f} s of CPU")
 
         return machine, finished

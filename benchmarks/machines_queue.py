@@ -1,28 +1,33 @@
 """`benchmarks.machines` once more, through the queue: leases, double checks and the machine's turns.
 
-    [DATABASE_URL=...] python -m benchmarks.machines_queue --proposer FOLDER [--images N] [--seeds N]
-        [--arms b,b+savings,bad]
+    python -m benchmarks.machines_queue --proposer FOLDER [--images N] [--seeds N]
+        [--arms printed,b,b+savings,bad] [--processes N] [--keep FOLDER]
 
 The same generated scenes, crowd and figures; each arm of each seed is a campaign of its own, answered by
 `simulate_crowd --through queue`, without control items and misconduct. A machine's boxes come as from a file,
-and it is turned on by the campaign's settings (`machine.share` 1). Without DATABASE_URL the rows are in a
-SQLite that is gone afterwards.
+and it is turned on by the campaign's settings (`machine.share` 1). *printed* is people alone again, asked
+about links in the printed order. Each campaign is in a SQLite of its own that is gone afterwards.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import pickle
+import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
-from annotation.protocol.link_chances import learn_chances
+from annotation.protocol.coreference import AS_PRINTED
+from annotation.protocol.link_chances import LinkChances, learn_chances
 from annotation.protocol.machines import Proposals
 from annotation.protocol.scores import compare_layers
+from annotation.protocol.state import ImageSettings
 from annotation.simulation.economy import ALL_SAVINGS, saving_arms
 from annotation.simulation.machine_study import (
     PEOPLE_ALONE,
@@ -32,66 +37,103 @@ from annotation.simulation.machine_study import (
     proposals_anywhere,
 )
 from annotation.simulation.visits import ORDERLY
-from benchmarks.machines import TAUGHT, Shown, load_kinds, proposed, scene, show
+from benchmarks.machines import TAUGHT, load_kinds, proposed, scene, show
 from benchmarks.scene_campaigns import SCENES, imported_scenes, open_scene_campaign
 from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 
 if TYPE_CHECKING:
-    from annotation.models import Campaign, Corpus
+    from annotation.models import Campaign
 
-#: A machine's boxes in the campaign of a seed, and whether the savings are on.
-Arm = tuple[Callable[[int], Mapping[str, Proposals]], bool]
-
-
-def run(shown: Sequence[Shown], arms: Mapping[str, Arm], seeds: int) -> None:
-    """Run people alone and the arms, and print the table; Django is set up and its database migrated."""
-    corpus = imported_scenes(len(shown), source="benchmarks.machines_queue")
-    chances = learn_chances(scene(n, TAUGHT, 1)[0][2] for n in range(600))
-    found = []
-    for name, (boxes_of, savings) in {PEOPLE_ALONE: (lambda seed: {}, False), **arms}.items():
-        protocol = saving_arms(chances)[ALL_SAVINGS] if savings else None
-        arm = StudiedArm(name, [StudiedImage() for _ in shown])
-        for seed in range(seeds):
-            settings = settings_of({"trust": {"qualification": False, "control_share": 0.0}})
-            if protocol is not None:
-                settings = replace(settings, protocol=protocol)
-            boxes = boxes_of(seed)
-            if boxes:
-                settings = replace(settings, machine=replace(settings.machine, share=1.0))
-            _campaign_run(
-                corpus, f"{name.split(':')[0].replace(' ', '-')}-{seed}", seed, settings, boxes, arm
-            )
-        found.append(arm)
-    show(found[0], found[1:], len(shown))
+_SOURCE = "benchmarks.machines_queue"
+_TITLES = {
+    "printed": "people alone, printed order",
+    "b": "b: taught before",
+    "b+savings": f"b+savings: {ALL_SAVINGS}",
+    "bad": "bad: random boxes",
+}
 
 
-def _campaign_run(
-    corpus: Corpus,
-    name: str,
-    seed: int,
-    settings: CampaignSettings,
-    boxes: Mapping[str, Proposals],
-    arm: StudiedArm,
-) -> None:
-    """Answer one campaign by the crowd, and add what it cost and came to."""
+@dataclass(frozen=True, slots=True)
+class CampaignRun:
+    """A campaign to answer: the arm's title, the seed, how many images, and its machine's boxes (none: no
+    machine). The folder `template` has the scenes imported; the arm of this seed is kept in the file `kept`.
+    """
+
+    title: str
+    seed: int
+    images: int
+    protocol: ImageSettings | None
+    boxes: Mapping[str, Proposals]
+    template: Path
+    kept: Path
+
+
+def answered(run: CampaignRun) -> StudiedArm:
+    """Answer one campaign by the crowd, in a copy of the database; what it cost and came to."""
+    with tempfile.TemporaryDirectory(prefix="phrasebox-machines-queue-") as folder:
+        shutil.copytree(run.template, folder, dirs_exist_ok=True)
+        _set_up(Path(folder))
+        arm = _answered(run)
+    # Whole or not at all: what is kept is not run again.
+    part = run.kept.with_suffix(".part")
+    part.write_bytes(pickle.dumps(arm))
+    part.rename(run.kept)
+    return arm
+
+
+def _set_up(folder: Path) -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    os.environ.pop("DATABASE_URL", None)
+    os.environ["DATA_DIR"] = str(folder)
+    import django
+
+    django.setup()
+    load_kinds()
+
+
+def _scenes_imported(folder: Path, images: int) -> None:
+    """In a process of its own: a database with the scenes as a corpus."""
+    _set_up(folder)
+    from django.core.management import call_command
+
+    call_command("migrate", verbosity=0)
+    imported_scenes(images, source=_SOURCE)
+
+
+def _answered(run: CampaignRun) -> StudiedArm:
     from annotation.campaigns import machines
+    from annotation.models import Corpus
     from annotation.queue import machine_turns, submission
     from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
 
-    campaign = open_scene_campaign(corpus, name, seed=seed, settings=settings)
-    machine = machines.machine_add(campaign=campaign, name="drawer") if boxes else None
+    settings = _settings_of(run)
+    arm = StudiedArm(run.title, [StudiedImage() for _ in range(run.images)])
+    corpus = Corpus.objects.get(name="scenes")
+    campaign = open_scene_campaign(corpus, f"seed-{run.seed}", seed=run.seed, settings=settings)
+    machine = machines.machine_add(campaign=campaign, name="drawer") if run.boxes else None
     if machine is not None:
-        machines.store_proposals(machine, boxes.items(), version=machine.version + 1)
+        machines.store_proposals(machine, run.boxes.items(), version=machine.version + 1)
         machines.machine_learnt(machine, images=None, source="file of the benchmark", from_file=True)
         machine_turns.take_turns(campaign, submission.submit)
     done = run_campaign_crowd(
-        campaign=campaign, plan=CrowdPlan(mix=STUDY_MIX, seed=seed, conduct=ORDERLY, patience=0.0)
+        campaign=campaign, plan=CrowdPlan(mix=STUDY_MIX, seed=run.seed, conduct=ORDERLY, patience=0.0)
     )
     assert not any(done.violations.values()), done.violations
     _count(campaign, arm)
     if machine is not None:
         _count_machine(campaign, arm)
-    print(f"{name}: {done.tally.answered.total()} answers in {done.seconds:.0f} s", flush=True)
+    answers = done.tally.answered.total()
+    print(f"{run.title}, seed {run.seed}: {answers} answers in {done.seconds:.0f} s", flush=True)
+    return arm
+
+
+def _settings_of(run: CampaignRun) -> CampaignSettings:
+    settings = settings_of({"trust": {"qualification": False, "control_share": 0.0}})
+    if run.protocol is not None:
+        settings = replace(settings, protocol=run.protocol)
+    if run.boxes:
+        settings = replace(settings, machine=replace(settings.machine, share=1.0))
+    return settings
 
 
 def _count(campaign: Campaign, arm: StudiedArm) -> None:
@@ -122,7 +164,7 @@ def _count(campaign: Campaign, arm: StudiedArm) -> None:
 def _count_machine(campaign: Campaign, arm: StudiedArm) -> None:
     """Add how many boxes the machine drew, how many were accepted, and after how many it was suspended."""
     from annotation.protocol.trust import SUSPENDED
-    from annotation.selectors.machines import machine_reports
+    from annotation.selectors.machines.reports import machine_reports
 
     (row,) = machine_reports(campaign)
     arm.drawn.append(row.judged + row.waiting)
@@ -130,34 +172,69 @@ def _count_machine(campaign: Campaign, arm: StudiedArm) -> None:
     arm.suspended.append(arm.drawn[-1] if row.state == SUSPENDED else None)
 
 
+def _protocol_of(arm: str, chances: LinkChances) -> ImageSettings | None:
+    if arm == "printed":
+        return ImageSettings(order=AS_PRINTED)
+    return saving_arms(chances)[ALL_SAVINGS] if arm == "b+savings" else None
+
+
 def main() -> None:
-    """Read the arguments, set up a database, and run."""
+    """Read the arguments, run the campaigns, and print the table."""
     parser = argparse.ArgumentParser(description="What a machine saves a campaign, through the queue")
     parser.add_argument("--images", type=int, default=300)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--proposer", type=Path, required=True, help="A stored proposer")
-    parser.add_argument("--arms", default="b,b+savings,bad")
+    parser.add_argument("--arms", default=",".join(_TITLES))
+    parser.add_argument("--processes", type=int, default=1, help="Campaigns that are answered side by side")
+    parser.add_argument(
+        "--keep", type=Path, help="Keep each campaign's figures here; those that are there are not run again"
+    )
     given = parser.parse_args()
     load_kinds()
     stored = BoxProposer.load(given.proposer)
     shown = [scene(n, SCENES, stored.settings.side) for n in range(given.images)]
-    boxes = proposed(stored, shown)
     images = [gold for gold, _ in shown]
-    arms: dict[str, tuple[str, Arm]] = {
-        "b": ("b: taught before", (lambda seed: boxes, False)),
-        "b+savings": (f"b+savings: {ALL_SAVINGS}", (lambda seed: boxes, True)),
-        "bad": ("bad: random boxes", (lambda seed: proposals_anywhere(images, seed), False)),
-    }
+    boxes = proposed(stored, shown)
+    chances = learn_chances(scene(n, TAUGHT, 1)[0][2] for n in range(600))
+    arms = [(PEOPLE_ALONE, PEOPLE_ALONE), *((name, _TITLES[name]) for name in given.arms.split(","))]
+
+    def boxes_of(arm: str, seed: int) -> Mapping[str, Proposals]:
+        if arm == "bad":
+            return proposals_anywhere(images, seed)
+        return boxes if arm in ("b", "b+savings") else {}
+
     with tempfile.TemporaryDirectory(prefix="phrasebox-machines-queue-") as folder:
-        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-        os.environ["DATA_DIR"] = folder
-        import django
-
-        django.setup()
-        from django.core.management import call_command
-
-        call_command("migrate", verbosity=0)
-        run(shown, dict(arms[name] for name in given.arms.split(",")), given.seeds)
+        keep, template = given.keep or Path(folder) / "kept", Path(folder) / "template"
+        keep.mkdir(parents=True, exist_ok=True)
+        template.mkdir()
+        runs = [
+            CampaignRun(
+                title,
+                seed,
+                given.images,
+                _protocol_of(name, chances),
+                boxes_of(name, seed),
+                template,
+                keep / f"{name.replace(' ', '-')}-{seed}.pickle",
+            )
+            for seed in range(given.seeds)
+            for name, title in arms
+        ]
+        missing = [run for run in runs if not run.kept.exists()]
+        # Each in a process of its own: Django is set up for one database.
+        with get_context("spawn").Pool(given.processes, maxtasksperchild=1) as pool:
+            pool.apply(_scenes_imported, [template, given.images])
+            for _ in pool.imap_unordered(answered, missing, chunksize=1):
+                pass
+        found: dict[str, StudiedArm] = {}
+        for run in runs:
+            arm = pickle.loads(run.kept.read_bytes())
+            if run.title in found:
+                found[run.title].add(arm)
+            else:
+                found[run.title] = arm
+    people, *others = found.values()
+    show(people, others, given.images)
 
 
 if __name__ == "__main__":
