@@ -12,6 +12,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import Count
+
 from annotation.audit import record
 from annotation.common import database
 from annotation.common.batching import chunks
@@ -195,9 +197,9 @@ def _captions(images: Iterable[int]) -> dict[int, list[int]]:
     ids = list(images)
     found: dict[int, list[int]] = {image: [] for image in ids}
     for part in chunks(ids, COUNTED_IMAGES_PER_TRANSACTION):
-        rows = Caption.objects.filter(image__in=part).order_by("image", "number")
-        for image in rows.values_list("image", flat=True):
-            found[image].append(len(found[image]))
+        rows = Caption.objects.filter(image__in=part).order_by("image").values_list("image")
+        for image, count in rows.annotate(count=Count("pk")):
+            found[image] = list(range(count))
     return found
 
 
