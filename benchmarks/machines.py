@@ -130,10 +130,8 @@ def arm_a(
     settings: MachineSettings,
     say: Callable[[str], object],
     device: str = CPU,
-    times: float = 1.0,
 ) -> Callable[[int], Any]:
-    """A machine that learns from what is finished, in lessons so many `times` as long as usual, and says then
-    what it would draw until the next lesson."""
+    """A machine that learns from what is finished, and says then what it would draw until the next lesson."""
 
     def make(seed: int) -> Any:
         proposals: dict[str, Proposals] = {}
@@ -146,7 +144,7 @@ def arm_a(
             if done == len(shown) or not learns_now(settings, finished=done, learnt=state["learnt"]):
                 return
             begin, pictures = state["proposer"], [p for p in state["pictures"] if p.phrases]
-            lesson = ProposerSettings().for_pictures(len(pictures), from_scratch=begin is None, times=times)
+            lesson = ProposerSettings().for_pictures(len(pictures), from_scratch=begin is None)
             began = time.process_time()
             proposer = BoxProposer(lesson).fit(pictures, seed=seed + done, begin=begin, device=device)
             state["learnt"], state["proposer"] = done, proposer

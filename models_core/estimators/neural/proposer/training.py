@@ -92,8 +92,8 @@ class ProposerSettings:
     def __post_init__(self) -> None:
         check_fields(self)
 
-    def for_pictures(self, pictures: int, *, from_scratch: bool, times: float = 1.0) -> ProposerSettings:
-        """The same for a lesson from so many pictures, so many `times` as long as usual.
+    def for_pictures(self, pictures: int, *, from_scratch: bool) -> ProposerSettings:
+        """The same for a lesson from so many pictures.
 
         From scratch it takes `STEPS_FROM_SCRATCH` steps at least, with more epochs than these where needed.
         One that continues an earlier lesson takes `STEPS_CONTINUED`.
@@ -101,7 +101,7 @@ class ProposerSettings:
         batches = max(1, pictures // self.batch)
         own = (self.epochs, self.close_epochs, self.last_epochs)
         epochs = [
-            min(_MOST_EPOCHS, max(usual if from_scratch else 1, math.ceil(times * steps / batches)))
+            min(_MOST_EPOCHS, max(usual if from_scratch else 1, math.ceil(steps / batches)))
             for usual, steps in zip(own, STEPS_FROM_SCRATCH if from_scratch else STEPS_CONTINUED, strict=True)
         ]
         return replace(
