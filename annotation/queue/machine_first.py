@@ -70,10 +70,11 @@ def why_check_first(
         until += timedelta(minutes=campaigns[campaign].trust.drawing_wait_minutes)
         if until > at:
             found[campaign] = NoTask(
-                "machine_first",
+                "check_first",
+                # That a machine drew them is not told: it could sway who judges them.
                 _(
-                    "A machine has drawn its first boxes here, and draws on once people have checked them: "
-                    "check some of them before you draw yourself."
+                    "Boxes wait to be checked, and what is left to draw depends on them: "
+                    "check some of them first."
                 ),
                 until,
             )

@@ -38,7 +38,7 @@ ENDED = ("RETURNED", "TIMED-OUT", "REJECTED")
 WORKING, DONE, SCREENED_OUT, NOTHING = "working", "done", "out", "nothing"
 #: Reasons for which a worker is kept out of a kind, and those that are nobody's doing.
 _BARRED = ("suspended", "blocked", "too_few_tasks", "too_few_approved", "test_failed", "too_many_tests")
-_NO_WORK = ("none_open", "all_judged", "busy", "unjudged", "machine_first", "paused", "closed")
+_NO_WORK = ("none_open", "all_judged", "busy", "unjudged", "check_first", "paused", "closed")
 MOST_WANTED = 10_000
 
 

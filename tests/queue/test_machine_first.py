@@ -36,14 +36,14 @@ def boxes_to_judge() -> Any:
 def waits(world: World, worker: int = DRAWER) -> bool:
     """Whether a worker who asks for something to draw is to look at boxes first."""
     found = world.take(worker, q.BOX_DRAWING)
-    assert isinstance(found, Lease) or found.code == "machine_first"
+    assert isinstance(found, Lease) or found.code == "check_first"
     return isinstance(found, NoTask)
 
 
 def test_who_may_judge_a_first_box_of_a_machine_does_so_before_they_draw():
     world, _machine = begun()
     refused = world.take(DRAWER, q.BOX_DRAWING)
-    assert isinstance(refused, NoTask) and refused.code == "machine_first" and refused.again_at is not None
+    assert isinstance(refused, NoTask) and refused.code == "check_first" and refused.again_at is not None
     for _ in range(2):
         world.submit(DRAWER, world.held(DRAWER, q.BOX_QUALITY), then=False)
     # Their verdicts are given, and the machine has not had its turn again.
@@ -55,7 +55,7 @@ def test_after_an_answer_comes_what_is_to_be_done_first():
     lease = world.held(DRAWER, q.BOX_DRAWING)
     assert turns(world) > 0
     receipt = world.submit(DRAWER, lease)
-    assert receipt.counted and isinstance(receipt.next, NoTask) and receipt.next.code == "machine_first"
+    assert receipt.counted and isinstance(receipt.next, NoTask) and receipt.next.code == "check_first"
 
 
 def test_who_may_not_judge_a_box_draws():

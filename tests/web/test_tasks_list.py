@@ -127,9 +127,10 @@ def test_whoever_may_judge_a_box_of_a_machine_first_is_told_so_and_where(db: Non
     a_machine(work)
     assert turns(work) == 1
     row = rows(ann)[DRAW]
-    assert "draws on once people have checked them" in row and "Work" not in row and "Start" not in row
+    assert "what is left to draw depends on them" in row and "Work" not in row and "Start" not in row
+    assert "machine" not in row
     said = text_of(ann.get(desk.address(q.BOX_DRAWING)))
-    assert "check some of them before you draw yourself" in said and "Refresh" in said
+    assert "check some of them first" in said and "Refresh" in said
     assert "Other tasks open to you" in said and "Is this box good?" in said
 
 

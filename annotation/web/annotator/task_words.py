@@ -18,7 +18,7 @@ from annotation.task_types.base import TASK_TYPES, TaskType
 #: Reasons that hold for all of a campaign; and those that are nobody's doing.
 _WHOLE = ("paused", "closed", "no_consent")
 NONE_OPEN = "none_open"
-NO_WORK = (NONE_OPEN, "all_judged", "busy", "unjudged", "machine_first")
+NO_WORK = (NONE_OPEN, "all_judged", "busy", "unjudged", "check_first")
 
 
 @dataclass(frozen=True, slots=True)
