@@ -235,6 +235,10 @@ def main() -> None:
                 found[run.title] = arm
     people, *others = found.values()
     show(people, others, given.images)
+    printed = found.get(_TITLES["printed"])
+    if printed is not None:
+        print("\nThe same against people alone in the printed order:")
+        show(printed, [arm for arm in others if arm is not printed], given.images)
 
 
 if __name__ == "__main__":
