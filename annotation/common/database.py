@@ -15,7 +15,7 @@ import fcntl
 import os
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -32,6 +32,12 @@ Statement = tuple[str, Sequence[Any]]
 
 #: The largest id that a row can have; to ask for a larger one is an error to a database.
 LARGEST_ID = 2**63 - 1
+
+
+def places(values: Sized) -> str:
+    """As many places for parameters as there are values, for `IN (...)`; "NULL", which none is in, for no
+    values."""
+    return ", ".join(["%s"] * len(values)) or "NULL"
 
 
 def now() -> datetime:

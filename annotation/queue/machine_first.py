@@ -43,15 +43,15 @@ def why_check_first(
                 AND s.kind = '{kind}' AND s.state = %s AND NOT s.blocked AND s.withdrawn_at IS NULL
             LEFT JOIN annotation_standing own ON own.campaign_id = t.campaign_id AND own.worker_id = %s
                 AND own.kind = '{judging}'
-            WHERE t.campaign_id IN ({_places(campaigns)}) AND t.state = 'open' AND t.kind = '{judging}'
-                AND t.role = 'vote' AND t.live < t.wanted
+            WHERE t.campaign_id IN ({database.places(campaigns)})
+                AND t.state = 'open' AND t.kind = '{judging}' AND t.role = 'vote' AND t.live < t.wanted
                 AND NOT EXISTS (SELECT 1 FROM annotation_machine newer
                     WHERE newer.campaign_id = m.campaign_id AND newer.id > m.id)
                 AND NOT EXISTS (SELECT 1 FROM annotation_assignment a
                     WHERE a.task_id = t.id AND a.worker_id = %s)
                 AND NOT {met_as_control(judging)}
                 AND (own.state IN (%s, %s) AND NOT own.blocked AND own.withdrawn_at IS NULL
-                    OR own.id IS NULL AND t.campaign_id IN ({_places(at_once) or "NULL"}))
+                    OR own.id IS NULL AND t.campaign_id IN ({database.places(at_once)}))
             GROUP BY t.campaign_id""",
         [
             trust.PROBATION,
@@ -79,7 +79,3 @@ def why_check_first(
                 until,
             )
     return found
-
-
-def _places(values: Any) -> str:
-    return ", ".join(["%s"] * len(values))

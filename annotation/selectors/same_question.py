@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 
 from django.db import connection
 
+from annotation.common import database
 from annotation.models import Assignment
 from annotation.protocol.kinds import is_page, kind_of
 from annotation.protocol.questions import judgment_name
@@ -66,8 +67,7 @@ def asked_before_in(*, worker: int, campaigns: Mapping[str, Sequence[int]]) -> f
     parts: list[str] = []
     values: list[int | str] = []
     for kind, those in campaigns.items():
-        places = ", ".join(["%s"] * len(those))
-        mine = f"m.worker_id = %s AND m.campaign_id IN ({places}) AND m.kind = %s"
+        mine = f"m.worker_id = %s AND m.campaign_id IN ({database.places(those)}) AND m.kind = %s"
         parts.append(
             f"""SELECT c.id FROM annotation_assignment m JOIN annotation_task t ON t.id = m.task_id
                 JOIN {_of_task(kind)} WHERE {mine}

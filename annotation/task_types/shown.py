@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 from django.utils.crypto import salted_hmac
 
+from annotation.common import database
 from annotation.images.pictures import picture_size
 
 #: Images kept by a process; one is some 2 KB.
@@ -65,7 +66,7 @@ def shown_images(images: Collection[int]) -> dict[int, ShownImage]:
         cursor.execute(
             f"""SELECT i.id, i.key, i.width, i.height, i.picture, c.text, c.tokens
                FROM annotation_image i LEFT JOIN annotation_caption c ON c.image_id = i.id
-               WHERE i.id IN ({", ".join(["%s"] * len(images))}) ORDER BY i.id, c.number""",
+               WHERE i.id IN ({database.places(images)}) ORDER BY i.id, c.number""",
             list(images),
         )
         for image, *row in cursor.fetchall():

@@ -14,6 +14,7 @@ from django.db import connection
 from django.db.models import Count, Max, OuterRef, QuerySet, Subquery, Sum
 from django.utils import timezone
 
+from annotation.common import database
 from annotation.models import Assignment, Campaign, OpenImage, Standing
 from annotation.protocol.boxes import BOX_STAGES
 from annotation.protocol.kinds import is_counted
@@ -146,7 +147,7 @@ def open_tasks_of_campaigns(campaigns: Sequence[Campaign]) -> dict[int, dict[str
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT campaign_id, kind, role, count(*), sum(wanted - live) FROM annotation_task
-               WHERE campaign_id IN ({", ".join(["%s"] * len(counts))}) AND state = 'open'
+               WHERE campaign_id IN ({database.places(counts)}) AND state = 'open'
                GROUP BY campaign_id, kind, role""",
             list(counts),
         )

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from django.db import connection
 from django.db.models import Count, Sum
 
+from annotation.common import database
 from annotation.models import Assignment, Campaign, CampaignSums
 from annotation.selectors.campaign.ledger import LedgerSums
 
@@ -79,7 +80,8 @@ def _first(campaigns: Sequence[int], until: datetime) -> dict[int, Sums]:
         cursor.execute(
             f"""SELECT a.campaign_id, a.worker_id, a.kind, a.role, {_SUM}
                 FROM annotation_assignment a {no_index}
-                WHERE a.campaign_id IN ({_places(campaigns)}) AND a.state = 'submitted' AND a.ended_at <= %s
+                WHERE a.campaign_id IN ({database.places(campaigns)})
+                    AND a.state = 'submitted' AND a.ended_at <= %s
                 GROUP BY a.campaign_id, a.worker_id, a.kind, a.role""",
             [*campaigns, connection.ops.adapt_datetimefield_value(until)],
         )
@@ -138,14 +140,10 @@ def leases_of_campaigns(campaigns: Sequence[int]) -> dict[int, dict[tuple[str, s
         cursor.execute(
             f"""SELECT a.campaign_id, a.kind, a.role, a.settings_version, count(*)
                 FROM annotation_standing s CROSS JOIN annotation_assignment a
-                WHERE s.campaign_id IN ({_places(campaigns)}) AND {ITS_OWN} AND a.state = 'leased'
+                WHERE s.campaign_id IN ({database.places(campaigns)}) AND {ITS_OWN} AND a.state = 'leased'
                 GROUP BY a.campaign_id, a.kind, a.role, a.settings_version""",
             list(campaigns),
         )
         for campaign, kind, role, version, count in cursor.fetchall():
             found[campaign][kind, role, version] = count
     return found
-
-
-def _places(values: Sequence[int]) -> str:
-    return ", ".join(["%s"] * len(values))

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from django.db import connection
 from django.db.models import Count, Exists, F, OuterRef
 
+from annotation.common import database
 from annotation.models import (
     Assignment,
     Campaign,
@@ -69,7 +70,7 @@ def stuck(campaign: Campaign, able: Mapping[str, Sequence[int]], kinds: Iterable
         nobody = "TRUE"
         if workers:
             nobody = f"""NOT EXISTS (
-                SELECT 1 FROM annotation_worker w WHERE w.id IN ({", ".join(["%s"] * len(workers))})
+                SELECT 1 FROM annotation_worker w WHERE w.id IN ({database.places(workers)})
                     AND (t.barred_id IS NULL OR t.barred_id <> w.id)
                     AND NOT EXISTS (
                         SELECT 1 FROM annotation_assignment a
