@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.urls import reverse
 from playwright.sync_api import expect
 
@@ -80,7 +81,11 @@ def test_a_machine_proposes_a_person_refuses_and_draws_and_the_inspector_tells_w
     page.get_by_role("button", name="Bad").click()
     answered(page, q.BOX_QUALITY, 1)
 
-    # The same question comes back to people, and she draws.
+    # The same question comes back to people. She is to check the machine's other boxes first, until that is
+    # turned off, and she draws.
+    at(page, q.BOX_DRAWING)
+    expect(page.get_by_text("check some of them first")).to_be_visible()
+    call_command("change_settings", "quay", "--set", "machine.check_first=false")
     at(page, q.BOX_DRAWING)
     shown(page)
     drag(page, (59, 79), (130, 330))
