@@ -1,7 +1,7 @@
 """`benchmarks.machines` once more, through the queue: leases, double checks and the machine's turns.
 
     python -m benchmarks.machines_queue --proposer FOLDER [--images N] [--seeds N]
-        [--arms printed,b,b+savings,bad] [--processes N] [--keep FOLDER]
+        [--arms printed,b,b+savings,bad] [--least-chance P] [--processes N] [--keep FOLDER]
 
 The same generated scenes, crowd and figures; each arm of each seed is a campaign of its own, answered by
 `simulate_crowd --through queue`, without control items and misconduct. A machine's boxes come as from a file,
@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
 from annotation.protocol.coreference import AS_PRINTED
 from annotation.protocol.link_chances import LinkChances, learn_chances
-from annotation.protocol.machines import Proposals
+from annotation.protocol.machines import MachineSettings, Proposals
 from annotation.protocol.scores import compare_layers
 from annotation.protocol.state import ImageSettings
 from annotation.simulation.economy import ALL_SAVINGS, saving_arms
@@ -64,6 +64,7 @@ class CampaignRun:
     images: int
     protocol: ImageSettings | None
     boxes: Mapping[str, Proposals]
+    least_chance: float
     template: Path
     kept: Path
 
@@ -132,7 +133,8 @@ def _settings_of(run: CampaignRun) -> CampaignSettings:
     if run.protocol is not None:
         settings = replace(settings, protocol=run.protocol)
     if run.boxes:
-        settings = replace(settings, machine=replace(settings.machine, share=1.0))
+        machine = replace(settings.machine, share=1.0, least_chance=run.least_chance)
+        settings = replace(settings, machine=machine)
     return settings
 
 
@@ -185,6 +187,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--proposer", type=Path, required=True, help="A stored proposer")
     parser.add_argument("--arms", default=",".join(_TITLES))
+    parser.add_argument("--least-chance", type=float, default=MachineSettings().least_chance)
     parser.add_argument("--processes", type=int, default=1, help="Campaigns that are answered side by side")
     parser.add_argument(
         "--keep", type=Path, help="Keep each campaign's figures here; those that are there are not run again"
@@ -214,6 +217,7 @@ def main() -> None:
                 given.images,
                 _protocol_of(name, chances),
                 boxes_of(name, seed),
+                given.least_chance,
                 template,
                 keep / f"{name.replace(' ', '-')}-{seed}.pickle",
             )

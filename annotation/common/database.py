@@ -34,7 +34,7 @@ Statement = tuple[str, Sequence[Any]]
 LARGEST_ID = 2**63 - 1
 
 
-def places(values: Sized) -> str:
+def parameters(values: Sized) -> str:
     """As many places for parameters as there are values, for `IN (...)`; "NULL", which none is in, for no
     values."""
     return ", ".join(["%s"] * len(values)) or "NULL"

@@ -309,7 +309,7 @@ def why_drawers_wait(
     # State and kind stand in the text, for the partial index. A double check is no verdict to wait for.
     cursor.execute(
         f"""SELECT campaign_id, created_at FROM annotation_task
-           WHERE barred_id = %s AND campaign_id IN ({database.places(campaigns)}) AND state = 'open'
+           WHERE barred_id = %s AND campaign_id IN ({database.parameters(campaigns)}) AND state = 'open'
                AND kind = 'box_quality' AND role = 'vote' AND created_at > %s ORDER BY created_at DESC""",
         [worker, *campaigns, database.sql_time(at - timedelta(minutes=longest))],
     )
@@ -334,7 +334,8 @@ def why_drawers_wait(
 def _judged_by_others(cursor: Any, worker: int, campaigns: Sequence[int]) -> frozenset[int]:
     """The campaigns in which somebody else is admitted to judging boxes."""
     cursor.execute(
-        f"""SELECT c.id FROM annotation_campaign c WHERE c.id IN ({database.places(campaigns)}) AND EXISTS (
+        f"""SELECT c.id FROM annotation_campaign c
+               WHERE c.id IN ({database.parameters(campaigns)}) AND EXISTS (
                SELECT 1 FROM annotation_standing s WHERE s.campaign_id = c.id AND s.kind = 'box_quality'
                AND s.worker_id <> %s AND NOT s.blocked AND s.state IN (%s, %s))""",
         [*campaigns, worker, trust.PROBATION, trust.TRUSTED],
@@ -374,7 +375,7 @@ def _by_place(
         if those:
             parts.append(
                 f"""SELECT c.id, '{kind}', {expression(kind)}
-                    FROM annotation_campaign c WHERE c.id IN ({database.places(those)})"""
+                    FROM annotation_campaign c WHERE c.id IN ({database.parameters(those)})"""
             )
             given += [*values, *those]
     if not parts:

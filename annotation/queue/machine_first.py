@@ -43,7 +43,7 @@ def why_check_first(
                 AND s.kind = '{kind}' AND s.state = %s AND NOT s.blocked AND s.withdrawn_at IS NULL
             LEFT JOIN annotation_standing own ON own.campaign_id = t.campaign_id AND own.worker_id = %s
                 AND own.kind = '{judging}'
-            WHERE t.campaign_id IN ({database.places(campaigns)})
+            WHERE t.campaign_id IN ({database.parameters(campaigns)})
                 AND t.state = 'open' AND t.kind = '{judging}' AND t.role = 'vote' AND t.live < t.wanted
                 AND NOT EXISTS (SELECT 1 FROM annotation_machine newer
                     WHERE newer.campaign_id = m.campaign_id AND newer.id > m.id)
@@ -51,7 +51,7 @@ def why_check_first(
                     WHERE a.task_id = t.id AND a.worker_id = %s)
                 AND NOT {met_as_control(judging)}
                 AND (own.state IN (%s, %s) AND NOT own.blocked AND own.withdrawn_at IS NULL
-                    OR own.id IS NULL AND t.campaign_id IN ({database.places(at_once)}))
+                    OR own.id IS NULL AND t.campaign_id IN ({database.parameters(at_once)}))
             GROUP BY t.campaign_id""",
         [
             trust.PROBATION,

@@ -67,7 +67,7 @@ def asked_before_in(*, worker: int, campaigns: Mapping[str, Sequence[int]]) -> f
     parts: list[str] = []
     values: list[int | str] = []
     for kind, those in campaigns.items():
-        mine = f"m.worker_id = %s AND m.campaign_id IN ({database.places(those)}) AND m.kind = %s"
+        mine = f"m.worker_id = %s AND m.campaign_id IN ({database.parameters(those)}) AND m.kind = %s"
         parts.append(
             f"""SELECT c.id FROM annotation_assignment m JOIN annotation_task t ON t.id = m.task_id
                 JOIN {_of_task(kind)} WHERE {mine}

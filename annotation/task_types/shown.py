@@ -66,7 +66,7 @@ def shown_images(images: Collection[int]) -> dict[int, ShownImage]:
         cursor.execute(
             f"""SELECT i.id, i.key, i.width, i.height, i.picture, c.text, c.tokens
                FROM annotation_image i LEFT JOIN annotation_caption c ON c.image_id = i.id
-               WHERE i.id IN ({database.places(images)}) ORDER BY i.id, c.number""",
+               WHERE i.id IN ({database.parameters(images)}) ORDER BY i.id, c.number""",
             list(images),
         )
         for image, *row in cursor.fetchall():

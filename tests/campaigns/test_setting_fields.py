@@ -102,6 +102,7 @@ REFUSED: dict[str, tuple[tuple[Any, ...], Any]] = {
     "machine.system": ((3, True, None, "a\0b"), "drawer"),
     "machine.least_chance": (SHARE, 0.75),
     "machine.bar": (SHARE, 0.7),
+    "machine.check_first": ((1, "no", None), False),
 }
 #: Where a limit is that of two settings, the other one may be named.
 PARTNERS = {

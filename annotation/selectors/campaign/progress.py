@@ -147,7 +147,7 @@ def open_tasks_of_campaigns(campaigns: Sequence[Campaign]) -> dict[int, dict[str
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT campaign_id, kind, role, count(*), sum(wanted - live) FROM annotation_task
-               WHERE campaign_id IN ({database.places(counts)}) AND state = 'open'
+               WHERE campaign_id IN ({database.parameters(counts)}) AND state = 'open'
                GROUP BY campaign_id, kind, role""",
             list(counts),
         )

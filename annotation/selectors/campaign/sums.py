@@ -80,7 +80,7 @@ def _first(campaigns: Sequence[int], until: datetime) -> dict[int, Sums]:
         cursor.execute(
             f"""SELECT a.campaign_id, a.worker_id, a.kind, a.role, {_SUM}
                 FROM annotation_assignment a {no_index}
-                WHERE a.campaign_id IN ({database.places(campaigns)})
+                WHERE a.campaign_id IN ({database.parameters(campaigns)})
                     AND a.state = 'submitted' AND a.ended_at <= %s
                 GROUP BY a.campaign_id, a.worker_id, a.kind, a.role""",
             [*campaigns, connection.ops.adapt_datetimefield_value(until)],
@@ -140,7 +140,7 @@ def leases_of_campaigns(campaigns: Sequence[int]) -> dict[int, dict[tuple[str, s
         cursor.execute(
             f"""SELECT a.campaign_id, a.kind, a.role, a.settings_version, count(*)
                 FROM annotation_standing s CROSS JOIN annotation_assignment a
-                WHERE s.campaign_id IN ({database.places(campaigns)}) AND {ITS_OWN} AND a.state = 'leased'
+                WHERE s.campaign_id IN ({database.parameters(campaigns)}) AND {ITS_OWN} AND a.state = 'leased'
                 GROUP BY a.campaign_id, a.kind, a.role, a.settings_version""",
             list(campaigns),
         )

@@ -70,7 +70,7 @@ def stuck(campaign: Campaign, able: Mapping[str, Sequence[int]], kinds: Iterable
         nobody = "TRUE"
         if workers:
             nobody = f"""NOT EXISTS (
-                SELECT 1 FROM annotation_worker w WHERE w.id IN ({database.places(workers)})
+                SELECT 1 FROM annotation_worker w WHERE w.id IN ({database.parameters(workers)})
                     AND (t.barred_id IS NULL OR t.barred_id <> w.id)
                     AND NOT EXISTS (
                         SELECT 1 FROM annotation_assignment a
