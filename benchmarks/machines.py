@@ -126,10 +126,7 @@ def _pixels(row: NDArray[np.float64], size: tuple[int, int]) -> Box:
 
 
 def arm_a(
-    shown: Sequence[Shown],
-    settings: MachineSettings,
-    say: Callable[[str], object],
-    device: str = CPU,
+    shown: Sequence[Shown], settings: MachineSettings, say: Callable[[str], object], device: str = CPU
 ) -> Callable[[int], Any]:
     """A machine that learns from what is finished, and says then what it would draw until the next lesson."""
 

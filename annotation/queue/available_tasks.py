@@ -25,7 +25,7 @@ from annotation.protocol.campaign_settings import CampaignSettings, settings_of
 from annotation.protocol.trust import Entered, WorkerTrust, trust_after, trust_reading
 from annotation.protocol.trust_settings import GoldCoverage, TrustSettings, in_force, practice_is_entry
 from annotation.quality import qualification, worker_trust
-from annotation.queue import dispatch, lease_terms, machine_first
+from annotation.queue import check_first, dispatch, lease_terms
 from annotation.queue.dispatch import NoTask, WorkerState
 from annotation.selectors.controls import facts_of_campaigns
 from annotation.selectors.scopes import campaigns_to_work_on
@@ -222,12 +222,12 @@ def _why_check_first(
 ) -> dict[tuple[int, str], NoTask]:
     drawing: dict[str, dict[int, CampaignSettings]] = {}
     for place in places:
-        if machine_first.may_hold(place.terms.settings, place.kind):
+        if check_first.may_hold(place.terms.settings, place.kind):
             drawing.setdefault(place.kind, {})[place.campaign.pk] = place.terms.settings
     return {
         (campaign, kind): nothing
         for kind, those in drawing.items()
-        for campaign, nothing in machine_first.why_check_first(cursor, worker.pk, kind, those, at).items()
+        for campaign, nothing in check_first.why_check_first(cursor, worker.pk, kind, those, at).items()
     }
 
 

@@ -18,7 +18,7 @@ from annotation.protocol import trust
 from annotation.protocol.controls import choose_control, is_control_due
 from annotation.protocol.kinds import is_page, kind_of
 from annotation.quality import controls, qualification, worker_trust
-from annotation.queue import dispatch, machine_first, relevance_pages
+from annotation.queue import check_first, dispatch, relevance_pages
 from annotation.queue.dispatch import NoTask, WorkerState
 from annotation.queue.lease_terms import (
     CARRIED_SETTINGS_COLUMNS,
@@ -223,8 +223,8 @@ def take_next_lease(
     ahead = dispatch.why_drawer_waits(cursor, holder, terms_trust_rules(terms, kind), at)
     if ahead is not None:
         return ahead
-    if machine_first.may_hold(terms.settings, kind):
-        first = machine_first.why_check_first(cursor, holder.worker, kind, {terms.id: terms.settings}, at)
+    if check_first.may_hold(terms.settings, kind):
+        first = check_first.why_check_first(cursor, holder.worker, kind, {terms.id: terms.settings}, at)
         if first:
             return first[terms.id]
     known = 0
@@ -298,7 +298,7 @@ def _is_plain(terms: Terms, holder: WorkerState, kind: str, held: int) -> bool:
     return (
         held < terms.settings.lease.in_hand
         and not is_page(kind)
-        and not machine_first.may_hold(terms.settings, kind)
+        and not check_first.may_hold(terms.settings, kind)
         and not holder.machine
         and dispatch.why_closed(terms) is None
         and why_refused(holder, terms) is None

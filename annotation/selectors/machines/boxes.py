@@ -18,25 +18,14 @@ PORTION, LARGEST_PORTION = 400, 3200
 
 class MachineBox(NamedTuple):
     """A box that a machine drew when it had that version: the open image, the name of the answer, the
-    categories of its chain, and the chance that it rated."""
+    categories of its chain, the chance that it rated, and people's verdict; None while there is none."""
 
     image: int
     name: str
     version: int
     categories: tuple[str, ...]
     chance: float
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedBox:
-    """A box that a machine drew when it had that version, the categories of its chain, and the verdict: None
-    while there is none."""
-
-    image: int
-    version: int
-    categories: tuple[str, ...]
-    chance: float
-    good: bool | None
+    good: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +42,13 @@ def drawing_kinds(campaign: Campaign) -> tuple[str, ...]:
     return tuple(kind for kind in machine_kinds(campaign.kinds) if draws(kind))
 
 
-def judged_boxes(machine: Machine, *, since: int = 0) -> Iterator[JudgedBox]:
+def judged_boxes(machine: Machine, *, since: int = 0) -> Iterator[MachineBox]:
     """A machine's boxes, the newest first, those of version `since` and later, in portions of two queries
     each. The verdict on a box is the first vote about it, as in its standing."""
     for portion in _portions(machine, since):
         verdicts = _verdicts(machine.campaign, portion)
         for box in portion:
-            good = verdicts.get((box.image, box.name))
-            yield JudgedBox(box.image, box.version, box.categories, box.chance, good)
+            yield box._replace(good=verdicts.get((box.image, box.name)))
 
 
 class NewestVerdicts:
@@ -93,7 +81,7 @@ class NewestVerdicts:
         return found[:count][::-1]
 
 
-def category_records(boxes: Sequence[JudgedBox]) -> list[CategoryRecord]:
+def category_records(boxes: Sequence[MachineBox]) -> list[CategoryRecord]:
     """By category, in the order of Table 1, what became of these boxes."""
     judged: dict[str, list[bool]] = {}
     for box in boxes:

@@ -1,4 +1,4 @@
-"""While a machine is in its warm-up, whoever may judge one of its boxes does so before they draw.
+"""During a machine's warm-up, people who may check one of its boxes do so before they draw.
 
 Else people who stay with drawing would draw what the machine waits to draw, and nobody would look at its
 first boxes. It holds for as long as a box waits (`trust.drawing_wait_minutes`), and for nobody who cannot
