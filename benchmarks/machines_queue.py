@@ -1,12 +1,15 @@
 """`benchmarks.machines` once more, through the queue: leases, double checks and the machine's turns.
 
-    python -m benchmarks.machines_queue --proposer FOLDER [--images N] [--seeds N]
-        [--arms printed,b,b+savings,bad] [--least-chance P] [--processes N] [--keep FOLDER]
+    python -m benchmarks.machines_queue [--proposer FOLDER] [--images N] [--seeds N]
+        [--arms printed,a,a+savings,b,b+savings,bad] [--least-chance P] [--bar P] [--processes N]
+        [--keep FOLDER]
 
 The same generated scenes, crowd and figures; each arm of each seed is a campaign of its own, answered by
-`simulate_crowd --through queue`, without control items and misconduct. A machine's boxes come as from a file,
-and it is turned on by the campaign's settings (`machine.share` 1). *printed* is people alone again, asked
-about links in the printed order. Each campaign is in a SQLite of its own that is gone afterwards.
+`simulate_crowd --through queue`, without control items and misconduct. A machine is turned on by the
+campaign's settings (`machine.share` 1). In the arms *a* it begins with nothing and learns as the service
+teaches it, from the images that are finished by then; in the others its boxes come as from a file. *printed*
+is people alone again, asked about links in the printed order. Each campaign is in a SQLite of its own that is
+gone afterwards.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import os
 import pickle
 import shutil
 import tempfile
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
@@ -47,16 +51,21 @@ if TYPE_CHECKING:
 _SOURCE = "benchmarks.machines_queue"
 _TITLES = {
     "printed": "people alone, printed order",
+    "a": "a: from nothing",
+    "a+savings": f"a+savings: {ALL_SAVINGS}",
     "b": "b: taught before",
     "b+savings": f"b+savings: {ALL_SAVINGS}",
     "bad": "bad: random boxes",
 }
+#: Arms whose machine learns from the campaign itself, and those whose machine learned before.
+_LEARNING, _TAUGHT_BEFORE = frozenset(("a", "a+savings")), frozenset(("b", "b+savings"))
 
 
 @dataclass(frozen=True, slots=True)
 class CampaignRun:
     """A campaign to answer: the arm's title, the seed, how many images, and its machine's boxes (none: no
-    machine). The folder `template` has the scenes imported; the arm of this seed is kept in the file `kept`.
+    machine, unless it `learns`). The folder `template` has the scenes imported; the arm of this seed is kept
+    in the file `kept`.
     """
 
     title: str
@@ -64,7 +73,9 @@ class CampaignRun:
     images: int
     protocol: ImageSettings | None
     boxes: Mapping[str, Proposals]
+    learns: bool
     least_chance: float
+    bar: float
     template: Path
     kept: Path
 
@@ -98,7 +109,7 @@ def _scenes_imported(folder: Path, images: int) -> None:
     from django.core.management import call_command
 
     call_command("migrate", verbosity=0)
-    imported_scenes(images, source=_SOURCE)
+    imported_scenes(images, source=_SOURCE, pictures=folder / "scenes")
 
 
 def _answered(run: CampaignRun) -> StudiedArm:
@@ -111,13 +122,14 @@ def _answered(run: CampaignRun) -> StudiedArm:
     arm = StudiedArm(run.title, [StudiedImage() for _ in range(run.images)])
     corpus = Corpus.objects.get(name="scenes")
     campaign = open_scene_campaign(corpus, f"seed-{run.seed}", seed=run.seed, settings=settings)
-    machine = machines.machine_add(campaign=campaign, name="drawer") if run.boxes else None
-    if machine is not None:
+    machine = machines.machine_add(campaign=campaign, name="drawer") if run.boxes or run.learns else None
+    if machine is not None and run.boxes:
         machines.store_proposals(machine, run.boxes.items(), version=machine.version + 1)
         machines.machine_learnt(machine, images=None, source="file of the benchmark", from_file=True)
         machine_turns.take_turns(campaign, submission.submit)
     done = run_campaign_crowd(
-        campaign=campaign, plan=CrowdPlan(mix=STUDY_MIX, seed=run.seed, conduct=ORDERLY, patience=0.0)
+        campaign=campaign,
+        plan=CrowdPlan(mix=STUDY_MIX, seed=run.seed, conduct=ORDERLY, patience=0.0, teach=_teach),
     )
     assert not any(done.violations.values()), done.violations
     _count(campaign, arm)
@@ -128,12 +140,23 @@ def _answered(run: CampaignRun) -> StudiedArm:
     return arm
 
 
+def _teach() -> None:
+    """Teach the machines that are to learn now, as the job does that the periodic work asks for."""
+    from evaluation.services.machines import teaching
+
+    for campaign, name in teaching.machines_to_teach():
+        began = time.process_time()
+        taught = teaching.teach_machine(campaign=campaign.name, machine=name, replaces_file=False)
+        seconds = time.process_time() - began
+        print(f"  {campaign.name}: learnt from {taught.source} in {seconds:.0f} s of CPU", flush=True)
+
+
 def _settings_of(run: CampaignRun) -> CampaignSettings:
     settings = settings_of({"trust": {"qualification": False, "control_share": 0.0}})
     if run.protocol is not None:
         settings = replace(settings, protocol=run.protocol)
-    if run.boxes:
-        machine = replace(settings.machine, share=1.0, least_chance=run.least_chance)
+    if run.boxes or run.learns:
+        machine = replace(settings.machine, share=1.0, least_chance=run.least_chance, bar=run.bar)
         settings = replace(settings, machine=machine)
     return settings
 
@@ -177,7 +200,7 @@ def _count_machine(campaign: Campaign, arm: StudiedArm) -> None:
 def _protocol_of(arm: str, chances: LinkChances) -> ImageSettings | None:
     if arm == "printed":
         return ImageSettings(order=AS_PRINTED)
-    return saving_arms(chances)[ALL_SAVINGS] if arm == "b+savings" else None
+    return saving_arms(chances)[ALL_SAVINGS] if arm.endswith("+savings") else None
 
 
 def main() -> None:
@@ -185,26 +208,30 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="What a machine saves a campaign, through the queue")
     parser.add_argument("--images", type=int, default=300)
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--proposer", type=Path, required=True, help="A stored proposer")
+    parser.add_argument("--proposer", type=Path, help="A stored proposer, for the arms b")
     parser.add_argument("--arms", default=",".join(_TITLES))
     parser.add_argument("--least-chance", type=float, default=MachineSettings().least_chance)
+    parser.add_argument("--bar", type=float, default=MachineSettings().bar)
     parser.add_argument("--processes", type=int, default=1, help="Campaigns that are answered side by side")
     parser.add_argument(
         "--keep", type=Path, help="Keep each campaign's figures here; those that are there are not run again"
     )
     given = parser.parse_args()
     load_kinds()
-    stored = BoxProposer.load(given.proposer)
-    shown = [scene(n, SCENES, stored.settings.side) for n in range(given.images)]
+    names = given.arms.split(",")
+    if given.proposer is None and not _TAUGHT_BEFORE.isdisjoint(names):
+        parser.error("--proposer FOLDER names the stored proposer of the arms b and b+savings")
+    stored = BoxProposer.load(given.proposer) if given.proposer else None
+    shown = [scene(n, SCENES, (stored or BoxProposer()).settings.side) for n in range(given.images)]
     images = [gold for gold, _ in shown]
-    boxes = proposed(stored, shown)
+    boxes = proposed(stored, shown) if stored else {}
     chances = learn_chances(scene(n, TAUGHT, 1)[0][2] for n in range(600))
-    arms = [(PEOPLE_ALONE, PEOPLE_ALONE), *((name, _TITLES[name]) for name in given.arms.split(","))]
+    arms = [(PEOPLE_ALONE, PEOPLE_ALONE), *((name, _TITLES[name]) for name in names)]
 
     def boxes_of(arm: str, seed: int) -> Mapping[str, Proposals]:
         if arm == "bad":
             return proposals_anywhere(images, seed)
-        return boxes if arm in ("b", "b+savings") else {}
+        return boxes if arm in _TAUGHT_BEFORE else {}
 
     with tempfile.TemporaryDirectory(prefix="phrasebox-machines-queue-") as folder:
         keep, template = given.keep or Path(folder) / "kept", Path(folder) / "template"
@@ -217,7 +244,9 @@ def main() -> None:
                 given.images,
                 _protocol_of(name, chances),
                 boxes_of(name, seed),
+                name in _LEARNING,
                 given.least_chance,
+                given.bar,
                 template,
                 keep / f"{name.replace(' ', '-')}-{seed}.pickle",
             )

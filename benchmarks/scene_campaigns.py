@@ -5,6 +5,7 @@ Django is set up and its database migrated before any of this is called.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from annotation.protocol.campaign_settings import CampaignSettings
@@ -17,12 +18,13 @@ if TYPE_CHECKING:
 SCENES = 1
 
 
-def imported_scenes(count: int, *, source: str) -> Corpus:
-    """So many generated scenes as the corpus "scenes", with the layer "import"."""
+def imported_scenes(count: int, *, source: str, pictures: Path | None = None) -> Corpus:
+    """So many generated scenes as the corpus "scenes", with the layer "import"; their pictures are written to
+    the folder `pictures`, where given."""
     from annotation.datasets.importing import import_records
     from annotation.models import Corpus
 
-    records = generate(count, seed=SCENES, out=None)
+    records = generate(count, seed=SCENES, out=pictures)
     import_records(name="scenes", records=records, format="generated", source=source)
     return Corpus.objects.get(name="scenes")
 

@@ -58,7 +58,7 @@ class MachineSettings:
     least_chance: Annotated[
         Fraction,
         Field(description=_("Chance of being accepted, as a machine rates it, from which it proposes a box")),
-    ] = field(default=0.2, metadata={"source": "decided (docs/machines.md)"})
+    ] = field(default=0.3, metadata={"source": "decided (docs/machines.md)"})
     bar: Annotated[
         Fraction,
         Field(

@@ -72,6 +72,8 @@ class CrowdPlan:
 
     `mix`: how many of each kind of worker (`simulation.workers.PRESETS`). `through` QUEUE or HTTP, then at
     `url`, by so many `processes`. Leases that run out within `patience` seconds are waited for, by `sleep`.
+    `teach` teaches machines that are to learn, as the periodic work would; it is called before each of their
+    turns, in the process of the caller or of a part of the crowd.
     """
 
     mix: Mapping[str, int]
@@ -82,6 +84,7 @@ class CrowdPlan:
     conduct: Conduct = USUAL_CONDUCT
     patience: float = CROWD_PATIENCE
     sleep: Callable[[float], object] = time.sleep
+    teach: Callable[[], object] = lambda: None
 
 
 def run_campaign_crowd(
@@ -120,7 +123,11 @@ def run_campaign_crowd(
     if known is None and campaign.kinds != QUESTIONS:
         known = crowd_knowledge(campaign, source)
     workers = make_crowd(plan.mix, seed=plan.seed)
-    machines = partial(machine_turns.take_turns, campaign, submission.submit)
+
+    def machines() -> int:
+        plan.teach()
+        return machine_turns.take_turns(campaign, submission.submit)
+
     busy = (
         f"a crowd of seed {plan.seed} is simulated by another process; choose another --seed, or wait for "
         "its end"

@@ -25,7 +25,7 @@ class Command(ReportCommand):
         parser.add_argument("--layer", help="A layer with boxes (default: the only one)")
         parser.add_argument("--split", help="Images of this split only")
         parser.add_argument(
-            "--epochs", type=int, help="Times that each picture is learned from (default: 16)"
+            "--epochs", type=int, help="Times that each picture is learned from (default: 32)"
         )
         parser.add_argument("--seed", type=int, default=0)
         add_device(parser, "learning")

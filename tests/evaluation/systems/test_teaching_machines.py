@@ -69,7 +69,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         (name, replace(view, side=view.side // 4), moves) for name, view, moves in box_proposer._CLOSE_UP
     ]
     monkeypatch.setattr(box_proposer, "_CLOSE_UP", tuple(looks))
-    for steps in ("STEPS_FROM_SCRATCH", "STEPS_CONTINUED"):
+    for steps in ("STEPS_FROM_SCRATCH", "MOST_STEPS_FROM_SCRATCH", "STEPS_CONTINUED"):
         monkeypatch.setattr(f"models_core.estimators.neural.proposer.training.{steps}", (1, 1, 1))
     small = ProposerSettings(side=64, epochs=1, close_epochs=1, last_epochs=1)
     monkeypatch.setattr(

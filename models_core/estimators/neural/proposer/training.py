@@ -54,8 +54,11 @@ _CLIP = 5.0
 _OF_MIDDLES, _OF_ALL = 24, 128
 #: Held-out phrases accepted, and refused, from which both numbers are fitted.
 _LEAST_OF_EITHER = 5
-#: Steps of the three looks: in a lesson from scratch, at least; and in one that continues an earlier lesson.
-STEPS_FROM_SCRATCH, STEPS_CONTINUED = (2400, 1200, 600), (1000, 500, 250)
+#: Steps of the three looks in a lesson that continues an earlier one; and in one from scratch, which takes so
+#: many epochs, but no fewer and no more steps than these. What they are worth: docs/machines.md.
+STEPS_CONTINUED = (3000, 1500, 750)
+STEPS_FROM_SCRATCH, MOST_STEPS_FROM_SCRATCH = (2400, 1200, 600), (7200, 3600, 1800)
+EPOCHS_FROM_SCRATCH = (240, 120, 60)
 _MOST_EPOCHS = 1000
 #: Steps of the fit of such numbers, which is a logistic regression by Newton's method.
 _NEWTON = 25
@@ -70,19 +73,19 @@ class ProposerSettings:
         int,
         Field(ge=64, le=512, multiple_of=32, description="Pixels of its side, at most, at the first look"),
     ] = 128
-    epochs: Annotated[int, Field(ge=1, le=1000, description="Times that each picture is learned from")] = 16
+    epochs: Annotated[int, Field(ge=1, le=1000, description="Times that each picture is learned from")] = 32
     looks: Annotated[
         int, Field(ge=0, le=5, description="Times that a box is looked at close up, and refined")
     ] = 2
     close_epochs: Annotated[
         int, Field(ge=1, le=1000, description="Times that the second look learns from each picture")
-    ] = 8
+    ] = 16
     last_epochs: Annotated[
         int,
         Field(
             ge=0, le=1000, description="Times that the last look learns from each picture; 0: there is none"
         ),
-    ] = 8
+    ] = 16
     batch: Annotated[int, Field(ge=1, le=256, description="Pictures of a step")] = 4
     rate: Annotated[float, Field(gt=0, le=1, description="Largest learning rate")] = 3e-3
     held_out: Annotated[
@@ -95,15 +98,24 @@ class ProposerSettings:
     def for_pictures(self, pictures: int, *, from_scratch: bool) -> ProposerSettings:
         """The same for a lesson from so many pictures.
 
-        From scratch it takes `STEPS_FROM_SCRATCH` steps at least, with more epochs than these where needed.
-        One that continues an earlier lesson takes `STEPS_CONTINUED`.
+        From scratch it takes `EPOCHS_FROM_SCRATCH`, but `STEPS_FROM_SCRATCH` at least and
+        `MOST_STEPS_FROM_SCRATCH` at most; more where its own epochs are more. One that continues an earlier
+        lesson takes `STEPS_CONTINUED`.
         """
         batches = max(1, pictures // self.batch)
-        own = (self.epochs, self.close_epochs, self.last_epochs)
-        epochs = [
-            min(_MOST_EPOCHS, max(usual if from_scratch else 1, math.ceil(steps / batches)))
-            for usual, steps in zip(own, STEPS_FROM_SCRATCH if from_scratch else STEPS_CONTINUED, strict=True)
-        ]
+
+        def epochs_for(steps: int) -> int:
+            return math.ceil(steps / batches)
+
+        if from_scratch:
+            usual = (self.epochs, self.close_epochs, self.last_epochs)
+            steps = zip(usual, EPOCHS_FROM_SCRATCH, STEPS_FROM_SCRATCH, MOST_STEPS_FROM_SCRATCH, strict=True)
+            wanted = [
+                max(own, epochs_for(least), min(many, epochs_for(most))) for own, many, least, most in steps
+            ]
+        else:
+            wanted = [epochs_for(steps) for steps in STEPS_CONTINUED]
+        epochs = [min(_MOST_EPOCHS, each) for each in wanted]
         return replace(
             self, epochs=epochs[0], close_epochs=epochs[1], last_epochs=self.last_epochs and epochs[2]
         )

@@ -34,6 +34,8 @@ from models_core.estimators.neural.proposer.refining import (
 )
 from models_core.estimators.neural.proposer.training import (
     ACCEPTED_IOU,
+    EPOCHS_FROM_SCRATCH,
+    MOST_STEPS_FROM_SCRATCH,
     STEPS_CONTINUED,
     STEPS_FROM_SCRATCH,
     ProposerSettings,
@@ -216,8 +218,13 @@ def test_what_cannot_be_taught_is_refused_in_one_line() -> None:
 def test_few_pictures_are_learned_for_more_epochs() -> None:
     settings = ProposerSettings(epochs=8, close_epochs=6, last_epochs=4, batch=4)
     assert settings.for_pictures(4000, from_scratch=True) == settings
-    few = settings.for_pictures(40, from_scratch=True)
-    assert tuple(10 * own for own in (few.epochs, few.close_epochs, few.last_epochs)) == STEPS_FROM_SCRATCH
+    for pictures, wanted in ((12, STEPS_FROM_SCRATCH), (400, MOST_STEPS_FROM_SCRATCH)):
+        few = settings.for_pictures(pictures, from_scratch=True)
+        epochs = (few.epochs, few.close_epochs, few.last_epochs)
+        batches = pictures // 4
+        assert all(0 <= batches * own - steps < batches for own, steps in zip(epochs, wanted, strict=True))
+    few = settings.for_pictures(60, from_scratch=True)
+    assert (few.epochs, few.close_epochs, few.last_epochs) == EPOCHS_FROM_SCRATCH
     assert settings.for_pictures(1, from_scratch=True).epochs == 1000
 
 
