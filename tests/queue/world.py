@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -119,10 +119,11 @@ class World:
             **also,
         )
 
-    def work(self, kinds: Sequence[str] = q.QUESTIONS) -> int:
-        """Let everybody answer rightly in turn until nobody gets anything; how many answers that took."""
+    def work(self, kinds: Sequence[str] = q.QUESTIONS, *, enough: Callable[[], bool] = lambda: False) -> int:
+        """Let everybody answer rightly in turn until nobody gets anything, or until it is `enough`; how many
+        answers that took."""
         given = 0
-        while True:
+        while not enough():
             before = given
             for worker in range(len(self.workers)):
                 for kind in kinds:
@@ -131,7 +132,8 @@ class World:
                         self.submit(worker, found, then=False)
                         given += 1
             if given == before:
-                return given
+                break
+        return given
 
     def measure_verdicts(self) -> None:
         """Have had a control item of Box Quality: from now on verdicts on boxes tell of their drawers."""

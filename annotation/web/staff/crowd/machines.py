@@ -46,7 +46,7 @@ def machine_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             ],
             settings=settings,
             answers=bool(machine_kinds(campaign.kinds)),
-            finished=machines.count_finished(campaign),
+            finished=machines.count_to_learn_from(campaign),
             teaches=machines.TEACH_JOB in every_job_kind(),
         ),
     )
