@@ -36,10 +36,9 @@ from annotation.moderation import discarding
 from annotation.protocol.boxes import BOXED, COVERAGE
 from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.contents import corners, mention_from
-from annotation.protocol.kinds import machine_kinds
+from annotation.protocol.kinds import draws, judged_by, machine_kinds
 from annotation.protocol.likely_count import likely_count
 from annotation.protocol.machines import Proposals, best_first, machine_trust
-from annotation.protocol.questions import BOX_QUALITY
 from annotation.protocol.state import CLOSED_STAGES, LINKING
 from annotation.protocol.terms import ImageRecord, LayerRecord, Mention
 from annotation.protocol.trust import SUSPENDED
@@ -301,7 +300,8 @@ def first_verdicts(campaign: Campaign) -> dict[str, int]:
     The order of those that are there stays, and new ones come last: what was held out of a lesson as the last
     of them, an earlier lesson did not learn from.
     """
-    judged = campaign.judgments.filter(kind=BOX_QUALITY, void=False)
+    judging = [judged_by(kind) for kind in campaign.kinds if draws(kind)]
+    judged = campaign.judgments.filter(kind__in=judging, void=False)
     rows = judged.values("image__image__key").annotate(first=Min("pk")).order_by("first")
     return {key: place for place, key in enumerate(rows.values_list("image__image__key", flat=True))}
 
