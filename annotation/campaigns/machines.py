@@ -6,16 +6,13 @@ each image and phrase boxes with the chance that people accept them (`store_prop
 
 from __future__ import annotations
 
-import json
 import re
 import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 from django.db import IntegrityError
-from django.db.models import Count, Exists, Min, OuterRef, QuerySet, TextField
-from django.db.models.functions import Cast
+from django.db.models import Exists, OuterRef, QuerySet
 
 from annotation.audit import record
 from annotation.common import database
@@ -24,7 +21,6 @@ from annotation.datasets import layers
 from annotation.models import (
     Account,
     Campaign,
-    Chain,
     Image,
     Machine,
     MachineProposals,
@@ -33,17 +29,13 @@ from annotation.models import (
     Worker,
 )
 from annotation.moderation import discarding
-from annotation.protocol.boxes import BOXED, COVERAGE
 from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.contents import corners, mention_from
-from annotation.protocol.kinds import draws, judged_by, machine_kinds
-from annotation.protocol.likely_count import likely_count
+from annotation.protocol.kinds import machine_kinds
 from annotation.protocol.machines import Proposals, best_first, machine_trust
-from annotation.protocol.state import CLOSED_STAGES, LINKING
-from annotation.protocol.terms import ImageRecord, LayerRecord, Mention
+from annotation.protocol.terms import ImageRecord, Mention
 from annotation.protocol.trust import SUSPENDED
 from annotation.quality import worker_trust
-from annotation.selectors.campaign.progress import CHAIN_STAGES
 from annotation.selectors.records import stream_records
 
 __all__ = [
@@ -52,16 +44,13 @@ __all__ = [
     "Campaign",
     "campaigns_with_machines",
     "count_finished",
-    "count_to_learn_from",
     "finished_records",
-    "first_verdicts",
     "known_machines",
     "lacks_proposals",
     "lesson",
     "machine_add",
     "machine_learnt",
     "machine_named",
-    "records_to_learn_from",
     "records_to_propose",
     "store_proposals",
 ]
@@ -69,16 +58,6 @@ __all__ = [
 #: The jobs that teach a machine, and that have one propose for further images; who knows how registers them.
 TEACH_JOB, PROPOSE_JOB = "teach_machine", "propose_boxes"
 _NAME = re.compile(r"[-a-zA-Z0-9_]{1,30}")
-#: Stages of chains that have an accepted box.
-_WITH_BOXES = (BOXED, COVERAGE)
-#: Stages of chains that may get one.
-_WITHOUT_BOXES = tuple(
-    stage for stage in CHAIN_STAGES if stage not in (LINKING, *_WITH_BOXES, *CLOSED_STAGES)
-)
-#: Flickr30k Entities has 244,035 chains of 513,644 phrases (2015, section 2.2).
-_CHAINS_OF_A_PHRASE = 0.475
-#: More than what sums of shares may lack of a whole.
-_ROUNDING = 1e-9
 
 
 def machine_add(*, campaign: Campaign, name: str, actor: Account | None = None) -> Machine:
@@ -233,77 +212,12 @@ def count_finished(campaign: Campaign) -> int:
     return OpenImage.objects.filter(campaign=campaign, complete=True).count()
 
 
-def count_to_learn_from(campaign: Campaign) -> int:
-    """How many images' worth a machine can learn from: complete images, and of each image under way the share
-    of its chains that has an accepted box and is finished, or waits for Coverage alone.
-
-    Crowds work on many images at a time, so the first is complete when most boxes are drawn.
-    """
-    worth = float(count_finished(campaign))
-    stages_as_text = Cast("chain_stages", TextField())
-    groups = _unfinished(campaign).values_list(stages_as_text).annotate(images=Count("pk"))
-    for text, images in groups:
-        stages = json.loads(text)
-        boxed = sum(stages.get(stage, 0) for stage in _WITH_BOXES)
-        going = sum(stages.get(stage, 0) for stage in _WITHOUT_BOXES)
-        # While links are asked, each phrase counts as a chain.
-        going += stages.get(LINKING, 0) * _CHAINS_OF_A_PHRASE
-        if boxed:
-            worth += images * boxed / (boxed + going)
-    return int(worth + _ROUNDING)
-
-
 def finished_records(campaign: Campaign) -> Iterator[ImageRecord]:
     """The campaign's complete images with their share of its layer, in the order of the corpus."""
     complete = OpenImage.objects.filter(campaign=campaign, complete=True)
     layer = layers.layer_to_read(campaign.corpus, campaign.name)
     images = Image.objects.filter(pk__in=complete.values("image"))
     return stream_records(corpus=campaign.corpus, layer=layer, images=images)
-
-
-def records_to_learn_from(campaign: Campaign) -> Iterator[ImageRecord]:
-    """The campaign's images with the chains of its layer that are finished, or have as many accepted boxes as
-    their phrases name, in the order of the corpus; images without chains are left out."""
-    layer = layers.layer_to_read(campaign.corpus, campaign.name)
-    going: dict[str, set[str]] = {}
-    asked = Chain.objects.filter(layer=layer).exclude(stage__in=("", *CLOSED_STAGES))
-    for image, label in asked.values_list("image__key", "label"):
-        going.setdefault(image, set()).add(label)
-    opened = OpenImage.objects.filter(campaign=campaign)
-    images = Image.objects.filter(pk__in=opened.values("image"))
-    for each in stream_records(corpus=campaign.corpus, layer=layer, images=images):
-        if each.layer is not None and each.layer.chains:
-            depicted = each.layer.depicted()
-            lacking = {
-                chain.id
-                for chain in each.layer.chains
-                if chain.id in going.get(each.id, ())
-                and len(depicted.get(chain.id, ())) < max(1, likely_count(chain.mentions))
-            }
-            yield replace(each, layer=_without(each.layer, lacking))
-
-
-def _without(layer: LayerRecord, chains: set[str]) -> LayerRecord:
-    """The layer without these chains, and without the boxes that are of no other."""
-    kept = (
-        replace(own, chains=tuple(name for name in own.chains if name not in chains)) for own in layer.objects
-    )
-    return LayerRecord(
-        tuple(chain for chain in layer.chains if chain.id not in chains),
-        tuple(own for own in kept if own.chains),
-    )
-
-
-def first_verdicts(campaign: Campaign) -> dict[str, int]:
-    """Images' keys, each with its place in the order in which the first box of each was judged.
-
-    The order of those that are there stays, and new ones come last: what was held out of a lesson as the last
-    of them, an earlier lesson did not learn from.
-    """
-    judging = [judged_by(kind) for kind in campaign.kinds if draws(kind)]
-    judged = campaign.judgments.filter(kind__in=judging, void=False)
-    rows = judged.values("image__image__key").annotate(first=Min("pk")).order_by("first")
-    return {key: place for place, key in enumerate(rows.values_list("image__image__key", flat=True))}
 
 
 def records_to_propose(

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from annotation.campaigns import machines
+from annotation.campaigns import machines, to_learn_from
 from annotation.models import Judgment, OpenImage
 from annotation.protocol.boxes import BOXED
 from annotation.protocol.likely_count import likely_count
@@ -48,13 +48,13 @@ def test_the_chains_with_boxes_of_images_under_way_are_learned_from(tmp_path, se
     def reached(least: float) -> bool:
         return worth() >= least
 
-    assert machines.count_to_learn_from(world.campaign) == 0
+    assert to_learn_from.count_to_learn_from(world.campaign) == 0
     complete, under_way, left_out = [], 0, 0
     for least in (0.2, 0.4, 0.6, 1.0, 2.0, 99.0):
         world.work(enough=partial(reached, least))
-        assert machines.count_to_learn_from(world.campaign) == int(worth() + 1e-9)
+        assert to_learn_from.count_to_learn_from(world.campaign) == int(worth() + 1e-9)
         complete.append(machines.count_finished(world.campaign))
-        layers = {record.id: record.layer for record in machines.records_to_learn_from(world.campaign)}
+        layers = {record.id: record.layer for record in to_learn_from.records_to_learn_from(world.campaign)}
         for row, state in opened():
             layer = layers.get(row.image.key) or LayerRecord()
             taught = {
@@ -82,12 +82,12 @@ def test_images_are_in_the_order_of_their_first_verdicts(tmp_path, settings):
     world = World(some_images(3))
 
     def judged(images: int) -> bool:
-        return len(machines.first_verdicts(world.campaign)) >= images
+        return len(to_learn_from.first_verdicts(world.campaign)) >= images
 
     orders = []
     for images in (1, 2, 3):
         world.work(enough=partial(judged, images))
-        orders.append(list(machines.first_verdicts(world.campaign)))
+        orders.append(list(to_learn_from.first_verdicts(world.campaign)))
     verdicts = Judgment.objects.filter(campaign=world.campaign, kind=BOX_QUALITY).order_by("pk")
     assert orders[-1] == list(dict.fromkeys(verdicts.values_list("image__image__key", flat=True)))
     assert all(orders[-1][: len(order)] == order for order in orders)

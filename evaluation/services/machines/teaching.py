@@ -1,8 +1,9 @@
 """A machine of a campaign is taught, and says what it would draw in the images that are not finished.
 
-It learns from the boxes of the campaign's finished chains. It goes on from what it learnt last, and in its
-first lesson from a stored proposer where the campaign names one (`machine.system`). Until so many images'
-worth is finished (`machine.from_images`), a stored proposer is taken as it is. Its boxes are stored as
+It learns from the campaign's chains with boxes (`annotation.campaigns.to_learn_from`). It goes on from what
+it learnt last, and in its first lesson from a stored proposer where the campaign names one
+(`machine.system`). Until so many images' worth has boxes (`machine.from_images`), a stored proposer is taken
+as it is. Its boxes are stored as
 proposals; from then on `annotation.queue.machine_turns` answers with them. What it learnt is kept until it
 learns again: images that are opened meanwhile, or come into its share, get their boxes by that.
 """
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings as django_settings
 
-from annotation.campaigns import campaign_named, machines
+from annotation.campaigns import campaign_named, machines, to_learn_from
 from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.machines import Proposals, learns_now
 from annotation.protocol.terms import ImageRecord, Mention
@@ -104,7 +105,7 @@ def teach_machine(
                 "teach_machine replaces them"
             )
         replaced = own.source if own.from_file else ""
-        finished = machines.count_to_learn_from(row)
+        finished = to_learn_from.count_to_learn_from(row)
         unreadable: set[str] = set()
         proposer, source = _taught(
             own, finished, version, restart=restart, device=device, told=told, unreadable=unreadable.add
@@ -272,7 +273,7 @@ def machines_to_teach() -> list[tuple[Campaign, str]]:
             continue
         if learns_now(
             settings_of(row.settings).machine,
-            finished=machines.count_to_learn_from(row),
+            finished=to_learn_from.count_to_learn_from(row),
             learnt=machine.learnt,
         ):
             found.append((row, machine.name))
@@ -301,16 +302,16 @@ def _learnt(
     told: LessonTold,
     unreadable: Unreadable,
 ) -> BoxProposer:
-    """A proposer that learnt from a campaign's finished chains; of the images whose boxes were judged last a
+    """A proposer that learnt from a campaign's chains with boxes; of the images whose boxes were judged last a
     part is held out, and so it was in earlier lessons."""
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
     from models_core.estimators.neural.proposer.training import ProposerSettings
 
     settings = begin.settings if begin is not None else ProposerSettings()
-    records = machines.records_to_learn_from(row)
+    records = to_learn_from.records_to_learn_from(row)
     with pictures_on_disk(taught_pictures(records, settings.side, unreadable=unreadable)) as pictures:
         settings = settings.for_pictures(len(pictures), from_scratch=begin is None)
-        judged = machines.first_verdicts(row)
+        judged = to_learn_from.first_verdicts(row)
         pictures.sort(key=lambda picture: judged.get(picture.image, len(judged)))
         return BoxProposer(settings).fit(
             pictures,

@@ -19,7 +19,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotation import campaigns, jobs
-from annotation.campaigns import CampaignError, machines
+from annotation.campaigns import CampaignError, machines, to_learn_from
 from annotation.formats.base import FormatError
 from annotation.formats.proposals import read_proposals, write_proposals
 from annotation.jobs import JobProgress
@@ -95,7 +95,7 @@ def test_a_machine_learns_from_finished_images_and_proposes_for_the_rest(world: 
         teach_machine(campaign=world.campaign.name, machine="drawer")
     assert teach_machines() == 0
     world.work(enough=lambda: machines.count_finished(world.campaign) > 0)
-    done, learnt = machines.count_finished(world.campaign), machines.count_to_learn_from(world.campaign)
+    done, learnt = machines.count_finished(world.campaign), to_learn_from.count_to_learn_from(world.campaign)
     assert done <= learnt <= 3
     assert teach_machines() == 1 and teach_machines() == 0
     job = Job.objects.get(kind="teach_machine")
@@ -167,7 +167,7 @@ def test_a_machine_goes_on_from_what_it_learnt_last(world: World, monkeypatch: p
     call("teach_machine", world.campaign.name, "drawer", "--restart")
     assert [on for on, _ in given] == [False, True, False]
     # Those whose boxes were judged last come last: of them the part is that is held out.
-    assert given[1][1] == list(machines.first_verdicts(world.campaign)) and len(given[1][1]) == 3
+    assert given[1][1] == list(to_learn_from.first_verdicts(world.campaign)) and len(given[1][1]) == 3
     assert given[1][1][0] == last.image.key
     # Where the campaign names a stored proposer now, it learns from that on, once.
     monkeypatch.setattr(BoxProposer, "fit", fit)

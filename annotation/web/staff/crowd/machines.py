@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation import jobs
-from annotation.campaigns import CampaignError, machines
+from annotation.campaigns import CampaignError, machines, to_learn_from
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from annotation.jobs.registry import every_job_kind
@@ -46,7 +46,7 @@ def machine_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             ],
             settings=settings,
             answers=bool(machine_kinds(campaign.kinds)),
-            finished=machines.count_to_learn_from(campaign),
+            finished=to_learn_from.count_to_learn_from(campaign),
             teaches=machines.TEACH_JOB in every_job_kind(),
         ),
     )
