@@ -3,9 +3,9 @@
 It learns from the campaign's chains with boxes (`annotation.campaigns.to_learn_from`). It goes on from what
 it learnt last, and in its first lesson from a stored proposer where the campaign names one
 (`machine.system`). Until so many images' worth has boxes (`machine.from_images`), a stored proposer is taken
-as it is. Its boxes are stored as
-proposals; from then on `annotation.queue.machine_turns` answers with them. What it learnt is kept until it
-learns again: images that are opened meanwhile, or come into its share, get their boxes by that.
+as it is. Its boxes are stored as proposals; from then on `annotation.queue.machine_turns` answers with them.
+What it learnt is kept until it learns again: images that are opened meanwhile, or come into its share, get
+their boxes by that.
 """
 
 from __future__ import annotations
