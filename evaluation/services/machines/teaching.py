@@ -302,8 +302,8 @@ def _learnt(
     told: LessonTold,
     unreadable: Unreadable,
 ) -> BoxProposer:
-    """A proposer that learnt from a campaign's chains with boxes; of the images whose boxes were judged last a
-    part is held out, and so it was in earlier lessons."""
+    """A proposer that learnt from a campaign's chains with boxes; of the images whose boxes were judged last
+    a part is held out, as in earlier lessons."""
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
     from models_core.estimators.neural.proposer.training import ProposerSettings
 
