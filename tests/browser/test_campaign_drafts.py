@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 from annotation import jobs
 from annotation.models import Campaign, CampaignDraft, Control, Job
 from annotation.protocol import questions as q
+from tests.browser.at_work import WORKING
 from tests.browser.conftest import Open, sign_in
 from tests.browser.looks import assert_accessible, overflow
 
@@ -59,6 +60,7 @@ def test_a_researcher_opens_a_campaign_by_the_steps(open_page: Open) -> None:
     page.mouse.up()
     page.get_by_role("button", name="Send this box").click()
     expect(page.get_by_role("heading", name="that has none yet")).to_be_visible()
+    page.wait_for_function(WORKING)
     page.keyboard.press("2")
     expect(page.get_by_role("heading", level=1)).to_contain_text("picture 2 of")
     draft = CampaignDraft.objects.get()
@@ -69,6 +71,7 @@ def test_a_researcher_opens_a_campaign_by_the_steps(open_page: Open) -> None:
     good(page)
     page.locator(".previews a").first.click()
     good(page)
+    page.wait_for_function(WORKING)
     page.keyboard.press("1")
     expect(page.get_by_role("status")).to_contain_text("would now be stored")
     page.get_by_role("link", name="Check and open").last.click()

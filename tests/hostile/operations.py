@@ -708,7 +708,8 @@ def boxes_marked(at: At) -> Call:
     draft = CampaignDraft.objects.get(pk=_own_draft(at))
     posed = posing.posed_questions(read_draft(draft), q.BOX_DRAWING)
     address = reverse("mark_boxes", args=[draft.pk, q.BOX_DRAWING])
-    return Call("GET", address, [("image", posed[0].key), ("turn", "0")])
+    key = posed[0].key if posed else "none"  # A draft may have lost its corpus.
+    return Call("GET", address, [("image", key), ("turn", "0")])
 
 
 post("draft_step", RUNNERS, _own_draft, "open", called="opened", pilot="yes", open_to_all="", go="open-now")

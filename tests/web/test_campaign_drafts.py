@@ -74,6 +74,18 @@ def run_jobs() -> None:
         jobs.run_queued_job(job.pk)
 
 
+def test_of_a_draft_without_a_corpus_nothing_can_be_marked(ada):
+    a_corpus("streets", some_images(3))
+    draft = begun(ada, "streets")
+    CampaignDraft.objects.filter(pk=draft.pk).update(corpus=None)
+    for route, kind, status in (
+        ("mark_items", q.COREF_LINK, 200),
+        ("mark_boxes", q.BOX_DRAWING, 404),
+        ("preview_task", q.COREF_LINK, 200),
+    ):
+        assert ada.get(reverse(route, args=[draft.pk, kind])).status_code == status
+
+
 def test_who_presses_next_throughout_gets_a_campaign_with_pay_and_a_test(ada):
     a_corpus("streets", some_images(24))
     draft = begun(ada, "streets")

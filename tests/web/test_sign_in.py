@@ -39,6 +39,11 @@ def test_next_does_not_lead_off_this_host(ada: None, elsewhere: str):
     assert send(Client(), "ada", world.PASSWORD, next=elsewhere)["Location"] == reverse("home")
 
 
+@pytest.mark.parametrize("nowhere", ["campaigns", "a\0b", "0", "Infinity", "+1"])
+def test_next_is_an_address_and_no_name_of_a_page(ada: None, nowhere: str):
+    assert send(Client(), "ada", world.PASSWORD, next=nowhere)["Location"] == reverse("home")
+
+
 def test_next_does_not_lead_a_signed_in_visitor_in_a_circle(ada: None):
     client = Client()
     send(client, "ada", world.PASSWORD)

@@ -98,6 +98,13 @@ def test_an_item_that_cannot_be_says_why_and_keeps_what_was_chosen(world, ada, f
     assert not Control.objects.exists()
 
 
+@pytest.mark.parametrize("kind", ["", "nothing", "a\0b"])
+def test_an_item_wants_a_kind_of_question(world, ada, kind):
+    page = ada.post(NEW, {"image": "man", "kind": kind, "known": "yes", "purpose": "qualification"})
+    assert page.status_code == 409 and "Choose a kind of question." in words(page)
+    assert not Control.objects.exists()
+
+
 def test_an_image_that_is_none_is_said_to_be_missing(world, ada):
     page = ada.get(NEW, {"image": "woman", "kind": q.COREF_LINK})
     assert page.status_code == 404 and "has no image “woman”" in words(page)

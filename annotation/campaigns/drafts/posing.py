@@ -14,8 +14,8 @@ from typing import Any
 
 from django.db.models import QuerySet
 
+from annotation.campaigns.choosing import ENTITIES, gold_layer
 from annotation.campaigns.drafts.reading import DraftPlan
-from annotation.campaigns.opening import ENTITIES, gold_layer
 from annotation.models import Image
 from annotation.protocol.contents import corners
 from annotation.protocol.controls import draw_number, draw_sample
@@ -114,9 +114,10 @@ def layers_of_images(
     """Of images of the corpus the record, what it shows, and whether that is known rather than guessed.
 
     They come in the corpus's order; those that a layer of truth does not cover are left out, as a campaign
-    leaves them out.
+    leaves them out. Of a draft without a corpus there are none.
     """
-    assert plan.corpus is not None
+    if plan.corpus is None:
+        return
     layer = gold_layer(plan.corpus)
     wanted = Image.objects.filter(pk__in=[row.pk for row in rows])
     for record in stream_records(corpus=plan.corpus, layer=layer, images=wanted):

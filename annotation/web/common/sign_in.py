@@ -174,7 +174,9 @@ def _signed_in(request: HttpRequest, account: Account, *, then: str, by_password
     if second_factor.lacks_second_factor(account):
         request.session[sessions.SET_UP_FIRST] = True
         then = reverse("set_up_second_factor")
-    answer = redirect(then)
+    # What does not begin so is taken for the name of a route.
+    there = then.startswith(("/", "http://", "https://"))
+    answer = redirect(then if there else settings.LOGIN_REDIRECT_URL)
     known_browsers.remember(request, answer, limits.folded_name(account.get_username()))
     return answer
 

@@ -30,8 +30,6 @@ from annotation.web.staff.review_forms import boxes_in
 from annotation.web.staff.review_tables import ReviewPage, marked_captions
 from annotation.web.staff.wording import PURPOSES, answer_in_words, kinds_in_words, question_in_words
 
-#: Kinds that show boxes which were accepted already.
-
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
@@ -100,7 +98,10 @@ def control_item_new(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 
 def _add(campaign: Campaign, image: Image, kind: str, request: HttpRequest) -> None:
-    """Add the item that the form describes. Raises BadItems, and CannotRule on what is no box."""
+    """Add the item that the form describes. Raises BadItems, and CannotRule on what is no box and where no
+    kind was chosen."""
+    if not kind:
+        raise CannotRule(_("Choose a kind of question."))
     data = request.POST
     known: str | tuple[Box, ...] = data.get("known", "")
     if draws(kind):
