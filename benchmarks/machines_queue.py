@@ -1,14 +1,14 @@
 """`benchmarks.machines` once more, through the queue: leases, double checks and the machine's turns.
 
     python -m benchmarks.machines_queue [--proposer FOLDER] [--images N] [--seeds N]
-        [--arms printed,a,a+savings,b,b+savings,bad] [--portion N] [--least-chance P] [--bar P]
+        [--arms printed,a,a+savings,b,b+savings,bad] [--at-once N] [--least-chance P] [--bar P]
         [--processes N] [--keep FOLDER]
 
 The same generated scenes, crowd and figures; each arm of each seed is a campaign of its own, answered by
 `simulate_crowd --through queue`, without control items and misconduct. A machine is turned on by the
 campaign's settings (`machine.share` 1). In the arms *a* it begins with nothing and learns as the service
-teaches it, from what is finished by then, and the campaign's images are opened `--portion` at a time, the
-next when those are finished; in the others all are opened at once, and its boxes come as from a file.
+teaches it, from what is finished by then, and at most `--at-once` unfinished images are asked about
+(`machine.images_at_once`); in the others all are opened at once, and its boxes come as from a file.
 *printed* is people alone again, asked about links in the printed order. Each campaign is in a SQLite of its
 own that is gone afterwards.
 """
@@ -43,7 +43,7 @@ from annotation.simulation.machine_study import (
 )
 from annotation.simulation.visits import ORDERLY
 from benchmarks.machines import TAUGHT, load_kinds, proposed, scene, show
-from benchmarks.scene_campaigns import SCENES, imported_scenes, open_more_scenes, open_scene_campaign
+from benchmarks.scene_campaigns import SCENES, imported_scenes, open_scene_campaign
 from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 
 if TYPE_CHECKING:
@@ -64,15 +64,15 @@ _LEARNING, _TAUGHT_BEFORE = frozenset(("a", "a+savings")), frozenset(("b", "b+sa
 
 @dataclass(frozen=True, slots=True)
 class CampaignRun:
-    """A campaign to answer: the arm's title, the seed, how many images, opened a `portion` at a time, and its
-    machine's boxes (none: no machine, unless it `learns`). The folder `template` has the scenes imported; the
+    """A campaign to answer: the arm's title, the seed, how many images, how many `at_once`, and its machine's
+    boxes (none: no machine, unless it `learns`). The folder `template` has the scenes imported; the
     arm of this seed is kept in the file `kept`.
     """
 
     title: str
     seed: int
     images: int
-    portion: int
+    at_once: int
     protocol: ImageSettings | None
     boxes: Mapping[str, Proposals]
     learns: bool
@@ -116,33 +116,30 @@ def _scenes_imported(folder: Path, images: int) -> None:
 
 def _answered(run: CampaignRun) -> StudiedArm:
     from annotation.campaigns import machines
-    from annotation.models import Corpus
+    from annotation.models import Corpus, OpenImage
     from annotation.queue import machine_turns, submission
     from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
 
     settings = _settings_of(run)
     arm = StudiedArm(run.title, [StudiedImage() for _ in range(run.images)])
     corpus = Corpus.objects.get(name="scenes")
-    campaign = open_scene_campaign(
-        corpus, f"seed-{run.seed}", seed=run.seed, settings=settings, images=run.portion
-    )
+    campaign = open_scene_campaign(corpus, f"seed-{run.seed}", seed=run.seed, settings=settings)
     machine = machines.machine_add(campaign=campaign, name="drawer") if run.boxes or run.learns else None
     if machine is not None and run.boxes:
         machines.store_proposals(machine, run.boxes.items(), version=machine.version + 1)
         machines.machine_learnt(machine, images=None, source="file of the benchmark", from_file=True)
         machine_turns.take_turns(campaign, submission.submit)
     plan = CrowdPlan(mix=STUDY_MIX, seed=run.seed, conduct=ORDERLY, patience=0.0, teach=_teach)
-    answers, seconds = 0, 0.0
-    for first in range(0, run.images, run.portion):
-        if first:
-            open_more_scenes(campaign, settings, first=first, images=run.portion)
-        done = run_campaign_crowd(campaign=campaign, plan=plan)
-        assert not any(done.violations.values()), done.violations
-        answers, seconds = answers + done.tally.answered.total(), seconds + done.seconds
+    done = run_campaign_crowd(campaign=campaign, plan=plan)
+    assert not any(done.violations.values()), done.violations
+    assert OpenImage.objects.filter(campaign=campaign, complete=True).count() == run.images
     _count(campaign, arm)
     if machine is not None:
         _count_machine(campaign, arm)
-    print(f"{run.title}, seed {run.seed}: {answers} answers in {seconds:.0f} s", flush=True)
+    print(
+        f"{run.title}, seed {run.seed}: {done.tally.answered.total()} answers in {done.seconds:.0f} s",
+        flush=True,
+    )
     return arm
 
 
@@ -165,7 +162,13 @@ def _settings_of(run: CampaignRun) -> CampaignSettings:
     if run.protocol is not None:
         settings = replace(settings, protocol=run.protocol)
     if run.boxes or run.learns:
-        machine = replace(settings.machine, share=1.0, least_chance=run.least_chance, bar=run.bar)
+        machine = replace(
+            settings.machine,
+            share=1.0,
+            least_chance=run.least_chance,
+            bar=run.bar,
+            images_at_once=run.at_once,
+        )
         settings = replace(settings, machine=machine)
     return settings
 
@@ -218,10 +221,10 @@ def main() -> None:
     parser.add_argument("--images", type=int, default=300)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument(
-        "--portion",
+        "--at-once",
         type=int,
         default=40,
-        help="Images opened at a time in the arms a; 0: all at once",
+        help="Unfinished images that are asked about at once in the arms a; 0: all",
     )
     parser.add_argument("--proposer", type=Path, help="A stored proposer, for the arms b")
     parser.add_argument("--arms", default=",".join(_TITLES))
@@ -257,7 +260,7 @@ def main() -> None:
                 title,
                 seed,
                 given.images,
-                given.portion if name in _LEARNING and given.portion else given.images,
+                given.at_once if name in _LEARNING else 0,
                 _protocol_of(name, chances),
                 boxes_of(name, seed),
                 name in _LEARNING,

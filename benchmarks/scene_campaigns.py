@@ -30,16 +30,14 @@ def imported_scenes(count: int, *, source: str, pictures: Path | None = None) ->
 
 
 def open_scene_campaign(
-    corpus: Corpus,
-    name: str,
-    *,
-    seed: int,
-    settings: CampaignSettings,
-    first: int = 0,
-    images: int | None = None,
+    corpus: Corpus, name: str, *, seed: int, settings: CampaignSettings, first: int = 0
 ) -> Campaign:
-    """An open campaign over the scenes of the corpus but the `first` ones, over so many `images` or all."""
+    """An open campaign over all scenes of the corpus but the `first` ones; in portions, if its settings
+    say so."""
+    from annotation.campaigns.opening import open_campaign_images
     from annotation.models import Campaign
+    from annotation.queue import image_rows
+    from annotation.selectors.records import stream_records
 
     campaign = Campaign.objects.create(
         name=name,
@@ -49,20 +47,12 @@ def open_scene_campaign(
         state=Campaign.OPEN,
         seed=seed,
     )
-    open_more_scenes(campaign, settings, first=first, images=images)
-    return campaign
-
-
-def open_more_scenes(
-    campaign: Campaign, settings: CampaignSettings, *, first: int, images: int | None
-) -> None:
-    """Open so many scenes of the campaign's corpus after the `first` ones, or all."""
-    from annotation.queue import image_rows
-    from annotation.selectors.records import stream_records
-
-    corpus = campaign.corpus
+    if settings.machine.images_at_once:
+        assert not first, "a campaign in portions is over all scenes"
+        open_campaign_images(campaign=campaign)
+        return campaign
     records = list(stream_records(corpus=corpus, layer=corpus.layers.get(name="import")))
     rows = {image.key: image for image in corpus.images.all()}
-    chosen = records[first : None if images is None else first + images]
-    opened = [(rows[r.id], r.layer.mentions) for r in chosen if r.layer is not None]
+    opened = [(rows[r.id], r.layer.mentions) for r in records[first:] if r.layer is not None]
     image_rows.open_images(campaign=campaign, images=opened, settings=settings.protocol)
+    return campaign

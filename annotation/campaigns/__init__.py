@@ -26,19 +26,17 @@ from annotation.campaigns.changing import (
     settings_differences,
     work_has_begun,
 )
+from annotation.campaigns.choosing import ENTITIES, GOLD_LAYERS, gold_layer
 from annotation.campaigns.counted import OpenedPairs, asks_pairs, count_pairs, open_pairs, tasks_of_pairs
 from annotation.campaigns.deleting import delete_campaign, why_kept
 from annotation.campaigns.duplicating import duplicate_campaign
 from annotation.campaigns.opening import (
-    ENTITIES,
-    GOLD_LAYERS,
     SMALLEST_CROWD,
     CampaignPlan,
     OpenedImages,
     begin_campaign,
     campaign_named,
     create_campaign,
-    gold_layer,
     open_campaign,
     open_campaign_images,
 )

@@ -10,18 +10,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, NamedTuple
-
-from django.db.models import Exists, OuterRef, QuerySet
+from typing import Any
 
 from annotation import instructions
 from annotation.audit import record
-from annotation.campaigns import counted
+from annotation.campaigns import counted, portions
+from annotation.campaigns.choosing import (
+    ENTITIES,
+    GOLD_LAYERS,
+    ImagesWanted,
+    gold_layer,
+    images_chosen,
+    images_wanted,
+    not_open,
+)
 from annotation.common import database
 from annotation.common.batching import chunks
 from annotation.datasets.layer_rows import check_layer_name
-from annotation.datasets.layers import layer_to_read
-from annotation.models import Account, Campaign, Corpus, Image, Layer, LayerImage, OpenImage, SettingsVersion
+from annotation.models import Account, Campaign, Image, OpenImage, SettingsVersion
 from annotation.protocol.campaign_settings import CampaignError, settings_of, settings_of_tasks
 from annotation.protocol.kinds import all_tasks
 from annotation.protocol.mentions import mentions_of
@@ -31,12 +37,7 @@ from annotation.quality.controls.sentences import install_sentences
 from annotation.queue import image_rows
 from annotation.selectors.corpora import check_split, corpus_named
 from annotation.selectors.records import marked_spans, stream_records
-from annotation.selectors.tags.queries import BadTagQuery
-from annotation.selectors.tags.samples import draw_by_tags
 
-ENTITIES = "entities"
-#: Layers that are taken for the truth unless one is named.
-GOLD_LAYERS = ("gold", "import")
 #: The least crowd that can settle every question.
 SMALLEST_CROWD = 4
 #: Images opened in one transaction: the workers of other campaigns wait no longer than that takes.
@@ -172,7 +173,8 @@ def open_campaign_images(
     Mentions are those of the corpus's gold layer; images that it does not cover are left out. Without such
     a layer they are those marked by hand, else the chunker finds them. Where a pilot asked about pairs of
     the first `after` of these images, pairs of the others are drawn and asked. Of images without a picture no
-    boxes are asked, unless the settings say always. What `progress` raises stops it between two chunks.
+    boxes are asked, unless the settings say always. With `machine.images_at_once` a portion is opened, and
+    the others are noted for `open_next_portion`. What `progress` raises stops it between two chunks.
     Raises CampaignError where the campaign is closed, or was closed meanwhile, and for queries that cannot be
     read; UnknownName for a split or tag that the corpus lacks.
     """
@@ -180,15 +182,21 @@ def open_campaign_images(
         check_split(campaign.corpus, split)
     if images is not None and images < 1:
         raise CampaignError(f"{images} images: expected 1 or more")
-    chosen = _choice(campaign, split, images, tags)
+    chosen = images_wanted(campaign, split, images, tags)
     there = OpenImage.objects.filter(campaign=campaign).count()
     if campaign.tasks != ENTITIES:
         rest = _after_pilot(campaign, chosen, split, after, tags) if after and there else None
         return _open_counted(campaign, chosen, there, actor, progress, rest=rest)
     layer = gold_layer(campaign.corpus)
-    missing = _not_open(campaign, chosen.images)
+    missing = not_open(campaign, chosen.images)
     total = missing.count()
     left = wanted = total if chosen.most is None else min(total, max(0, chosen.most - there))
+    choice = portions.ImageChoice(split=split, images=images, tags=list(tags))
+    room = portions.images_to_open(campaign)
+    in_portions = room is not None and room < wanted
+    if room is not None and in_portions:
+        portions.note_still_to_open(campaign, choice)
+        left = wanted = room
     opened = uncovered = 0
     records = stream_records(corpus=campaign.corpus, layer=layer, images=missing)
     for chunk in chunks(records, IMAGES_PER_TRANSACTION) if left else ():
@@ -220,44 +228,25 @@ def open_campaign_images(
     if opened:
         image_rows.analyse_task_tables(campaign)
         record(actor=actor, act="open_images", campaign=campaign, images=opened)
+    if not in_portions or left:
+        portions.note_all_opened(campaign, choice)
     return OpenedImages(opened, there, uncovered)
 
 
-class _Choice(NamedTuple):
-    """The images that may be opened, in their order, and how many of them in all (None: all)."""
-
-    images: QuerySet[Image]
-    most: int | None
-
-
-def _choice(campaign: Campaign, split: str | None, images: int | None, tags: Sequence[str]) -> _Choice:
-    """Which images are to be opened. Raises CampaignError and UnknownName."""
-    wanted = Image.objects.filter(corpus=campaign.corpus).order_by("position")
-    if tags:
-        try:
-            sample = draw_by_tags(campaign.corpus, tags, seed=campaign.seed, number=images, split=split)
-        except BadTagQuery as error:
-            raise CampaignError(str(error)) from error
-        return _Choice(wanted.filter(pk__in=sample.images), None)
-    return _Choice(wanted if split is None else wanted.filter(split=split), images)
-
-
-def images_chosen(
-    campaign: Campaign, *, split: str | None, images: int | None, tags: Sequence[str]
-) -> QuerySet[Image]:
-    """The images that `open_campaign_images` would have open in all, without those that gold does not cover.
-
-    Raises CampaignError and UnknownName.
-    """
-    chosen = _choice(campaign, split, images, tags)
-    found = chosen.images
-    if campaign.tasks == ENTITIES and (layer := gold_layer(campaign.corpus)) is not None:
-        found = found.filter(Exists(LayerImage.objects.filter(layer=layer, image=OuterRef("pk"))))
-    return found if chosen.most is None else found[: chosen.most]
+def open_next_portion(campaign: Campaign) -> int:
+    """Open the next images of an open campaign that asks about some at once, where enough of those are
+    finished; how many."""
+    row = Campaign.objects.select_related("corpus").get(pk=campaign.pk)
+    opened = 0
+    for choice in row.still_to_open if row.state == Campaign.OPEN else ():
+        if portions.images_to_open(row) == 0:
+            break
+        opened += open_campaign_images(campaign=row, **choice).opened
+    return opened
 
 
 def _after_pilot(
-    campaign: Campaign, chosen: _Choice, split: str | None, after: int, tags: Sequence[str]
+    campaign: Campaign, chosen: ImagesWanted, split: str | None, after: int, tags: Sequence[str]
 ) -> list[Image]:
     """The images chosen without the first `after`, which a pilot had; none where they are open already."""
     pilot = images_chosen(campaign, split=split, images=after, tags=tags)
@@ -267,14 +256,9 @@ def _after_pilot(
     return [] if done else rest
 
 
-def _not_open(campaign: Campaign, images: QuerySet[Image]) -> QuerySet[Image]:
-    """Those of the images that the campaign has not opened."""
-    return images.exclude(Exists(OpenImage.objects.filter(campaign=campaign, image=OuterRef("pk"))))
-
-
 def _open_counted(
     campaign: Campaign,
-    chosen: _Choice,
+    chosen: ImagesWanted,
     there: int,
     actor: Account | None,
     progress: _Progress,
@@ -293,7 +277,7 @@ def _open_counted(
         done = counted.open_pairs(campaign=campaign, pairs=pairs, wave=2 if rest else 1, actor=actor)
         progress(1, 1)
         return OpenedImages(done.images, 0, 0)
-    missing = _not_open(campaign, chosen.images)
+    missing = not_open(campaign, chosen.images)
     left = missing[: max(0, chosen.most - there)] if chosen.most is not None else missing
     total, opened = left.count(), 0
     for chunk in chunks(list(left), counted.COUNTED_IMAGES_PER_TRANSACTION):
@@ -348,11 +332,3 @@ def campaign_named(name: str) -> Campaign:
             f"there is no campaign {name!r}; open one: open_campaign {name} --corpus CORPUS --tasks entities"
         )
     return found
-
-
-def gold_layer(corpus: Corpus, name: str | None = None) -> Layer | None:
-    """The layer to answer from: the one named, else "gold" or "import" where there is one, else None."""
-    if name is not None:
-        return layer_to_read(corpus, name)
-    found = {layer.name: layer for layer in corpus.layers.filter(name__in=GOLD_LAYERS, published=True)}
-    return next((found[usual] for usual in GOLD_LAYERS if usual in found), None)

@@ -14,7 +14,7 @@ from typing import Final
 from django.utils.translation import gettext as _
 
 from annotation.audit import record
-from annotation.campaigns.opening import ENTITIES, gold_layer
+from annotation.campaigns.choosing import ENTITIES, gold_layer
 from annotation.common import database
 from annotation.models import Account, Campaign, Image, OpenImage, PhraseMarks
 from annotation.protocol.mentions import mentions_of

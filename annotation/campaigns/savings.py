@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from annotation.campaigns import machines
 from annotation.campaigns.changing import SettingsChange, change_campaign_settings
-from annotation.campaigns.opening import gold_layer
+from annotation.campaigns.choosing import gold_layer
 from annotation.models import Account, Campaign
 from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.coreference import LEARNED

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 
 from annotation import jobs
-from annotation.campaigns import summing
+from annotation.campaigns import opening, summing
 from annotation.common import database
 from annotation.common.locks import Busy, exclusive_folder
 from annotation.datasets import archives, layers, uploads
@@ -67,6 +67,12 @@ def look_after_server() -> None:
     upkeep.tell_server_alarms(PERIODIC)
 
 
+def open_next_images() -> None:
+    """Open the next images of the campaigns that ask about some at once, and have finished enough of them."""
+    rows = Campaign.objects.filter(state=Campaign.OPEN).exclude(still_to_open=[])
+    _each(rows, opening.open_next_portion)
+
+
 def refresh_layers() -> None:
     """Write into the campaigns' layers what was answered lately."""
     # A generator, taken to its end: each of its steps is a transaction.
@@ -93,6 +99,7 @@ PERIODIC: dict[str, Periodic] = {
         Periodic("look_after_campaigns", 60, look_after_campaigns),
         Periodic("keep_sums", 600, keep_campaign_sums),
         Periodic("let_machines_answer", 15, let_machines_answer),
+        Periodic("open_next_images", 60, open_next_images),
         Periodic("refresh_layers", 60, refresh_layers),
         Periodic("deliver_webhooks", 15, delivering.deliver_webhooks),
         Periodic("look_after_server", 600, look_after_server),

@@ -30,6 +30,9 @@ from models_core.checked_fields import check_fields
 SAME_THING = 0.5
 #: A proposal that overlaps a refused box by so much (IoU) would be refused again: verdicts ask for as much.
 SAME_BOX = 0.7
+#: Further images are opened once so small a share of `MachineSettings.images_at_once` is unfinished: people
+#: have something to do meanwhile.
+_STILL_UNFINISHED = 0.25
 #: Proposals of one phrase that are kept.
 MOST_PROPOSALS = 20
 
@@ -51,6 +54,15 @@ class MachineSettings:
         WholeNumber,
         Field(description=_("Further finished images after which a machine learns again; 0: never")),
     ] = field(default=40, metadata={"source": "decided"})
+    images_at_once: Annotated[
+        WholeNumber,
+        Field(
+            description=_(
+                "Unfinished images that are asked about at once, so that a machine learns from the first "
+                "before people draw in the others; 0: all"
+            )
+        ),
+    ] = field(default=0, metadata={"source": "decided (docs/machines.md)"})
     system: Annotated[
         StorableText,
         Field(description=_("Stored proposer from which a machine begins; empty: it learns here alone")),
@@ -80,6 +92,13 @@ class MachineSettings:
     def takes(self, image: str, *, seed: Seed) -> bool:
         """Whether a machine works on the image with this key. A larger share has the images of a smaller."""
         return draw_number(seed, image, "machine") < self.share
+
+    def images_to_open(self, unfinished: int) -> int | None:
+        """How many images are to be opened where so many open ones are unfinished; None: all there are."""
+        if not self.images_at_once:
+            return None
+        few = unfinished <= self.images_at_once * _STILL_UNFINISHED
+        return self.images_at_once - unfinished if few else 0
 
 
 class ProposedBox(NamedTuple):

@@ -16,6 +16,7 @@ from django.db.models import Exists, OuterRef
 
 from annotation import instructions
 from annotation.campaigns import gold_layer
+from annotation.campaigns.opening import open_next_portion
 from annotation.campaigns.simulated import mark_simulated
 from annotation.common import database
 from annotation.common.locks import exclusive_folder
@@ -73,7 +74,8 @@ class CrowdPlan:
     `mix`: how many of each kind of worker (`simulation.workers.PRESETS`). `through` QUEUE or HTTP, then at
     `url`, by so many `processes`. Leases that run out within `patience` seconds are waited for, by `sleep`.
     `teach` teaches machines that are to learn, as the periodic work would; it is called before each of their
-    turns, in the process of the caller or of a part of the crowd.
+    turns, and before further images are opened where some are asked about at once, in the process of the
+    caller or of a part of the crowd.
     """
 
     mix: Mapping[str, int]
@@ -126,7 +128,7 @@ def run_campaign_crowd(
 
     def machines() -> int:
         plan.teach()
-        return machine_turns.take_turns(campaign, submission.submit)
+        return open_next_portion(campaign) + machine_turns.take_turns(campaign, submission.submit)
 
     busy = (
         f"a crowd of seed {plan.seed} is simulated by another process; choose another --seed, or wait for "

@@ -99,6 +99,7 @@ REFUSED: dict[str, tuple[tuple[Any, ...], Any]] = {
     "machine.share": (SHARE, 0.25),
     "machine.from_images": (FROM_ONE, 100),
     "machine.retrain_each": (COUNT, 0),
+    "machine.images_at_once": (COUNT, 100),
     "machine.system": ((3, True, None, "a\0b"), "drawer"),
     "machine.least_chance": (SHARE, 0.75),
     "machine.bar": (SHARE, 0.7),

@@ -20,10 +20,10 @@ from typing import Any
 
 from django.db.models import Count, Max
 
+from annotation.campaigns.choosing import ENTITIES
 from annotation.campaigns.drafts.paces import KindPace, student95
 from annotation.campaigns.drafts.posing import layers_of_images
 from annotation.campaigns.drafts.reading import DraftPlan
-from annotation.campaigns.opening import ENTITIES
 from annotation.common import database
 from annotation.common.batching import chunks
 from annotation.models import CampaignDraft, Caption, Image, PhraseMarks

@@ -9,6 +9,7 @@ from django.db.models import Count, Exists, OuterRef
 from django.utils.translation import gettext as _
 
 from annotation.audit import record
+from annotation.campaigns.choosing import ENTITIES, images_chosen
 from annotation.campaigns.counted import asks_pairs
 from annotation.campaigns.drafts import fields
 from annotation.campaigns.drafts.estimate import DraftEstimate, EstimateTerms, estimate_from
@@ -17,7 +18,7 @@ from annotation.campaigns.drafts.paces import kind_paces
 from annotation.campaigns.drafts.readiness import LINE_MISSING, readiness
 from annotation.campaigns.drafts.reading import PILOT_IMAGES, DraftPlan, read_draft
 from annotation.campaigns.duplicating import duplicate_campaign
-from annotation.campaigns.opening import ENTITIES, create_campaign, images_chosen
+from annotation.campaigns.opening import create_campaign
 from annotation.common import database
 from annotation.datasets.layers import layer_to_read
 from annotation.models import Account, Campaign, CampaignDraft, Control, Image, Judgment, OpenImage

@@ -8,10 +8,11 @@ from typing import Final
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from annotation.campaigns.choosing import ENTITIES, gold_layer
 from annotation.campaigns.drafts import fields
 from annotation.campaigns.drafts.marks import strata_there
 from annotation.campaigns.drafts.reading import DraftPlan, marked_kinds
-from annotation.campaigns.opening import ENTITIES, SMALLEST_CROWD, gold_layer
+from annotation.campaigns.opening import SMALLEST_CROWD
 from annotation.datasets.english import ENGLISH_ENOUGH, EnglishShare
 from annotation.models import Caption, Control, Image
 from annotation.protocol.kinds import ABOUT_IMAGE, MEASURED_ON_CONTROLS, kind_of

@@ -10,9 +10,9 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
+from annotation.campaigns.choosing import ENTITIES, GOLD_LAYERS, gold_layer
 from annotation.campaigns.drafts import fields
 from annotation.campaigns.drafts.paces import KindPace, kind_paces
-from annotation.campaigns.opening import ENTITIES, GOLD_LAYERS, gold_layer
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from annotation.datasets.layer_rows import LayerError, check_layer_name

@@ -17,6 +17,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotation import jobs
+from annotation.campaigns.choosing import ENTITIES
 from annotation.campaigns.drafts import fields, keeping
 from annotation.campaigns.drafts.estimate import estimate_draft, hourly_rate
 from annotation.campaigns.drafts.marks import purposes_of, strata_of_marks
@@ -32,7 +33,7 @@ from annotation.campaigns.drafts.reading import (
     marked_kinds,
     read_draft,
 )
-from annotation.campaigns.opening import ENTITIES, SMALLEST_CROWD
+from annotation.campaigns.opening import SMALLEST_CROWD
 from annotation.common.roles import RESEARCHER
 from annotation.models import Corpus
 from annotation.protocol.campaign_settings import CampaignError

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotation import campaigns, jobs
 from annotation.campaigns import monitoring
 from annotation.campaigns.drafts.opening import check_no_running_pilot, images_after_pilot, pilot_estimate
+from annotation.campaigns.portions import count_still_to_open
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER, WHOLE_SERVER
 from annotation.datasets.layer_rows import LayerError
@@ -117,6 +118,8 @@ def campaign_detail(request: HttpRequest, shown: Campaign) -> HttpResponse:
             since=seen.since,
             history=told_acts(history[:HISTORY]),
             pilot=_pilot(request, shown, settings.pay.currency),
+            still_to_open=count_still_to_open(shown) if shown.state != Campaign.CLOSED else 0,
+            at_once=settings.machine.images_at_once,
             deletable=not campaigns.why_kept(shown),
         ),
     )

@@ -1,0 +1,66 @@
+"""Which images a campaign asks about, and the layer that is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from django.db.models import Exists, OuterRef, QuerySet
+
+from annotation.datasets.layers import layer_to_read
+from annotation.models import Campaign, Corpus, Image, Layer, LayerImage, OpenImage
+from annotation.protocol.campaign_settings import CampaignError
+from annotation.selectors.tags.queries import BadTagQuery
+from annotation.selectors.tags.samples import draw_by_tags
+
+ENTITIES = "entities"
+#: Layers that are taken for the truth unless one is named.
+GOLD_LAYERS = ("gold", "import")
+
+
+class ImagesWanted(NamedTuple):
+    """The images that may be opened, in their order, and how many of them in all (None: all)."""
+
+    images: QuerySet[Image]
+    most: int | None
+
+
+def images_wanted(
+    campaign: Campaign, split: str | None, images: int | None, tags: Sequence[str]
+) -> ImagesWanted:
+    """Which images are to be opened. Raises CampaignError and UnknownName."""
+    wanted = Image.objects.filter(corpus=campaign.corpus).order_by("position")
+    if tags:
+        try:
+            sample = draw_by_tags(campaign.corpus, tags, seed=campaign.seed, number=images, split=split)
+        except BadTagQuery as error:
+            raise CampaignError(str(error)) from error
+        return ImagesWanted(wanted.filter(pk__in=sample.images), None)
+    return ImagesWanted(wanted if split is None else wanted.filter(split=split), images)
+
+
+def images_chosen(
+    campaign: Campaign, *, split: str | None, images: int | None, tags: Sequence[str]
+) -> QuerySet[Image]:
+    """The images that `open_campaign_images` would have open in all, without those that gold does not cover.
+
+    Raises CampaignError and UnknownName.
+    """
+    chosen = images_wanted(campaign, split, images, tags)
+    found = chosen.images
+    if campaign.tasks == ENTITIES and (layer := gold_layer(campaign.corpus)) is not None:
+        found = found.filter(Exists(LayerImage.objects.filter(layer=layer, image=OuterRef("pk"))))
+    return found if chosen.most is None else found[: chosen.most]
+
+
+def not_open(campaign: Campaign, images: QuerySet[Image]) -> QuerySet[Image]:
+    """Those of the images that the campaign has not opened."""
+    return images.exclude(Exists(OpenImage.objects.filter(campaign=campaign, image=OuterRef("pk"))))
+
+
+def gold_layer(corpus: Corpus, name: str | None = None) -> Layer | None:
+    """The layer to answer from: the one named, else "gold" or "import" where there is one, else None."""
+    if name is not None:
+        return layer_to_read(corpus, name)
+    found = {layer.name: layer for layer in corpus.layers.filter(name__in=GOLD_LAYERS, published=True)}
+    return next((found[usual] for usual in GOLD_LAYERS if usual in found), None)

@@ -1,0 +1,161 @@
+"""Images that are opened a portion at a time: so many unfinished ones are asked about at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from annotation.campaigns import (
+    CampaignPlan,
+    monitoring,
+    open_campaign,
+    open_campaign_images,
+    pause_campaign,
+    portions,
+    resume_campaign,
+)
+from annotation.campaigns.opening import open_next_portion
+from annotation.jobs import schedule
+from annotation.models import Campaign, OpenImage, Task
+from annotation.protocol.machines import MachineSettings
+from tests.factories import a_corpus, an_image, some_images
+
+pytestmark = pytest.mark.django_db
+
+
+def opened(
+    images: int = 10, *, at_once: int = 4, first: int | None = None, split: str | None = None
+) -> Campaign:
+    plan = CampaignPlan(
+        "streets", "streets", "entities", {"machine": {"images_at_once": at_once}}, images=first, split=split
+    )
+    a_corpus("streets", some_images(images))
+    return open_campaign(plan)
+
+
+def keys(campaign: Campaign) -> list[str]:
+    rows = OpenImage.objects.filter(campaign=campaign).order_by("pk")
+    return list(rows.values_list("image__key", flat=True))
+
+
+def finish(campaign: Campaign, number: int) -> None:
+    rows = OpenImage.objects.filter(campaign=campaign, complete=False).order_by("pk")[:number]
+    assert len(rows) == number
+    OpenImage.objects.filter(pk__in=[row.pk for row in rows]).update(complete=True)
+
+
+def turns(campaign: Campaign, finished: Sequence[int]) -> list[int]:
+    """How many images are opened, each time that so many were finished."""
+    found = []
+    for number in finished:
+        finish(campaign, number)
+        found.append(open_next_portion(campaign))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("at_once", "unfinished", "expected"),
+    [
+        (0, 0, None),
+        (0, 900, None),
+        (40, 0, 40),
+        (40, 10, 30),
+        (40, 11, 0),
+        (40, 70, 0),
+        (1, 0, 1),
+        (1, 1, 0),
+        (3, 1, 0),
+    ],
+)
+def test_a_quarter_is_left_when_the_next_images_are_opened(at_once, unfinished, expected):
+    assert MachineSettings(images_at_once=at_once).images_to_open(unfinished) == expected
+
+
+def test_images_are_opened_as_others_are_finished_in_the_order_of_the_corpus():
+    campaign = opened()
+    everything = [image.key for image in campaign.corpus.images.order_by("position")]
+    assert campaign.state == Campaign.OPEN
+    assert keys(campaign) == everything[:4]
+    assert portions.count_still_to_open(campaign) == 6
+    assert turns(campaign, [0, 2, 1, 3, 0]) == [0, 0, 3, 3, 0]
+    assert keys(campaign) == everything
+    assert portions.count_still_to_open(campaign) == 0
+    assert portions.still_to_open(campaign) == []
+
+
+def test_opening_it_again_by_its_name_opens_no_more_than_are_asked_about_at_once():
+    campaign = opened()
+    plan = CampaignPlan("streets", "streets", "entities", {"machine": {"images_at_once": 4}})
+    open_campaign(plan)
+    assert len(keys(campaign)) == 4
+    finish(campaign, 4)
+    open_campaign(plan)
+    assert len(keys(campaign)) == 8
+    assert len(portions.still_to_open(campaign)) == 1
+
+
+def test_each_choice_of_images_is_opened_to_its_end():
+    campaign = opened(first=6)
+    open_campaign_images(campaign=campaign, images=9)
+    assert [each["images"] for each in portions.still_to_open(campaign)] == [6, 9]
+    assert portions.count_still_to_open(campaign) == 5
+    assert turns(campaign, [4, 2, 3]) == [2, 3, 0]
+    assert len(keys(campaign)) == 9
+    assert portions.still_to_open(campaign) == []
+
+
+def test_images_that_gold_does_not_cover_do_not_keep_it_waiting():
+    covered = some_images(6)
+    others = [an_image(f"later-{n}", "A man walks .", layered=False) for n in range(3)]
+    a_corpus("streets", [*covered, *others])
+    campaign = open_campaign(
+        CampaignPlan("streets", "streets", "entities", {"machine": {"images_at_once": 4}})
+    )
+    assert portions.count_still_to_open(campaign) == 2
+    assert turns(campaign, [4]) == [2]
+    assert portions.still_to_open(campaign) == []
+
+
+def test_the_periodic_work_opens_them_unless_the_campaign_is_paused():
+    campaign = opened()
+    finish(campaign, 4)
+    pause_campaign(campaign=campaign, reason="lunch")
+    assert schedule.do("open_next_images")
+    assert len(keys(campaign)) == 4
+    resume_campaign(campaign=campaign)
+    assert schedule.do("open_next_images")
+    assert len(keys(campaign)) == 8
+    # Without a limit the others are opened at once.
+    Campaign.objects.filter(pk=campaign.pk).update(settings={"machine": {"images_at_once": 0}})
+    assert schedule.do("open_next_images")
+    assert len(keys(campaign)) == 10
+    assert portions.still_to_open(campaign) == []
+
+
+def test_an_opening_that_was_stopped_goes_on():
+    class Stopped(Exception):
+        pass
+
+    def stop(done: int, total: int) -> None:
+        raise Stopped
+
+    campaign = opened(120, at_once=1)
+    Campaign.objects.filter(pk=campaign.pk).update(settings={"machine": {"images_at_once": 60}})
+    campaign.refresh_from_db()
+    finish(campaign, 1)
+    with pytest.raises(Stopped):
+        open_campaign_images(campaign=campaign, progress=stop)
+    assert len(keys(campaign)) == 51
+    assert turns(campaign, [0, 40]) == [0, 50]
+    assert turns(campaign, [60]) == [19]
+    assert portions.still_to_open(campaign) == []
+
+
+def test_nobody_is_told_that_all_is_done_while_images_are_to_come():
+    campaign = opened()
+    finish(campaign, 4)
+    Task.objects.filter(image__campaign=campaign).update(state=Task.SETTLED)
+    assert "complete" not in {alarm.code for alarm in monitoring.alarms(campaign)}
+    portions.note_all_opened(campaign, portions.still_to_open(campaign)[0])
+    assert "complete" in {alarm.code for alarm in monitoring.alarms(campaign)}
