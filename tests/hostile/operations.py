@@ -11,6 +11,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -30,6 +31,7 @@ from annotation import campaigns, instructions
 from annotation.campaigns.drafts import keeping, posing
 from annotation.campaigns.drafts.fields import STEPS
 from annotation.campaigns.drafts.reading import read_draft
+from annotation.common import database
 from annotation.datasets import uploads
 from annotation.datasets.uploaded_source import preview_picture
 from annotation.images.pictures import store_picture
@@ -242,8 +244,31 @@ get("sign_in", ALL, next="/tasks/")
 post(
     "sign_in", ALL, username=lambda at: at.one("annotator", "admin"), password=web.PASSWORD, next="/account/"
 )
-get("second_factor", ALL)
-post("second_factor", ALL, code="123456")
+
+
+def _asked_for_a_code(at: At) -> str:
+    """Give the password of an account that has a second factor, where nobody is signed in; the code that its
+    app shows next."""
+    account = web.account(at.new("factor"), ANNOTATOR)
+    app = pyotp.TOTP(second_factor.begin_second_factor(account))
+    second_factor.confirm_second_factor(account=account, code=app.now())
+    if at.role == STRANGER:
+        given = {"username": account.username, "password": web.PASSWORD}
+        at.client.post(reverse("sign_in"), given, headers={"X-CSRFToken": at.client.cookies["csrf"].value})
+    return app.at(database.now() + timedelta(seconds=app.interval))
+
+
+@by("second_factor", "seen", ALL)
+def code_asked(at: At) -> Call:
+    _asked_for_a_code(at)
+    return Call("GET", reverse("second_factor"))
+
+
+@by("second_factor", "sent", ALL)
+def code_given(at: At) -> Call:
+    return Call("POST", reverse("second_factor"), fields=[("code", _asked_for_a_code(at))])
+
+
 post("sign_out", ALL)
 post("choose_language", ALL, language=lambda at: at.one("de", "en"), next="/account/")
 get("reset", ALL)

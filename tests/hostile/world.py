@@ -59,10 +59,10 @@ MEASURES = ["R@1", "MRR"]
 
 
 def again(folder: Path) -> None:
-    """What `build` makes, built once: the rows are put back, and the files copied into an empty DATA_DIR."""
+    """What `build` makes, built once: the rows are put back, and the files copied into DATA_DIR."""
     kept = worlds.again("every operation can succeed", lambda: _kept(folder))
-    if not Path(settings.DATA_DIR).exists():
-        shutil.copytree(kept, settings.DATA_DIR)
+    # Putting rows back may have made the folder, and files in it.
+    shutil.copytree(kept, settings.DATA_DIR, dirs_exist_ok=True)
 
 
 def _kept(folder: Path) -> Path:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import cv2
 import pytest
 from django.db import connections
 
@@ -195,13 +196,17 @@ def unpainted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.only_on("postgresql")  # which sees for itself that who held its locks is gone
 def test_each_job_of_a_round_outlives_its_killed_process(
-    a_round: Round, data_dir: Path, unpainted: None
+    a_round: Round, data_dir: Path, unpainted: None, request: pytest.FixtureRequest
 ) -> None:
     """Dearer than a test may be: a round has thirty jobs. Each is begun by a process that is killed in the
     midst of it, and brought to its end by this one, which has seen nothing of it. That process is a fork of
     this one: a worker's start costs more than most of the jobs."""
     # What learns loads it, for seconds: once here, not in each fork.
     importlib.import_module("torch._dynamo")
+    # Threads do not come along into a fork, and OpenCV there would wait for its own: it gives them up.
+    threads = cv2.getNumThreads()
+    cv2.setNumThreads(1)
+    request.addfinalizer(lambda: cv2.setNumThreads(threads))
     kinds = set()
     for kind, phase, arguments in a_round.jobs():
         kinds.add(kind)
