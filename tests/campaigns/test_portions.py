@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from django.urls import reverse
 
 from annotation.campaigns import (
     CampaignPlan,
@@ -20,6 +21,8 @@ from annotation.jobs import schedule
 from annotation.models import Campaign, OpenImage, Task
 from annotation.protocol.machines import MachineSettings
 from tests.factories import a_corpus, an_image, some_images
+from tests.web import world as people
+from tests.web.staff import words
 
 pytestmark = pytest.mark.django_db
 
@@ -150,6 +153,16 @@ def test_an_opening_that_was_stopped_goes_on():
     assert turns(campaign, [0, 40]) == [0, 50]
     assert turns(campaign, [60]) == [19]
     assert portions.still_to_open(campaign) == []
+
+
+def test_the_campaigns_page_says_how_many_are_to_come():
+    campaign = opened()
+    ada = people.signed_in("ada", "researcher")
+    page = words(ada.get(reverse("campaign", args=[campaign.name])))
+    assert "6 further images are opened as others are finished." in page
+    assert "At most 4 unfinished images are asked about at once" in page
+    assert turns(campaign, [4, 4]) == [4, 2]
+    assert "further image" not in words(ada.get(reverse("campaign", args=[campaign.name])))
 
 
 def test_nobody_is_told_that_all_is_done_while_images_are_to_come():
