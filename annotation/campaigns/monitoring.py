@@ -14,7 +14,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.campaigns import SMALLEST_CROWD, StopRule, pause_campaign, reached_stop_rule
-from annotation.campaigns.portions import still_to_open
 from annotation.common import database
 from annotation.models import Assignment, Campaign, OpenImage
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
@@ -226,7 +225,7 @@ def _at_work(campaign: Campaign, settings: CampaignSettings, words: Wording) -> 
     open_tasks = {kind: of.open for kind, of in open_tasks_by_kind(campaign).items() if of.open}
     if not open_tasks:
         opened = OpenImage.objects.filter(campaign=campaign).count()
-        if complete_images(campaign) == opened and not still_to_open(campaign):
+        if complete_images(campaign) == opened and not campaign.still_to_open:
             yield Alarm(
                 "complete",
                 "",

@@ -193,10 +193,11 @@ def open_campaign_images(
     left = wanted = total if chosen.most is None else min(total, max(0, chosen.most - there))
     choice = portions.ImageChoice(split=split, images=images, tags=list(tags))
     room = portions.images_to_open(campaign)
-    in_portions = room is not None and room < wanted
-    if room is not None and in_portions:
+    at_most = wanted if room is None else min(room, wanted)
+    in_portions = at_most < wanted
+    if in_portions:
         portions.note_still_to_open(campaign, choice)
-        left = wanted = room
+        left = wanted = at_most
     opened = uncovered = 0
     records = stream_records(corpus=campaign.corpus, layer=layer, images=missing)
     for chunk in chunks(records, IMAGES_PER_TRANSACTION) if left else ():
@@ -238,7 +239,7 @@ def open_next_portion(campaign: Campaign) -> int:
     finished; how many."""
     row = Campaign.objects.select_related("corpus").get(pk=campaign.pk)
     opened = 0
-    for choice in row.still_to_open if row.state == Campaign.OPEN else ():
+    for choice in list(row.still_to_open) if row.state == Campaign.OPEN else ():
         if portions.images_to_open(row) == 0:
             break
         opened += open_campaign_images(campaign=row, **choice).opened

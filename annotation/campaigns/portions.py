@@ -7,11 +7,15 @@ open, a machine that begins with nothing has learned too little by then (docs/ma
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from typing import TypedDict
 
-from annotation.campaigns.choosing import images_chosen
+from django.db.models import Q
+
+from annotation.campaigns.choosing import images_chosen, not_open
 from annotation.common import database
-from annotation.models import Campaign, OpenImage
+from annotation.models import Campaign, Image, OpenImage
 from annotation.protocol.campaign_settings import settings_of
 
 
@@ -29,20 +33,13 @@ def images_to_open(campaign: Campaign) -> int | None:
     return settings_of(campaign.settings).machine.images_to_open(unfinished)
 
 
-def still_to_open(campaign: Campaign) -> list[ImageChoice]:
-    """The choices of images of which some are still to be opened, the oldest first."""
-    found: list[ImageChoice] = Campaign.objects.values_list("still_to_open", flat=True).get(pk=campaign.pk)
-    return found
-
-
 def count_still_to_open(campaign: Campaign) -> int:
     """How many images are still to be opened."""
-    wanted: set[int] = set()
-    for choice in still_to_open(campaign):
-        wanted.update(images_chosen(campaign, **choice).values_list("pk", flat=True))
-    if not wanted:
+    choices = [images_chosen(campaign, **choice).values("pk") for choice in campaign.still_to_open]
+    if not choices:
         return 0
-    return len(wanted.difference(OpenImage.objects.filter(campaign=campaign).values_list("image", flat=True)))
+    chosen = reduce(or_, (Q(pk__in=each) for each in choices))
+    return not_open(campaign, Image.objects.filter(chosen)).count()
 
 
 def note_still_to_open(campaign: Campaign, choice: ImageChoice) -> None:
@@ -52,13 +49,14 @@ def note_still_to_open(campaign: Campaign, choice: ImageChoice) -> None:
         if choice not in row.still_to_open:
             row.still_to_open.append(choice)
             row.save(update_fields=["still_to_open"])
+    campaign.still_to_open = row.still_to_open
 
 
 def note_all_opened(campaign: Campaign, choice: ImageChoice) -> None:
     """Forget a choice all of whose images are open."""
-    if choice not in still_to_open(campaign):
-        return
     with database.writing():
         row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
-        row.still_to_open = [other for other in row.still_to_open if other != choice]
-        row.save(update_fields=["still_to_open"])
+        if choice in row.still_to_open:
+            row.still_to_open.remove(choice)
+            row.save(update_fields=["still_to_open"])
+    campaign.still_to_open = row.still_to_open

@@ -12,7 +12,7 @@ from pytest_django.live_server_helper import LiveServer
 
 #: So many threads of a process may each keep their connection to the database for their next request. A
 #: browser keeps its connections to the server, each of which has a thread there; PostgreSQL takes 60.
-_WITH_CONNECTIONS = 30
+_MOST_THREADS_WITH_CONNECTIONS = 30
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
@@ -58,7 +58,7 @@ class Gate:
             return list(self._inside)
 
     def _out(self, asked: str) -> None:
-        if threading.active_count() > _WITH_CONNECTIONS:
+        if threading.active_count() > _MOST_THREADS_WITH_CONNECTIONS:
             connections.close_all()  # those of this thread
         with self._changed:
             self._inside.remove(asked)

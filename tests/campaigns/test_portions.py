@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from django.urls import reverse
@@ -27,14 +28,25 @@ from tests.web.staff import words
 pytestmark = pytest.mark.django_db
 
 
-def opened(
-    images: int = 10, *, at_once: int = 4, first: int | None = None, split: str | None = None
-) -> Campaign:
-    plan = CampaignPlan(
-        "streets", "streets", "entities", {"machine": {"images_at_once": at_once}}, images=first, split=split
-    )
+def asked(at_once: int = 4, images: int | None = None) -> Campaign:
+    settings = {"machine": {"images_at_once": at_once}}
+    return open_campaign(CampaignPlan("streets", "streets", "entities", settings, images=images))
+
+
+def opened(images: int = 10, *, at_once: int = 4, first: int | None = None) -> Campaign:
     a_corpus("streets", some_images(images))
-    return open_campaign(plan)
+    return asked(at_once, first)
+
+
+def to_open(campaign: Campaign) -> list[Any]:
+    """The choices of images that are still to be opened."""
+    campaign.refresh_from_db()
+    return list(campaign.still_to_open)
+
+
+def count_to_open(campaign: Campaign) -> int:
+    campaign.refresh_from_db()
+    return portions.count_still_to_open(campaign)
 
 
 def keys(campaign: Campaign) -> list[str]:
@@ -80,44 +92,41 @@ def test_images_are_opened_as_others_are_finished_in_the_order_of_the_corpus():
     everything = [image.key for image in campaign.corpus.images.order_by("position")]
     assert campaign.state == Campaign.OPEN
     assert keys(campaign) == everything[:4]
-    assert portions.count_still_to_open(campaign) == 6
+    assert count_to_open(campaign) == 6
     assert turns(campaign, [0, 2, 1, 3, 0]) == [0, 0, 3, 3, 0]
     assert keys(campaign) == everything
-    assert portions.count_still_to_open(campaign) == 0
-    assert portions.still_to_open(campaign) == []
+    assert count_to_open(campaign) == 0
+    assert to_open(campaign) == []
 
 
 def test_opening_it_again_by_its_name_opens_no_more_than_are_asked_about_at_once():
     campaign = opened()
-    plan = CampaignPlan("streets", "streets", "entities", {"machine": {"images_at_once": 4}})
-    open_campaign(plan)
+    asked()
     assert len(keys(campaign)) == 4
     finish(campaign, 4)
-    open_campaign(plan)
+    asked()
     assert len(keys(campaign)) == 8
-    assert len(portions.still_to_open(campaign)) == 1
+    assert len(to_open(campaign)) == 1
 
 
 def test_each_choice_of_images_is_opened_to_its_end():
     campaign = opened(first=6)
     open_campaign_images(campaign=campaign, images=9)
-    assert [each["images"] for each in portions.still_to_open(campaign)] == [6, 9]
-    assert portions.count_still_to_open(campaign) == 5
+    assert [each["images"] for each in to_open(campaign)] == [6, 9]
+    assert count_to_open(campaign) == 5
     assert turns(campaign, [4, 2, 3]) == [2, 3, 0]
     assert len(keys(campaign)) == 9
-    assert portions.still_to_open(campaign) == []
+    assert to_open(campaign) == []
 
 
 def test_images_that_gold_does_not_cover_do_not_keep_it_waiting():
     covered = some_images(6)
     others = [an_image(f"later-{n}", "A man walks .", layered=False) for n in range(3)]
     a_corpus("streets", [*covered, *others])
-    campaign = open_campaign(
-        CampaignPlan("streets", "streets", "entities", {"machine": {"images_at_once": 4}})
-    )
-    assert portions.count_still_to_open(campaign) == 2
+    campaign = asked()
+    assert count_to_open(campaign) == 2
     assert turns(campaign, [4]) == [2]
-    assert portions.still_to_open(campaign) == []
+    assert to_open(campaign) == []
 
 
 def test_the_periodic_work_opens_them_unless_the_campaign_is_paused():
@@ -133,7 +142,7 @@ def test_the_periodic_work_opens_them_unless_the_campaign_is_paused():
     Campaign.objects.filter(pk=campaign.pk).update(settings={"machine": {"images_at_once": 0}})
     assert schedule.do("open_next_images")
     assert len(keys(campaign)) == 10
-    assert portions.still_to_open(campaign) == []
+    assert to_open(campaign) == []
 
 
 def test_an_opening_that_was_stopped_goes_on():
@@ -152,7 +161,7 @@ def test_an_opening_that_was_stopped_goes_on():
     assert len(keys(campaign)) == 51
     assert turns(campaign, [0, 40]) == [0, 50]
     assert turns(campaign, [60]) == [19]
-    assert portions.still_to_open(campaign) == []
+    assert to_open(campaign) == []
 
 
 def test_the_campaigns_page_says_how_many_are_to_come():
@@ -170,5 +179,5 @@ def test_nobody_is_told_that_all_is_done_while_images_are_to_come():
     finish(campaign, 4)
     Task.objects.filter(image__campaign=campaign).update(state=Task.SETTLED)
     assert "complete" not in {alarm.code for alarm in monitoring.alarms(campaign)}
-    portions.note_all_opened(campaign, portions.still_to_open(campaign)[0])
+    portions.note_all_opened(campaign, to_open(campaign)[0])
     assert "complete" in {alarm.code for alarm in monitoring.alarms(campaign)}

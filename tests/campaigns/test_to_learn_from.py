@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -48,10 +49,16 @@ def test_the_chains_with_boxes_of_images_under_way_are_learned_from(tmp_path, se
     def reached(least: float) -> bool:
         return worth() >= least
 
+    def some_boxes_of_a_chain() -> bool:
+        chains = [chain for _, state in opened() for chain in state.chains]
+        return any(chain.boxes and not has_its_boxes(chain) for chain in chains)
+
     assert to_learn_from.count_to_learn_from(world.campaign) == 0
     complete, under_way, left_out = [], 0, 0
-    for least in (0.2, 0.4, 0.6, 1.0, 2.0, 99.0):
-        world.work(enough=partial(reached, least))
+    moments: list[Callable[[], bool]] = [partial(reached, least) for least in (0.2, 0.4, 0.6, 1.0, 2.0, 99.0)]
+    moments.insert(1, some_boxes_of_a_chain)
+    for moment in moments:
+        world.work(enough=moment)
         assert to_learn_from.count_to_learn_from(world.campaign) == int(worth() + 1e-9)
         complete.append(machines.count_finished(world.campaign))
         layers = {record.id: record.layer for record in to_learn_from.records_to_learn_from(world.campaign)}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from django.db.models import Count, Exists, OuterRef
+from django.db.models import Count
 from django.utils.translation import gettext as _
 
 from annotation.audit import record
-from annotation.campaigns.choosing import ENTITIES, images_chosen
+from annotation.campaigns.choosing import ENTITIES, images_chosen, not_open
 from annotation.campaigns.counted import asks_pairs
 from annotation.campaigns.drafts import fields
 from annotation.campaigns.drafts.estimate import DraftEstimate, EstimateTerms, estimate_from
@@ -21,7 +21,7 @@ from annotation.campaigns.duplicating import duplicate_campaign
 from annotation.campaigns.opening import create_campaign
 from annotation.common import database
 from annotation.datasets.layers import layer_to_read
-from annotation.models import Account, Campaign, CampaignDraft, Control, Image, Judgment, OpenImage
+from annotation.models import Account, Campaign, CampaignDraft, Control, Image, Judgment
 from annotation.moderation import control_items
 from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.questions import DOUBLE_CHECK, VOTE
@@ -150,8 +150,7 @@ def images_after_pilot(campaign: Campaign) -> int:
     chosen = images_chosen(campaign, **_choice(campaign.pilot))
     if asks_pairs(campaign.tasks):  # an image may stand on another one's page
         return max(0, chosen.count() - PILOT_IMAGES)
-    opened = OpenImage.objects.filter(campaign=campaign, image=OuterRef("pk"))
-    return Image.objects.filter(pk__in=chosen.values("pk")).exclude(Exists(opened)).count()
+    return not_open(campaign, Image.objects.filter(pk__in=chosen.values("pk"))).count()
 
 
 def pilot_estimate(campaign: Campaign, *, reader: Account) -> DraftEstimate | None:
