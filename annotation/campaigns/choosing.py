@@ -47,10 +47,14 @@ def images_chosen(
     Raises CampaignError and UnknownName.
     """
     chosen = images_wanted(campaign, split, images, tags)
-    found = chosen.images
-    if campaign.tasks == ENTITIES and (layer := gold_layer(campaign.corpus)) is not None:
-        found = found.filter(Exists(LayerImage.objects.filter(layer=layer, image=OuterRef("pk"))))
-    return found if chosen.most is None else found[: chosen.most]
+    return covered(campaign, chosen.images)[: chosen.most]
+
+
+def covered(campaign: Campaign, images: QuerySet[Image]) -> QuerySet[Image]:
+    """Those of the images that gold covers, where there is gold for the campaign's questions; else all."""
+    if campaign.tasks != ENTITIES or (layer := gold_layer(campaign.corpus)) is None:
+        return images
+    return images.filter(Exists(LayerImage.objects.filter(layer=layer, image=OuterRef("pk"))))
 
 
 def not_open(campaign: Campaign, images: QuerySet[Image]) -> QuerySet[Image]:

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.campaigns import SMALLEST_CROWD, StopRule, pause_campaign, reached_stop_rule
+from annotation.campaigns.portions import count_planned
 from annotation.common import database
 from annotation.models import Assignment, Campaign, OpenImage
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
@@ -225,7 +226,7 @@ def _at_work(campaign: Campaign, settings: CampaignSettings, words: Wording) -> 
     open_tasks = {kind: of.open for kind, of in open_tasks_by_kind(campaign).items() if of.open}
     if not open_tasks:
         opened = OpenImage.objects.filter(campaign=campaign).count()
-        if complete_images(campaign) == opened and not campaign.still_to_open:
+        if complete_images(campaign) == opened and not count_planned(campaign):
             yield Alarm(
                 "complete",
                 "",

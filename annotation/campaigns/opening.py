@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
+
+from django.db.models import QuerySet
 
 from annotation import instructions
 from annotation.audit import record
@@ -19,6 +21,7 @@ from annotation.campaigns.choosing import (
     ENTITIES,
     GOLD_LAYERS,
     ImagesWanted,
+    covered,
     gold_layer,
     images_chosen,
     images_wanted,
@@ -42,6 +45,8 @@ from annotation.selectors.records import marked_spans, stream_records
 SMALLEST_CROWD = 4
 #: Images opened in one transaction: the workers of other campaigns wait no longer than that takes.
 IMAGES_PER_TRANSACTION = 50
+#: Planned images that are named by one query.
+_PLANNED_AT_ONCE = 1_000
 
 #: Told how many images are done, of how many.
 _Progress = Callable[[int, int], object]
@@ -174,7 +179,7 @@ def open_campaign_images(
     a layer they are those marked by hand, else the chunker finds them. Where a pilot asked about pairs of
     the first `after` of these images, pairs of the others are drawn and asked. Of images without a picture no
     boxes are asked, unless the settings say always. With `machine.images_at_once` a portion is opened, and
-    the others are noted for `open_next_portion`. What `progress` raises stops it between two chunks.
+    the others are planned for `open_next_portion`. What `progress` raises stops it between two chunks.
     Raises CampaignError where the campaign is closed, or was closed meanwhile, and for queries that cannot be
     read; UnknownName for a split or tag that the corpus lacks.
     """
@@ -187,23 +192,61 @@ def open_campaign_images(
     if campaign.tasks != ENTITIES:
         rest = _after_pilot(campaign, chosen, split, after, tags) if after and there else None
         return _open_counted(campaign, chosen, there, actor, progress, rest=rest)
-    layer = gold_layer(campaign.corpus)
     missing = not_open(campaign, chosen.images)
-    total = missing.count()
-    left = wanted = total if chosen.most is None else min(total, max(0, chosen.most - there))
-    choice = portions.ImageChoice(split=split, images=images, tags=list(tags))
+    if portions.images_to_open(campaign) is None and not portions.count_planned(campaign):
+        most = None if chosen.most is None else max(0, chosen.most - there)
+        opened, uncovered = _open_entities(campaign, missing, most, actor, progress)
+    else:
+        missing = portions.not_planned(campaign, missing)
+        asked = covered(campaign, missing)
+        uncovered = missing.count() - asked.count() if chosen.most is None else 0
+        portions.plan_images(campaign, asked, chosen.most)
+        opened = _open_planned(campaign, actor, progress)
+    return OpenedImages(opened, there, uncovered)
+
+
+def open_next_portion(campaign: Campaign) -> int:
+    """Open the next images of an open campaign that asks about some at once, where enough of those are
+    finished; how many."""
+    row = Campaign.objects.select_related("corpus").get(pk=campaign.pk)
+    if row.state != Campaign.OPEN:
+        return 0
+    return _open_planned(row, None, lambda done, total: None)
+
+
+def _open_planned(campaign: Campaign, actor: Account | None, progress: _Progress) -> int:
+    """Open as many of the images that are planned as may be opened now; how many."""
     room = portions.images_to_open(campaign)
-    at_most = wanted if room is None else min(room, wanted)
-    in_portions = at_most < wanted
-    if in_portions:
-        portions.note_still_to_open(campaign, choice)
-        left = wanted = at_most
+    left = portions.count_planned(campaign) if room is None else room
+    opened = 0
+    while left > 0 and (planned := portions.next_images(campaign, min(left, _PLANNED_AT_ONCE))):
+        done = _open_entities(campaign, Image.objects.filter(pk__in=planned), None, actor, progress)
+        opened += done.opened
+        left -= len(planned) - done.uncovered
+    return opened
+
+
+class _Opened(NamedTuple):
+    """How many images were opened, and how many of those passed by gold does not cover."""
+
+    opened: int
+    uncovered: int
+
+
+def _open_entities(
+    campaign: Campaign, images: QuerySet[Image], most: int | None, actor: Account | None, progress: _Progress
+) -> _Opened:
+    """Open these images with their mentions, in the order of the corpus, until `most` are open of them (None:
+    all). What was opened or passed by is planned no more."""
+    layer = gold_layer(campaign.corpus)
+    total = images.count()
+    left = wanted = total if most is None else min(total, most)
     opened = uncovered = 0
-    records = stream_records(corpus=campaign.corpus, layer=layer, images=missing)
+    records = stream_records(corpus=campaign.corpus, layer=layer, images=images)
     for chunk in chunks(records, IMAGES_PER_TRANSACTION) if left else ():
-        covered = [record for record in chunk if layer is None or record.layer is not None]
-        uncovered += len(chunk) - len(covered)
-        asked = {record.id: record for record in islice(covered, left)}
+        shown = [record for record in chunk if layer is None or record.layer is not None]
+        uncovered += len(chunk) - len(shown)
+        asked = {record.id: record for record in islice(shown, left)}
         found = {key: mentions_of(record) for key, record in asked.items()}
         with database.writing():
             # The campaign's row: of two who open it at once, the second finds the first one's images.
@@ -222,28 +265,15 @@ def open_campaign_images(
                     images=[(row, found[row.key]) for row in rows if bool(row.picture) == pictured],
                     settings=settings.of_image(pictured=pictured),
                 )
+            portions.forget_plan(campaign, [record.id for record in chunk])
         left -= len(found)
-        progress(wanted - left + (uncovered if chosen.most is None else 0), wanted)
+        progress(wanted - left + (uncovered if most is None else 0), wanted)
         if not left:
             break
     if opened:
         image_rows.analyse_task_tables(campaign)
         record(actor=actor, act="open_images", campaign=campaign, images=opened)
-    if not in_portions or left:
-        portions.note_all_opened(campaign, choice)
-    return OpenedImages(opened, there, uncovered)
-
-
-def open_next_portion(campaign: Campaign) -> int:
-    """Open the next images of an open campaign that asks about some at once, where enough of those are
-    finished; how many."""
-    row = Campaign.objects.select_related("corpus").get(pk=campaign.pk)
-    opened = 0
-    for choice in list(row.still_to_open) if row.state == Campaign.OPEN else ():
-        if portions.images_to_open(row) == 0:
-            break
-        opened += open_campaign_images(campaign=row, **choice).opened
-    return opened
+    return _Opened(opened, uncovered)
 
 
 def _after_pilot(

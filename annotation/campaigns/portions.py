@@ -7,24 +7,17 @@ open, a machine that begins with nothing has learned too little by then (docs/ma
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import or_
-from typing import TypedDict
+from collections.abc import Iterable
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, QuerySet
 
-from annotation.campaigns.choosing import images_chosen, not_open
+from annotation.campaigns.choosing import not_open
 from annotation.common import database
-from annotation.models import Campaign, Image, OpenImage
+from annotation.models import Campaign, Image, OpenImage, PlannedImage
 from annotation.protocol.campaign_settings import settings_of
 
-
-class ImageChoice(TypedDict):
-    """Images that are to be opened, as `open_campaign_images` takes them."""
-
-    split: str | None
-    images: int | None
-    tags: list[str]
+#: Rows that are written by one statement.
+_ROWS = 500
 
 
 def images_to_open(campaign: Campaign) -> int | None:
@@ -33,30 +26,36 @@ def images_to_open(campaign: Campaign) -> int | None:
     return settings_of(campaign.settings).machine.images_to_open(unfinished)
 
 
-def count_still_to_open(campaign: Campaign) -> int:
+def count_planned(campaign: Campaign) -> int:
     """How many images are still to be opened."""
-    choices = [images_chosen(campaign, **choice).values("pk") for choice in campaign.still_to_open]
-    if not choices:
-        return 0
-    chosen = reduce(or_, (Q(pk__in=each) for each in choices))
-    return not_open(campaign, Image.objects.filter(chosen)).count()
+    return PlannedImage.objects.filter(campaign=campaign).count()
 
 
-def note_still_to_open(campaign: Campaign, choice: ImageChoice) -> None:
-    """Remember that some of these images are still to be opened."""
+def not_planned(campaign: Campaign, images: QuerySet[Image]) -> QuerySet[Image]:
+    """Those of the images that the campaign is not to open anyway."""
+    return images.exclude(Exists(PlannedImage.objects.filter(campaign=campaign, image=OuterRef("pk"))))
+
+
+def plan_images(campaign: Campaign, images: QuerySet[Image], most: int | None) -> None:
+    """Plan to open these images, in their order, until `most` are open or planned in all (None: all)."""
     with database.writing():
+        # The campaign's row: of two who plan at once, the second finds what the first one planned.
         row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
-        if choice not in row.still_to_open:
-            row.still_to_open.append(choice)
-            row.save(update_fields=["still_to_open"])
-    campaign.still_to_open = row.still_to_open
+        chosen = not_planned(row, not_open(row, images)).values_list("pk", flat=True)
+        if most is not None:
+            there = OpenImage.objects.filter(campaign=row).count() + count_planned(row)
+            chosen = chosen[: max(0, most - there)]
+        PlannedImage.objects.bulk_create(
+            (PlannedImage(campaign=row, image_id=pk) for pk in chosen), batch_size=_ROWS
+        )
 
 
-def note_all_opened(campaign: Campaign, choice: ImageChoice) -> None:
-    """Forget a choice all of whose images are open."""
-    with database.writing():
-        row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
-        if choice in row.still_to_open:
-            row.still_to_open.remove(choice)
-            row.save(update_fields=["still_to_open"])
-    campaign.still_to_open = row.still_to_open
+def next_images(campaign: Campaign, number: int) -> list[int]:
+    """The ids of the next `number` images that are planned, those planned first before others."""
+    rows = PlannedImage.objects.filter(campaign=campaign).order_by("pk")[:number]
+    return list(rows.values_list("image", flat=True))
+
+
+def forget_plan(campaign: Campaign, keys: Iterable[str]) -> None:
+    """Plan to open the images of these `keys` no more: they are open, or gold does not cover them."""
+    PlannedImage.objects.filter(campaign=campaign, image__key__in=list(keys)).delete()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypedDict, Unpack
 
-from django.db.models import Count, Exists, OuterRef, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -21,7 +21,17 @@ from annotation.datasets.layer_rows import SIMULATION_SOURCE
 from annotation.formats import FORMATS, Format, FormatError, Written
 from annotation.images.pictures import picture_path
 from annotation.images.withdrawn import withdrawn_pictures
-from annotation.models import Campaign, Caption, Chain, Corpus, Image, Layer, LayerImage, OpenImage
+from annotation.models import (
+    Campaign,
+    Caption,
+    Chain,
+    Corpus,
+    Image,
+    Layer,
+    LayerImage,
+    OpenImage,
+    PlannedImage,
+)
 from annotation.protocol.state import CLOSED_STAGES
 from annotation.protocol.terms import ImageRecord
 from annotation.selectors.controls import unchecked_answers, unchecked_kinds
@@ -229,13 +239,14 @@ def _chosen(corpus: Corpus, layer: Layer | None, *, only_finished: bool) -> Chos
     if only_finished:
         return Chosen(corpus, layer, finished, made_by, left_out=images.count() - finished.count())
     unfinished = images.exclude(pk__in=finished.values("pk"))
-    asked: QuerySet[LayerImage] | QuerySet[OpenImage]
     if made_by is None:
         # What an import, or a simulation, does not cover was never to be annotated.
-        asked = LayerImage.objects.filter(layer=layer, image=OuterRef("pk"))
+        asked = Q(Exists(LayerImage.objects.filter(layer=layer, image=OuterRef("pk"))))
     else:
-        asked = OpenImage.objects.filter(campaign=made_by, image=OuterRef("pk"))
-    unfinished = unfinished.filter(Exists(asked))
+        opened = OpenImage.objects.filter(campaign=made_by, image=OuterRef("pk"))
+        planned = PlannedImage.objects.filter(campaign=made_by, image=OuterRef("pk"))
+        asked = Exists(opened) | Exists(planned)
+    unfinished = unfinished.filter(asked)
     return Chosen(corpus, layer, images, made_by, unfinished=unfinished.count())
 
 
@@ -291,7 +302,8 @@ def _unfinished(chosen: Chosen) -> str:
     bare = ""
     if chosen.made_by is not None:
         opened = OpenImage.objects.filter(campaign=chosen.made_by, version=0, complete=False)
-        if count := opened.count():
+        planned = PlannedImage.objects.filter(campaign=chosen.made_by)
+        if count := opened.count() + planned.count():
             bare = _(", and nobody has begun %(n)d of these") % {"n": count}
     return told % {"name": chosen.layer.name, "n": chosen.unfinished, "bare": bare}
 

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from annotation import jobs
 from annotation.campaigns import opening, summing
@@ -19,7 +19,7 @@ from annotation.common import database
 from annotation.common.locks import Busy, exclusive_folder
 from annotation.datasets import archives, layers, uploads
 from annotation.jobs import emails, upkeep
-from annotation.models import Campaign
+from annotation.models import Campaign, PlannedImage
 from annotation.moderation import withdrawing
 from annotation.notifications import delivering
 from annotation.queue import leases, machine_turns, submission
@@ -69,8 +69,8 @@ def look_after_server() -> None:
 
 def open_next_images() -> None:
     """Open the next images of the campaigns that ask about some at once, and have finished enough of them."""
-    rows = Campaign.objects.filter(state=Campaign.OPEN).exclude(still_to_open=[])
-    _each(rows, opening.open_next_portion)
+    planned = PlannedImage.objects.filter(campaign=OuterRef("pk"))
+    _each(Campaign.objects.filter(Exists(planned), state=Campaign.OPEN), opening.open_next_portion)
 
 
 def refresh_layers() -> None:

@@ -17,7 +17,7 @@ from annotation.models.notifications import (
 from annotation.models.paying import Bonus, WorkerMessage
 from annotation.models.phrases import PhraseMarks
 from annotation.models.programs import ApiToken, RepeatableCall
-from annotation.models.queue import Assignment, Item, OpenImage, PageControl, Task
+from annotation.models.queue import Assignment, Item, OpenImage, PageControl, PlannedImage, Task
 from annotation.models.signing_in import RecoveryCode, SecondFactor, SignInRules
 from annotation.models.sums import CampaignSums
 from annotation.models.tags import CorpusTag, ImageTag, TagList
@@ -71,6 +71,7 @@ __all__ = [
     "PageControl",
     "Payout",
     "PhraseMarks",
+    "PlannedImage",
     "PlatformReport",
     "RaisedAlarm",
     "RecoveryCode",

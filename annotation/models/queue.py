@@ -72,6 +72,24 @@ class OpenImage(models.Model):
         return f"{self.campaign_id}: image {self.image_id}"
 
 
+class PlannedImage(models.Model):
+    """An image that a campaign is to open once others are finished (`machine.images_at_once`). The oldest row
+    is opened first, and goes then."""
+
+    campaign = models.ForeignKey(
+        Campaign, on_delete=models.CASCADE, related_name="planned_images", db_index=False
+    )
+    image = models.ForeignKey(Image, on_delete=models.CASCADE, related_name="+")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "image"], name="image_planned_once_per_campaign"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.campaign_id}: image {self.image_id}, to be opened"
+
+
 class Task(models.Model):
     """The unit of lease: how many answers it wants, and how many are given or out (`live`).
 

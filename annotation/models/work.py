@@ -52,11 +52,6 @@ class Campaign(models.Model):
     pilot = models.JSONField(
         null=True, blank=True, help_text="What is still to be opened where it began as a pilot"
     )
-    still_to_open = models.JSONField(
-        default=list,
-        blank=True,
-        help_text="Choices of images (split, images, tags) to be opened as others are finished",
-    )
     opened_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
     archived_at = models.DateTimeField(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
 
 import pytest
 from django.urls import reverse
@@ -18,9 +18,13 @@ from annotation.campaigns import (
     resume_campaign,
 )
 from annotation.campaigns.opening import open_next_portion
+from annotation.datasets import layers
+from annotation.datasets.exporting import ExportError, check_export
+from annotation.datasets.tags import keep_tags
 from annotation.jobs import schedule
-from annotation.models import Campaign, OpenImage, Task
+from annotation.models import Campaign, OpenImage, PlannedImage, Task
 from annotation.protocol.machines import MachineSettings
+from annotation.selectors.campaign import progress
 from tests.factories import a_corpus, an_image, some_images
 from tests.web import world as people
 from tests.web.staff import words
@@ -38,15 +42,17 @@ def opened(images: int = 10, *, at_once: int = 4, first: int | None = None) -> C
     return asked(at_once, first)
 
 
-def to_open(campaign: Campaign) -> list[Any]:
-    """The choices of images that are still to be opened."""
-    campaign.refresh_from_db()
-    return list(campaign.still_to_open)
+def tagged() -> Campaign:
+    """A campaign over 6 of 12 images that have a tag, of which 2 are asked about at once."""
+    corpus = a_corpus("streets", some_images(20))
+    some = corpus.images.order_by("position").values_list("key", flat=True)[:12]
+    keep_tags(corpus=corpus, images=[(key, [("dog", 0.5)]) for key in some], unit="nouns", alpha=0.5)
+    settings = {"machine": {"images_at_once": 2}}
+    return open_campaign(CampaignPlan("dogs", "streets", "entities", settings, images=6, tags=("dog",)))
 
 
 def count_to_open(campaign: Campaign) -> int:
-    campaign.refresh_from_db()
-    return portions.count_still_to_open(campaign)
+    return portions.count_planned(campaign)
 
 
 def keys(campaign: Campaign) -> list[str]:
@@ -96,7 +102,6 @@ def test_images_are_opened_as_others_are_finished_in_the_order_of_the_corpus():
     assert turns(campaign, [0, 2, 1, 3, 0]) == [0, 0, 3, 3, 0]
     assert keys(campaign) == everything
     assert count_to_open(campaign) == 0
-    assert to_open(campaign) == []
 
 
 def test_opening_it_again_by_its_name_opens_no_more_than_are_asked_about_at_once():
@@ -106,17 +111,48 @@ def test_opening_it_again_by_its_name_opens_no_more_than_are_asked_about_at_once
     finish(campaign, 4)
     asked()
     assert len(keys(campaign)) == 8
-    assert len(to_open(campaign)) == 1
+    assert count_to_open(campaign) == 2
 
 
 def test_each_choice_of_images_is_opened_to_its_end():
     campaign = opened(first=6)
     open_campaign_images(campaign=campaign, images=9)
-    assert [each["images"] for each in to_open(campaign)] == [6, 9]
+    open_campaign_images(campaign=campaign, images=9)
     assert count_to_open(campaign) == 5
-    assert turns(campaign, [4, 2, 3]) == [2, 3, 0]
+    assert turns(campaign, [4, 2, 1]) == [4, 0, 1]
     assert len(keys(campaign)) == 9
-    assert to_open(campaign) == []
+    assert count_to_open(campaign) == 0
+
+
+def test_images_wanted_in_all_are_those_open_and_those_planned():
+    campaign = opened(first=10, images=30, at_once=2)
+    assert (len(keys(campaign)), count_to_open(campaign)) == (2, 8)
+    open_campaign_images(campaign=campaign, images=12)
+    assert (len(keys(campaign)), count_to_open(campaign)) == (2, 10)
+    open_campaign_images(campaign=campaign, images=5)
+    assert (len(keys(campaign)), count_to_open(campaign)) == (2, 10)
+
+
+def test_images_drawn_by_tags_are_opened_as_they_were_drawn_whatever_becomes_of_the_tags():
+    campaign = tagged()
+    planned = list(campaign.planned_images.values_list("image__key", flat=True))
+    assert len(planned) == 4
+    campaign.corpus.tag_lists.all().delete()
+    assert turns(campaign, [2, 2]) == [2, 2]
+    assert keys(campaign)[2:] == planned
+    page = people.signed_in("ada", "researcher").get(reverse("campaign", args=[campaign.name]))
+    assert page.status_code == 200
+
+
+def test_a_pilots_page_is_there_when_its_images_can_no_longer_be_drawn():
+    campaign = tagged()
+    campaign.pilot = {"split": None, "images": 12, "tags": ["dog"]}
+    campaign.save()
+    ada = people.signed_in("ada", "researcher")
+    page = partial(ada.get, reverse("campaign", args=[campaign.name]))
+    assert "other images are not asked about yet" in words(page())
+    campaign.corpus.tag_lists.all().delete()
+    assert "Its other images can no longer be drawn: corpus 'streets' has no tags" in words(page())
 
 
 def test_images_that_gold_does_not_cover_do_not_keep_it_waiting():
@@ -126,7 +162,7 @@ def test_images_that_gold_does_not_cover_do_not_keep_it_waiting():
     campaign = asked()
     assert count_to_open(campaign) == 2
     assert turns(campaign, [4]) == [2]
-    assert to_open(campaign) == []
+    assert count_to_open(campaign) == 0
 
 
 def test_the_periodic_work_opens_them_unless_the_campaign_is_paused():
@@ -142,7 +178,7 @@ def test_the_periodic_work_opens_them_unless_the_campaign_is_paused():
     Campaign.objects.filter(pk=campaign.pk).update(settings={"machine": {"images_at_once": 0}})
     assert schedule.do("open_next_images")
     assert len(keys(campaign)) == 10
-    assert to_open(campaign) == []
+    assert count_to_open(campaign) == 0
 
 
 def test_an_opening_that_was_stopped_goes_on():
@@ -161,13 +197,14 @@ def test_an_opening_that_was_stopped_goes_on():
     assert len(keys(campaign)) == 51
     assert turns(campaign, [0, 40]) == [0, 50]
     assert turns(campaign, [60]) == [19]
-    assert to_open(campaign) == []
+    assert count_to_open(campaign) == 0
 
 
 def test_the_campaigns_page_says_how_many_are_to_come():
     campaign = opened()
     ada = people.signed_in("ada", "researcher")
     page = words(ada.get(reverse("campaign", args=[campaign.name])))
+    assert "images complete 0 of 10" in page
     assert "6 further images are opened as others are finished." in page
     assert "At most 4 unfinished images are asked about at once" in page
     assert turns(campaign, [4, 4]) == [4, 2]
@@ -179,5 +216,35 @@ def test_nobody_is_told_that_all_is_done_while_images_are_to_come():
     finish(campaign, 4)
     Task.objects.filter(image__campaign=campaign).update(state=Task.SETTLED)
     assert "complete" not in {alarm.code for alarm in monitoring.alarms(campaign)}
-    portions.note_all_opened(campaign, to_open(campaign)[0])
+    PlannedImage.objects.filter(campaign=campaign).delete()
     assert "complete" in {alarm.code for alarm in monitoring.alarms(campaign)}
+
+
+def test_images_to_come_count_among_those_that_are_to_be_done(monkeypatch):
+    monkeypatch.setattr(progress, "TELLING", 2)
+    campaign = opened()
+    finish(campaign, 2)
+    OpenImage.objects.filter(campaign=campaign).update(version=1)
+    OpenImage.objects.filter(campaign=campaign, complete=True).update(answers=50)
+    now, asked = progress.funnel(campaign, fresh=True), progress.open_tasks_by_kind(campaign, fresh=True)
+    assert (now.images, now.planned, now.complete) == (4, 6, 2)
+    assert progress.to_come(campaign, now, asked) == 50 * 8
+    finish(campaign, 2)
+    Task.objects.filter(image__campaign=campaign).update(state=Task.SETTLED)
+    now, asked = progress.funnel(campaign, fresh=True), progress.open_tasks_by_kind(campaign, fresh=True)
+    assert progress.to_come(campaign, now, asked), "no more answers needed, with six images to come"
+
+
+def test_a_layer_is_unfinished_while_images_are_to_come():
+    campaign = opened()
+    finish(campaign, 3)
+    OpenImage.objects.filter(campaign=campaign, complete=True).update(layer_behind=True, version=1)
+    layers.update_layer(campaign)
+    export = partial(check_export, corpus="streets", format="jsonl", layer=campaign.name)
+    with pytest.raises(ExportError, match="7 images are not done, and nobody has begun 7 of these"):
+        export()
+    finish(campaign, 1)
+    with pytest.raises(ExportError, match="6 images are not done, and nobody has begun 6 of these"):
+        export()
+    PlannedImage.objects.filter(campaign=campaign).delete()
+    assert export().unfinished == 0

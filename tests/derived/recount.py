@@ -85,6 +85,7 @@ class Recount:
         done = [image for image in self.images if image.state.complete]
         return {
             "images": len(self.images),
+            "planned": 0,
             "begun": sum(image.begun for image in self.images),
             "complete": len(done),
             "finished": sum(image.begun for image in done),

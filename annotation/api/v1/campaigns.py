@@ -86,7 +86,8 @@ class CostShown(serializers.Serializer[Any]):
 class ProgressShown(serializers.Serializer[Any]):
     """How far it is: images, chains by stage, open tasks by kind, and the pace."""
 
-    images = serializers.IntegerField()
+    images = serializers.IntegerField(help_text="Those that are open.")
+    planned = serializers.IntegerField(help_text="Further ones, which are opened as others are finished.")
     begun = serializers.IntegerField()
     complete = serializers.IntegerField()
     in_review = serializers.IntegerField()
@@ -274,6 +275,7 @@ def campaign_show_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
         **campaign_plain(campaign),
         "progress": {
             "images": now.images,
+            "planned": now.planned,
             "begun": now.begun,
             "complete": now.complete,
             "in_review": now.in_review,

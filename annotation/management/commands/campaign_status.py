@@ -84,9 +84,10 @@ class Command(ReportCommand):
         reason = f" ({report['reason']})" if report["reason"] else ""
         funnel, pace, cost = report["funnel"], report["pace"], report["cost"]
         currency = cost["currency"]
+        planned = f" and {funnel['planned']} to be opened" if funnel["planned"] else ""
         parts = [
             f"campaign {report['campaign']!r} over corpus {report['corpus']!r}: {report['state']}{reason}",
-            f"images {funnel['images']}: begun {funnel['begun']}, complete {funnel['complete']}, "
+            f"images {funnel['images']}{planned}: begun {funnel['begun']}, complete {funnel['complete']}, "
             f"waiting for a reviewer {funnel['in_review']}\nchains: "
             + ", ".join(f"{stage.lower()} {count}" for stage, count in funnel["chains"].items()),
             plain_table(

@@ -86,7 +86,7 @@ class Command(ReportCommand):
 def _far(campaign: Campaign) -> dict[str, int]:
     """How far the campaign of a layer is: its images, those begun, those complete."""
     now = funnel(campaign, fresh=True)
-    return {"images": now.images, "begun": now.begun, "complete": now.complete}
+    return {"images": now.in_all, "begun": now.begun, "complete": now.complete}
 
 
 def _cell(value: Any, form: str) -> str:

@@ -15,7 +15,7 @@ from django.db.models import Count, Max, OuterRef, QuerySet, Subquery, Sum
 from django.utils import timezone
 
 from annotation.common import database
-from annotation.models import Assignment, Campaign, OpenImage, Standing
+from annotation.models import Assignment, Campaign, OpenImage, PlannedImage, Standing
 from annotation.protocol.boxes import BOX_STAGES
 from annotation.protocol.kinds import is_counted
 from annotation.protocol.questions import CONTROL, DOUBLE_CHECK
@@ -36,12 +36,14 @@ LONG = 24
 class Funnel:
     """Images, and their chains by stage.
 
-    Of `images`, somebody answered or ruled about `begun`; `complete` are done, of which `finished` took
-    answers (one without mentions takes none). `answers` and `answers_finished` are those about the
-    unfinished and about the finished images, withdrawn ones left out.
+    Of the `images` that are open, somebody answered or ruled about `begun`; `complete` are done, of which
+    `finished` took answers (one without mentions takes none). `answers` and `answers_finished` are those
+    about the unfinished and about the finished images, withdrawn ones left out. Further images are
+    `planned`: they are opened as others are finished.
     """
 
     images: int
+    planned: int
     begun: int
     complete: int
     finished: int
@@ -49,6 +51,11 @@ class Funnel:
     answers: int
     answers_finished: int
     chains: dict[str, int]
+
+    @property
+    def in_all(self) -> int:
+        """The images that are open, and those that are to be opened."""
+        return self.images + self.planned
 
 
 @dataclass(slots=True)
@@ -120,6 +127,7 @@ def _funnel(campaign: Campaign) -> Funnel:
             chains[stage] += number * group.images
     return Funnel(
         images=sum(group.images for group in groups),
+        planned=PlannedImage.objects.filter(campaign=campaign).count(),
         begun=sum(group.begun for group in groups),
         complete=sum(group.images for group in done),
         finished=sum(group.begun for group in done),
@@ -192,7 +200,7 @@ def pace(
 
 
 def to_come(campaign: Campaign, now: Funnel, asked: Mapping[str, TaskCounts]) -> int | None:
-    """How many answers the campaign still takes: as many an image as the finished ones took.
+    """How many answers the campaign still takes: as many an image, planned or open, as the finished took.
 
     At least those that its open tasks want. None while fewer than `TELLING` images are finished. Where
     questions are only counted, all of them were asked when the images were opened. A closed campaign takes
@@ -201,11 +209,11 @@ def to_come(campaign: Campaign, now: Funnel, asked: Mapping[str, TaskCounts]) ->
     if campaign.state == Campaign.CLOSED:
         return 0
     wanting = sum(of.wanting + of.in_hand for of in asked.values())
-    if all(map(is_counted, campaign.kinds)) or now.complete == now.images:
+    if all(map(is_counted, campaign.kinds)) or now.complete == now.in_all:
         return wanting
     if now.finished < TELLING:
         return None
-    expected = now.answers_finished / now.finished * (now.images - now.complete) - now.answers
+    expected = now.answers_finished / now.finished * (now.in_all - now.complete) - now.answers
     return max(wanting, round(expected))
 
 

@@ -58,8 +58,8 @@ def campaign_series(
     return CampaignSeries(
         answers=_newest_hours({hour: each.answers for hour, each in hours.items()}, now),
         done=_running(done, now),
-        images=seen.funnel.images,
-        images_end=(ends_at, seen.funnel.images) if ends_at is not None else None,
+        images=seen.funnel.in_all,
+        images_end=(ends_at, seen.funnel.in_all) if ends_at is not None else None,
         cost=cost,
         budget=round(budget * MICROS) if budget is not None else None,
         cost_end=(ends_at, cost[-1][1] + to_come) if ends_at is not None and cost and to_come else None,

@@ -163,12 +163,12 @@ def campaign_facts(
 
 
 def _images(funnel: Funnel, paged: bool) -> Fact:
-    share = 100 * funnel.complete // funnel.images if funnel.images else 0
+    share = 100 * funnel.complete // funnel.in_all if funnel.in_all else 0
     return Fact(
         # A page of several images stands with its first one: the others are not counted.
         _("first images of pages complete") if paged else _("images complete"),
         _("%(complete)s of %(images)s")
-        % {"complete": _grouped(funnel.complete), "images": _grouped(funnel.images)},
+        % {"complete": _grouped(funnel.complete), "images": _grouped(funnel.in_all)},
         _("%(share)d %%; %(begun)s begun") % {"share": share, "begun": _grouped(funnel.begun)},
     )
 

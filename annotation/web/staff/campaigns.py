@@ -14,7 +14,6 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotation import campaigns, jobs
 from annotation.campaigns import monitoring
 from annotation.campaigns.drafts.opening import check_no_running_pilot, images_after_pilot, pilot_estimate
-from annotation.campaigns.portions import count_still_to_open
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER, WHOLE_SERVER
 from annotation.datasets.layer_rows import LayerError
@@ -118,7 +117,7 @@ def campaign_detail(request: HttpRequest, shown: Campaign) -> HttpResponse:
             since=seen.since,
             history=told_acts(history[:HISTORY]),
             pilot=_pilot(request, shown, settings.pay.currency),
-            still_to_open=count_still_to_open(shown) if shown.state != Campaign.CLOSED else 0,
+            planned=seen.funnel.planned if shown.state != Campaign.CLOSED else 0,
             at_once=settings.machine.images_at_once,
             deletable=not campaigns.why_kept(shown),
         ),
@@ -126,10 +125,13 @@ def campaign_detail(request: HttpRequest, shown: Campaign) -> HttpResponse:
 
 
 def _pilot(request: HttpRequest, shown: Campaign, currency: str) -> dict[str, Any] | None:
-    """Of a pilot: how many images it left out, and what they will take."""
+    """Of a pilot: how many images it left out, and what they will take; or why that cannot be told."""
     if shown.pilot is None or shown.state not in (Campaign.OPEN, Campaign.PAUSED):
         return None
-    left = images_after_pilot(shown)
+    try:
+        left = images_after_pilot(shown)
+    except (CampaignError, UnknownName) as error:  # Tags may have been made anew since.
+        return {"unreadable": str(error)}
     if not left:  # opened by command meanwhile
         return None
     return {
