@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -26,18 +26,23 @@ _SCORES = "scores"
 
 @dataclass(frozen=True, slots=True)
 class ScoreMatrix:
-    """Scores of images (rows) with captions (columns), with their ids; `file` names them in errors."""
+    """Scores of images (rows) with captions (columns), with their ids; `file` names them in errors.
+
+    `given`: they stand in the file, and were not computed here.
+    """
 
     file: Path
     images: tuple[str, ...]
     captions: tuple[str, ...]
     scores: Scores
+    given: bool = False
 
     def ordered(self, images: Sequence[str], captions: Sequence[str]) -> ScoreMatrix:
         """The scores of these images and captions, in this order; FormatError for one that is missing."""
         rows = _numbers(self.images, images, "image", self.file)
         columns = _numbers(self.captions, captions, "caption", self.file)
-        return ScoreMatrix(self.file, tuple(images), tuple(captions), self.scores.select(rows, columns))
+        scores = self.scores.select(rows, columns)
+        return replace(self, images=tuple(images), captions=tuple(captions), scores=scores)
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -90,7 +95,7 @@ def read_scores(path: Path | str) -> ScoreMatrix:
         )
     images = ids_of(held, "images", scores.shape[0])
     captions = ids_of(held, "captions", scores.shape[1])
-    return ScoreMatrix(path, images, captions, Dense(scores))
+    return ScoreMatrix(path, images, captions, Dense(scores), given=True)
 
 
 def named_array(held: ArrayFile, name: str) -> FileArray:

@@ -14,6 +14,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -145,12 +146,38 @@ def write_run(
 
 def strictly_falling(scores: ArrayLike, *, query: str, file: Path) -> NDArray[np.float32]:
     """The scores in single precision, each lowered by as little as makes it less than the one before."""
+    single = _single(scores, query=query, file=file)
+    return _lowered(single, np.arange(len(single)))
+
+
+def still_apart(scores: NDArray[Any]) -> NDArray[np.float32]:
+    """Scores of any type, the best of each row first, in single precision; shape (rows, items) stays.
+
+    Equal ones stay equal. Of two that differ and would be equal, the second is lowered by as little as keeps
+    it less than the one before. What overflows is infinite.
+
+    >>> found = still_apart(np.array([[-4096.0001, -4096.0002, -4096.0002]]))
+    >>> (np.diff(found) < 0).tolist()
+    [[True, False]]
+    """
+    with np.errstate(over="ignore"):
+        single = scores.astype(np.float32)
+    differs = scores[:, 1:] != scores[:, :-1]
+    rows = np.flatnonzero((differs & (single[:, 1:] == single[:, :-1])).any(axis=1))
+    places = np.zeros((len(rows), scores.shape[1]), np.int64)
+    np.cumsum(differs[rows], axis=1, out=places[:, 1:])
+    single[rows] = _lowered(single[rows], places)
+    return single
+
+
+def _lowered(single: NDArray[np.float32], places: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Scores that do not rise, each lowered by as little as keeps it as many numbers of single precision
+    below the one before as its place is above that one's."""
     # The bits of floating-point numbers, read as integers, are in the numbers' order; one step apart is the
-    # next number. With i added, "less than the one before" becomes "not more than the one before".
-    bits = _single(scores, query=query, file=file).view(np.int32).astype(np.int64)
+    # next number. With its place added, "so many less than the one before" becomes "not more than it".
+    bits = single.view(np.int32).astype(np.int64)
     steps = np.where(bits < 0, np.int64(-(2**31)) - bits, bits)
-    places = np.arange(len(steps))
-    lowered = np.minimum.accumulate(steps + places) - places
+    lowered = np.minimum.accumulate(steps + places, axis=-1) - places
     back = np.where(lowered < 0, np.int64(-(2**31)) - lowered, lowered)
     return back.astype(np.int32).view(np.float32)
 

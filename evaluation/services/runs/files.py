@@ -25,7 +25,7 @@ from annotation.selectors.corpora import corpus_named
 from evaluation.comparison.scoring import differing_by_ties
 from evaluation.formats.embeddings import read_sides, scores_of
 from evaluation.formats.scores import ScoreMatrix, read_scores
-from evaluation.formats.trec import read_run, write_run
+from evaluation.formats.trec import read_run, still_apart, write_run
 from evaluation.models import Ranking, Run
 from evaluation.selectors import CorpusNames, names_of, rankings_of, run_named, snapshot_named
 from evaluation.services.common import ImportRefused, check_file, check_name, exclusive_work
@@ -314,17 +314,21 @@ def write_file(
 def best_ranked(
     matrix: ScoreMatrix, direction: str, depth: int
 ) -> Iterator[tuple[str, list[str], NDArray[np.float32]]]:
-    """Each query's best items from a matrix, a strip of queries at a time."""
+    """Each query's best items from a matrix, a strip of queries at a time, with scores in single precision.
+
+    Of scores that were given, those that differ are kept apart (see `still_apart`). Of those computed here
+    what single precision does not tell apart ties: the last digits are rounding.
+    """
     turned = direction == Run.SEARCH
     queries, items = (matrix.captions, matrix.images) if turned else (matrix.images, matrix.captions)
     scores = matrix.scores.turned() if turned else matrix.scores
     number = 0
     with matrix.naming(turned=turned):
         for best in best_by_strip(scores, depth or max(1, len(items))):
-            for own, values in zip(best.items.tolist(), best.scores, strict=True):
-                with np.errstate(over="ignore"):  # what overflows is refused by name
-                    single = values.astype(np.float32)
-                yield queries[number], [items[item] for item in own], single
+            with np.errstate(over="ignore"):  # what overflows is refused by name
+                single = still_apart(best.scores) if matrix.given else best.scores.astype(np.float32)
+            for own, values in zip(best.items.tolist(), single, strict=True):
+                yield queries[number], [items[item] for item in own], values
                 number += 1
 
 

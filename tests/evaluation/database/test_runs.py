@@ -15,6 +15,7 @@ from evaluation.formats.trec import read_run
 from evaluation.models import Ranking, Run
 from evaluation.selectors import names_of, rankings_of, run_named
 from evaluation.services.runs.files import RunImport, import_run
+from models_core.scoring.ranking import positions
 from tests.evaluation.database.conftest import said
 
 pytestmark = pytest.mark.django_db
@@ -84,6 +85,29 @@ def test_a_matrix_becomes_sorted_rankings(
         best = np.argsort(-row)[: depth or None]
         assert items.tolist() == [ranked[column] for column in best]
         assert values.tolist() == row[best].astype(np.float32).tolist()
+
+
+def test_scores_that_single_precision_does_not_tell_apart_rank_as_they_were_given(
+    corpus: str, tmp_path: Path
+) -> None:
+    """Imported, and ranked by a system of these scores; ties are those of the file alone."""
+    dice = np.random.default_rng(1)
+    matrix = -4096 - dice.permuted(np.tile(np.repeat(np.arange(6), [2, 1, 1, 3, 1, 1]), (3, 1)), axis=1) / 1e4
+    assert len(np.unique(matrix.astype(np.float32))) < 6
+    file = tmp_path / "scores.npz"
+    np.savez(file, scores=matrix, images=np.array(["a.jpg", "b.jpg", "c.jpg"]), captions=np.array(CAPTIONS))
+    said("import_run", "m", file, "--corpus", corpus, "--format", "scores", "--depth", 0)
+    said("add_system", "kept", file, "--corpus", corpus, "--format", "scores")
+    said("rank", "kept")
+    names = names_of(corpus)
+    columns = {names.caption[name]: column for column, name in enumerate(CAPTIONS)}
+    for run in ("m", "kept-annotation"):
+        rankings = list(rankings_of(run_named(run)))
+        assert len(rankings) == 3
+        for row, (_, items, values) in zip(matrix, rankings, strict=True):
+            as_given = row[[columns[item] for item in items.tolist()]]
+            np.testing.assert_array_equal(positions(values), positions(as_given))
+            np.testing.assert_allclose(values, as_given, rtol=1e-6)
 
 
 def test_a_file_of_two_runs_is_refused_with_its_line(corpus: str, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from evaluation.formats.trec import (
     as_trec_eval,
     read_qrels,
     read_run,
+    still_apart,
     strictly_falling,
     write_qrels,
     write_run,
@@ -22,10 +23,13 @@ from evaluation.formats.trec import (
 from evaluation.metrics.judged import from_qrels
 from evaluation.metrics.ranked import from_lists
 from evaluation.metrics.scoring import evaluate
+from models_core.scoring.ranking import positions
 
 FALLING = st.lists(st.floats(-1e38, 1e38, width=64), min_size=1, max_size=40).map(
     lambda s: sorted(s, reverse=True)
 )
+#: Few numbers, of which many are one in single precision.
+CLOSE = st.integers(-40, 40).map(lambda n: n / 1e9) | st.integers(-40, 40).map(lambda n: 4096 + n / 1e5)
 
 
 def written(folder: Path, text: str) -> Path:
@@ -62,6 +66,31 @@ def test_written_scores_fall_strictly_in_single_precision_and_as_little_as_can_b
             value = min(value, np.nextafter(expected[-1], np.float32(-np.inf)))
         expected.append(value)
     assert found.tolist() == [float(value) for value in expected]
+
+
+@given(st.lists(CLOSE, min_size=1, max_size=40))
+def test_scores_that_differ_stay_apart_in_single_precision_and_equal_ones_stay_equal(scores):
+    falling = np.sort(np.array(scores))[::-1]
+    found = still_apart(np.stack([falling, np.arange(len(falling))[::-1]]))
+    assert found.dtype == np.float32 and found[1].tolist() == list(range(len(falling)))[::-1]
+    # The plain way: no higher than the nearest, below the one before where it differs, else as that one.
+    expected: list[np.float32] = []
+    for place, score in enumerate(falling):
+        value = np.float32(score)
+        if place and score == falling[place - 1]:
+            value = expected[-1]
+        elif place:
+            value = min(value, np.nextafter(expected[-1], np.float32(-np.inf)))
+        expected.append(value)
+    assert found[0].tolist() == [float(value) for value in expected]
+    np.testing.assert_array_equal(positions(found[0]), positions(falling))
+
+
+def test_large_whole_numbers_stay_apart_and_what_overflows_is_infinite():
+    whole = np.array([[2**60 + 1, 2**60, 2**60, -(2**60), -(2**60) - 1]])
+    np.testing.assert_array_equal(positions(still_apart(whole)), positions(whole))
+    assert np.isinf(still_apart(np.array([[1e300, 1e299, 0.0]]))[0, 0])
+    assert still_apart(np.empty((2, 0))).shape == (2, 0)
 
 
 @pytest.mark.parametrize("signed_zeros", [[0.0, -0.0], [-0.0, 0.0], [1e-45, 0.0, 0.0, -1e-45]])
