@@ -4,7 +4,8 @@
 
 By default R ~ Normal(0, 1 / sigma^2) and b ~ Unif[0, 2 pi], as Rahimi and Recht 2007 derive them;
 `as_printed` takes R ~ Normal(0, sigma^2) and b ~ Unif[0, 1], which is what Gong et al. 2014, section 4.1,
-print. sigma is the mean distance of a row to its 50th nearest neighbour.
+print. sigma is the mean distance of a row to its 50th nearest neighbour among all rows; where these are many,
+of a sample of rows.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: Rows among which neighbours are looked for; more are drawn from.
+#: Rows whose neighbours are looked for; of more, so many are drawn.
 NEIGHBOUR_SAMPLE = 2000
+#: So many of them are compared with so many rows at a time: 16 MiB of distances.
+_TOGETHER, _COMPARED = 250, 8192
 
 
 class FourierFeatures:
@@ -57,14 +60,31 @@ class FourierFeatures:
 def neighbour_distance(rows: NDArray[Any], neighbour: int, dice: np.random.Generator) -> float:
     """The mean distance to the `neighbour`-th nearest other row, or to the farthest where there are fewer.
 
-    Of many rows those of a sample are looked at. Raises ValueError for fewer than two rows.
+    Of many rows a sample is asked; its neighbours are looked for among all rows, some at a time. Raises
+    ValueError for fewer than two rows.
     """
     if len(rows) < 2:
         raise ValueError(f"neighbours of {len(rows)} rows; expected 2 rows or more")
     chosen = dice.permutation(len(rows))[:NEIGHBOUR_SAMPLE]
+    place = min(neighbour, len(rows) - 1)
+    found = [
+        _nearest(rows, chosen[start : start + _TOGETHER], place) for start in range(0, len(chosen), _TOGETHER)
+    ]
+    return float(np.sqrt(np.concatenate(found)).mean())
+
+
+def _nearest(rows: NDArray[Any], chosen: NDArray[np.intp], place: int) -> NDArray[np.float64]:
+    """The squared distance of each chosen row to the one at a place among the others, 1 for the nearest."""
     some = np.asarray(rows[chosen], np.float64)
-    squares = np.einsum("ij,ij->i", some, some)
-    apart = np.maximum(squares[:, None] + squares - 2 * some @ some.T, 0.0)
-    np.fill_diagonal(apart, -1.0)  # itself comes first
-    place = min(neighbour, len(some) - 1)
-    return float(np.sqrt(np.partition(apart, place, axis=1)[:, place]).mean())
+    own = np.einsum("ij,ij->i", some, some)[:, None]
+    nearest = np.empty((len(chosen), 0))
+    for start in range(0, len(rows), _COMPARED):
+        others = np.asarray(rows[start : start + _COMPARED], np.float64)
+        squares = np.einsum("ij,ij->i", others, others)
+        apart = np.maximum(own + squares - 2 * some @ others.T, 0.0)
+        here = np.flatnonzero((chosen >= start) & (chosen < start + len(others)))
+        apart[here, chosen[here] - start] = -1.0  # itself comes first
+        nearest = np.concatenate([nearest, apart], axis=1)
+        if nearest.shape[1] > place + 1:
+            nearest = np.partition(nearest, place, axis=1)[:, : place + 1]
+    return np.asarray(nearest.max(axis=1))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from models_core.features import fourier
 from models_core.features.fourier import FourierFeatures, neighbour_distance
 
 ROWS = np.random.default_rng(0).standard_normal((60, 5))
@@ -34,6 +35,32 @@ def test_the_distance_is_to_the_neighbour_or_to_the_farthest():
     assert neighbour_distance(ROWS, 500, dice) == pytest.approx(wanted[:, -1].mean())
     with pytest.raises(ValueError, match="neighbours of 1 rows"):
         neighbour_distance(ROWS[:1], 3, dice)
+
+
+@pytest.mark.parametrize(("numbers", "deviation"), [(5, 0.0), (20, 3.0)])
+def test_of_many_rows_a_sample_is_asked_and_its_neighbours_are_looked_for_among_all(
+    numbers, deviation, monkeypatch
+):
+    """As by brute force: the 50th of all rows, not that of the sample, which is some hundred rows farther."""
+    monkeypatch.setattr(fourier, "NEIGHBOUR_SAMPLE", 130)
+    monkeypatch.setattr(fourier, "_TOGETHER", 40)
+    monkeypatch.setattr(fourier, "_COMPARED", 170)
+    rows = (deviation + np.random.default_rng(7).standard_normal((1500, numbers))).astype(np.float32)
+    asked = np.random.default_rng(3).permutation(len(rows))[:130]
+    wanted = np.sort(distances(rows.astype(np.float64))[asked], axis=1)
+    for neighbour in (1, 50, 400, 5000):
+        found = neighbour_distance(rows, neighbour, np.random.default_rng(3))
+        assert found == pytest.approx(wanted[:, min(neighbour, 1499)].mean())
+    within = np.sort(distances(rows[asked].astype(np.float64)), axis=1)[:, 50].mean()
+    assert within > 1.2 * neighbour_distance(rows, 50, np.random.default_rng(3))
+
+
+def test_copies_of_a_row_are_its_neighbours():
+    rows = np.repeat(ROWS, 4, axis=0)
+    wanted = np.sort(distances(rows), axis=1)
+    for neighbour in (3, 4, 9):
+        found = neighbour_distance(rows, neighbour, np.random.default_rng(0))
+        assert found == pytest.approx(wanted[:, neighbour].mean(), abs=1e-6)
 
 
 def test_what_cannot_be_learned_from_is_refused_and_a_state_gives_the_same():
