@@ -18,6 +18,7 @@ from annotation.selectors.scopes import within_scope
 from evaluation.api.given import as_form, as_plain_json
 from evaluation.api.systems import RESEARCHES, OfCorpus
 from evaluation.models import System, TagSet
+from evaluation.services.tagging.scores import kept_figures
 from evaluation.services.tagging.sets import remove_tag_set, write_tag_set
 from evaluation.services.tagging.writing import OF_CORPUS
 from evaluation.web.frame import file_download
@@ -113,7 +114,7 @@ def tag_set_show_call(call: ApiCall, row: TagSet) -> dict[str, Any]:
     return {
         **_set_plain(row),
         "settings": as_plain_json(row.settings),
-        "figures": as_plain_json(row.figures),
+        "figures": as_plain_json(kept_figures(row)),
     }
 
 

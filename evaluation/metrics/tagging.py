@@ -16,6 +16,7 @@ above is the one under which what it observes holds.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -116,6 +117,38 @@ def by_tag_and_image(scores: ArrayLike, relevant: ArrayLike, *, ties: Ties = "me
     of_images: Judged = judged(image, tag, np.ones(len(image)), queries=truth.shape[0], items=truth.shape[1])
     images, tags = from_tiles(Dense(scores), of_images, of_images.swapped(), ties=ties)
     return tags, images
+
+
+def among_wrong_tags(
+    images: Ranked, scores: ArrayLike, others: Sequence[ArrayLike], number: int, *, absent: float = -np.inf
+) -> Ranked:
+    """Rankings of tags for each image where as many further tags as `number`, all wrong, are ranked too.
+
+    `images` is what `by_tag_and_image` found of `scores`, shape (images, tags). `others` lists, for each
+    image, the scores of those further tags that it has; its others score `absent`. No column is made of them:
+    users' lists name many thousands.
+
+    >>> from evaluation.metrics.ranking import average_precision
+    >>> scores = [[0.5, -np.inf], [-np.inf, 1.0]]  # of "dog", "cat"; the first list has "zebra" before "dog"
+    >>> _, images = by_tag_and_image(scores, [[True, False], [False, True]])
+    >>> average_precision(among_wrong_tags(images, scores, [[1.0], []], 1)).tolist()
+    [0.5, 1.0]
+    """
+    own = np.asarray(scores, np.float64)[images.judged.query, images.judged.item]
+    better, equal = images.better.copy(), images.equal.copy()
+    begin = np.searchsorted(images.judged.query, np.arange(images.judged.queries + 1))
+    for image, listed in enumerate(others):
+        pairs = slice(int(begin[image]), int(begin[image + 1]))
+        line = np.sort(np.asarray(listed, np.float64))
+        if len(line) > number:
+            raise ValueError(f"image {image} has {len(line)} further tags; expected {number} at most")
+        above = len(line) - np.searchsorted(line, own[pairs], side="right")
+        level = np.searchsorted(line, own[pairs], side="right") - np.searchsorted(line, own[pairs])
+        unlisted = number - len(line)
+        better[pairs] += above + unlisted * (own[pairs] < absent)
+        equal[pairs] += level + unlisted * (own[pairs] == absent)
+    judged_of_all = replace(images.judged, items=images.judged.items + number)
+    return Ranked(judged_of_all, better, equal, images.depth + number, images.ties, images.level)
 
 
 METRICS.register(

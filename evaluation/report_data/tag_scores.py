@@ -68,6 +68,7 @@ def tag_remarks(scored: Sequence[ScoredTags]) -> list[str]:
     return [
         f"{one['name']}{' of ' + one['system'] if one['system'] else ''}: {one['tags']:,} {one['unit']} of "
         f"{one['images']:,} images' captions, ranked with alpha {one['alpha']:g}"
+        + (f", among {one['vocabulary']:,} that captions or lists name" if one["listed"] else "")
         + (f"; {one['unknown']:,} more could not have been chosen." if one["unknown"] else ".")
         for one in scored
     ]

@@ -130,12 +130,13 @@ def changed_inputs(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[st
             said.append(f"run {run['run']!r} has other rankings")
     gone = sorted(set(runs) - {run["run"] for run in now["runs"]})
     said += [f"run {name!r} was removed" for name in gone]
-    sets = {one["tags"]: one["digest"] for one in before.get("tags", ())}
-    said += [
-        f"tag set {one['tags']!r} {'has other tags' if one['tags'] in sets else 'is new'}"
-        for one in now.get("tags", ())
-        if sets.get(one["tags"]) != one["digest"]
-    ]
+    sets = {one["tags"]: one for one in before.get("tags", ())}
+    for one in now.get("tags", ()):
+        same = sets.get(one["tags"])
+        if same is None or same["digest"] != one["digest"]:
+            said.append(f"tag set {one['tags']!r} {'is new' if same is None else 'has other tags'}")
+        elif same.get("scored") != one.get("scored"):
+            said.append(f"tag set {one['tags']!r} is scored in another way")
     left = sorted(set(sets) - {one["tags"] for one in now.get("tags", ())})
     said += [f"tag set {name!r} was left out" for name in left]
     for key, word in (("settings", ""), ("batch", "batch "), ("versions", "version of ")):

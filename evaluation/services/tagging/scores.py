@@ -8,6 +8,9 @@ An image's true tags are the nouns (or compounds) of its captions, ranked by pla
 - P@1, P@5: the share of the first tags, among all of the vocabulary, that are true, in whatever order.
 - MAP, MiAP: mean average precision, tags ranking images and images ranking tags.
 
+The vocabulary of a set of lists is what the images' captions or lists name. P@k and MiAP rank all of it; MAP
+is of the tags that are true of an image, and distractors are drawn from these.
+
 Tied tags are taken in the worst order for p@k, else in the mean of all orders. Intervals are bootstrapped
 over images; of MAP over tags.
 
@@ -16,6 +19,7 @@ Source: structured listwise tagging, section 4.3.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -30,6 +34,7 @@ from evaluation.comparison.subsets import Subset
 from evaluation.formats.figure_tables import Table
 from evaluation.metrics.ranking import average_precision, precision
 from evaluation.metrics.tagging import (
+    among_wrong_tags,
     by_tag_and_image,
     draw_distractors,
     expected_precision_at,
@@ -51,6 +56,10 @@ DISTRACTORS, POOL_DEPTHS = (0, 5, 10, 20), (1, 5)
 #: Below every score that a set holds: that of a tag which its list does not have.
 _ABSENT = -np.inf
 _PHASE = "reading true tags"
+#: Raised where figures of sets of lists change: in the first, wrong tags that no caption names did not count.
+LISTS_DEFINITION = 2
+#: Figures of lists that changed then.
+_OF_WHOLE_LISTS = re.compile(r"P@\d+|MiAP")
 _TOGETHER = 50  # images between two words of progress
 
 
@@ -75,12 +84,22 @@ class TagScoring:
 class TrueTags:
     """Images with what a set says and what is true of them: scores of shape (images, tags), and the numbers
     of each image's true tags, the most relevant first. `unknown` true tags the set could not have chosen;
-    `without` images have none that it could."""
+    `without` images have none that it could.
+
+    Of a set of lists, the tags are those that are true of an image. The lists name `more` besides, and
+    `wrong` has the scores of those in each image's."""
 
     scores: _Floats
     numbers: list[list[int]]
     unknown: int
     without: int
+    wrong: Sequence[Sequence[float]] = ()
+    more: int = 0
+
+    @property
+    def vocabulary(self) -> int:
+        """How many tags are ranked."""
+        return self.scores.shape[1] + self.more
 
 
 def score_tag_set(
@@ -120,7 +139,8 @@ def score_tag_set(
         "score": found.settings.get("score", ""),
         "images": len(known.numbers) - known.without,
         "without": known.without,
-        "vocabulary": len(found.vocabulary),
+        "vocabulary": known.vocabulary,
+        "listed": not found.vocabulary,
         "tags": sum(map(len, known.numbers)),
         "unknown": known.unknown,
         **asdict(how.resampling),
@@ -133,6 +153,16 @@ def keep_figures(name: str, report: dict[str, Any]) -> None:
     row = tag_set_named(name)
     row.figures = report
     row.save(update_fields=["figures"])
+
+
+def kept_figures(row: TagSet) -> dict[str, Any]:
+    """The figures that are kept with a set. `outdated`: they are of lists and older than `LISTS_DEFINITION`;
+    P@k and MiAP, which have changed, are then left out."""
+    report = dict(row.figures)
+    if row.vocabulary or not report or "listed" in report:
+        return report
+    measures = [one for one in report["measures"] if not _OF_WHOLE_LISTS.fullmatch(one["measure"])]
+    return {**report, "measures": measures, "outdated": True}
 
 
 def tag_figures(known: TrueTags, how: TagScoring) -> list[dict[str, Any]]:
@@ -169,6 +199,9 @@ def _whole_figures(known: TrueTags, how: TagScoring) -> list[dict[str, Any]]:
     for row, image in enumerate(there):
         relevant[row, known.numbers[image]] = True
     tags, images = by_tag_and_image(known.scores[there], relevant)
+    if known.more:
+        wrong = [known.wrong[image] for image in there]
+        images = among_wrong_tags(images, known.scores[there], wrong, known.more, absent=_ABSENT)
     named = {f"P@{k}": precision(images, k) for k in how.depths}
     named |= {"MAP": average_precision(tags), "MiAP": average_precision(images)}
     return [
@@ -195,6 +228,8 @@ def _true_tags(
 ) -> TrueTags:
     """What people's captions say of the images of a set, in its order."""
     said = _tags_of_captions(found, unit, alpha, subset, progress)
+    wrong: list[list[float]] = []
+    more = 0
     if found.vocabulary:
         number_of = {tag: number for number, tag in enumerate(found.vocabulary)}
         images, scores = tag_scores_of(found)
@@ -209,10 +244,11 @@ def _true_tags(
         table = np.array(
             [[own.get(tag, _ABSENT) for tag in number_of] for own in listed.values()], np.float64
         ).reshape(len(listed), len(number_of))
+        wrong = [[score for tag, score in own.items() if tag not in number_of] for own in listed.values()]
+        more = len({tag for own in listed.values() for tag in own}.difference(number_of))
     numbers = [[number_of[tag] for tag in own if tag in number_of] for own in every]
-    return TrueTags(
-        table, numbers, sum(map(len, every)) - sum(map(len, numbers)), sum(not own for own in numbers)
-    )
+    unknown = sum(map(len, every)) - sum(map(len, numbers))
+    return TrueTags(table, numbers, unknown, sum(not own for own in numbers), wrong, more)
 
 
 def _tags_of_captions(
@@ -241,8 +277,8 @@ def remarks_on_tags(report: dict[str, Any]) -> str:
     which = f" ({report['subset']})" if report["subset"] else ""
     lines = [
         f"{report['name']} against the {report['unit']} of corpus {report['corpus']}'s captions, alpha "
-        f"{report['alpha']:g}{which}: {report['images']:,} images, {report['tags']:,} true tags"
-        + (f" among {report['vocabulary']:,}." if report["vocabulary"] else ".")
+        f"{report['alpha']:g}{which}: {report['images']:,} images, {report['tags']:,} true tags "
+        f"among {report['vocabulary']:,}" + (" that captions or lists name." if report["listed"] else ".")
     ]
     if report["unknown"]:
         lines.append(f"Left out: {report['unknown']:,} true tags that the set could not have chosen.")

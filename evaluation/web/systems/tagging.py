@@ -20,6 +20,7 @@ from annotation.web.common.access import RUNNING, AddressedThing, account_of, fo
 from annotation.web.staff.frame import said
 from evaluation.models import System, TaggedImage, TagSet
 from evaluation.services.systems import registry
+from evaluation.services.tagging.scores import kept_figures
 from evaluation.services.tagging.sets import remove_tag_set, write_tag_set
 from evaluation.services.tagging.writing import LISTED, OF_CORPUS
 from evaluation.web.frame import evaluation_frame, file_download, text_parameter
@@ -112,6 +113,7 @@ def tag_set_detail(request: HttpRequest, row: TagSet) -> HttpResponse:
     first = int(begin) if begin.isascii() and begin.isdigit() and len(begin) < 10 else 0
     rows = row.images.defer("scores").select_related("image").order_by("position")
     tagged = list(rows[first : first + TAGGED_PER_PAGE + 1])
+    figures = kept_figures(row)
     return render(
         request,
         "evaluation/tags.html",
@@ -123,8 +125,9 @@ def tag_set_detail(request: HttpRequest, row: TagSet) -> HttpResponse:
             later=f"?from={first + TAGGED_PER_PAGE}" if len(tagged) > TAGGED_PER_PAGE else "",
             first="?" if first else "",
             splits=[one for one in row.corpus.images.values_list("split", flat=True).distinct() if one],
-            pools=[one for one in row.figures.get("measures", ()) if one["distractors"] is not None],
-            others=[one for one in row.figures.get("measures", ()) if one["distractors"] is None],
+            figures=figures,
+            pools=[one for one in figures.get("measures", ()) if one["distractors"] is not None],
+            others=[one for one in figures.get("measures", ()) if one["distractors"] is None],
         ),
     )
 

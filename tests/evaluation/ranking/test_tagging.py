@@ -11,6 +11,7 @@ from sklearn.metrics import average_precision_score
 
 from evaluation.metrics.scoring import evaluate
 from evaluation.metrics.tagging import (
+    among_wrong_tags,
     by_tag_and_image,
     draw_distractors,
     expected_precision_at,
@@ -77,6 +78,30 @@ def test_map_is_the_mean_over_tags_and_miap_over_images():
     by_image = [average_precision_score(relevant[i], scores[i]) for i in range(40) if relevant[i].any()]
     assert evaluate(tags, ["MAP"])["MAP"].value == pytest.approx(np.mean(by_tag))
     assert evaluate(images, ["MiAP"])["MiAP"].value == pytest.approx(np.mean(by_image))
+
+
+def test_wrong_tags_beside_are_as_columns_of_a_table_of_all():
+    """Lists of different lengths, ties among listed tags too, and further tags that nobody lists."""
+    dice = np.random.default_rng(4)
+    for tags, more in ((12, 30), (5, 1), (4, 0)):
+        table = np.full((25, tags + more), -np.inf)
+        for row in table:
+            listed = dice.permutation(tags + more)[: dice.integers(0, tags)]
+            row[listed] = dice.integers(0, 6, len(listed))
+        relevant = dice.random((25, tags)) < 0.3
+        all_relevant = np.concatenate([relevant, np.zeros((25, more), bool)], axis=1)
+        _, expected = by_tag_and_image(table, all_relevant)
+        _, images = by_tag_and_image(table[:, :tags], relevant)
+        others = [[score for score in row[tags:].tolist() if score > -np.inf] for row in table]
+        found = among_wrong_tags(images, table[:, :tags], others, more)
+        np.testing.assert_array_equal(found.better, expected.better)
+        np.testing.assert_array_equal(found.equal, expected.equal)
+        np.testing.assert_array_equal(found.depth, expected.depth)
+        measures = ["P@1", "P@5", "MiAP"]
+        for name, figure in evaluate(expected, measures).items():
+            np.testing.assert_array_equal(evaluate(found, measures)[name].per_query, figure.per_query)
+    with pytest.raises(ValueError, match="image 0 has 2 further tags; expected 1 at most"):
+        among_wrong_tags(images, table[:, :tags], [[1.0, 2.0]], 1)
 
 
 @pytest.mark.parametrize(
