@@ -2,6 +2,7 @@
 
 `LocalizationSet.scores` has a list of reports for each layer, at most one of the same images: figures of a
 split never take the place of those of the set. Before there were several, the report itself stood there.
+In older reports R@k may be beyond the regions that were kept: it is left out here.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from evaluation.models import LocalizationSet
+from evaluation.services.localizations.scores import RECALL_RANKS, ranks_up_to
 
 
 def keep_localization_scores(name: str, report: dict[str, Any]) -> None:
@@ -28,7 +30,7 @@ def reports_against(row: LocalizationSet, layer: str) -> list[dict[str, Any]]:
     """The kept reports against a layer: that of the set's images first, then by what their images are called
     (`subset`, "" for all)."""
     found = row.scores.get(layer, [])
-    reports: list[dict[str, Any]] = [found] if isinstance(found, dict) else list(found)
+    reports = [_as_now(row, one) for one in ([found] if isinstance(found, dict) else found)]
     return sorted(reports, key=lambda one: (not one.get("whole"), one["subset"]))
 
 
@@ -48,3 +50,27 @@ def key_of_report(report: dict[str, Any]) -> str:
 def _keys(report: dict[str, Any]) -> set[str]:
     """The keys of reports that are of the same images: its own, and that of an old report."""
     return {key_of_report(report), report["subset"] or "all"}
+
+
+def _as_now(row: LocalizationSet, report: dict[str, Any]) -> dict[str, Any]:
+    """An older report without R@k of more regions than the set kept, or, in differences, the other set."""
+    if "cut_at" in report:
+        return report
+    cut_at = _may_be_cut_at(row)
+    dropped = {f"R@{k}" for k in RECALL_RANKS} - {f"R@{k}" for k in ranks_up_to(cut_at)}
+    found = {**report, "cut_at": cut_at, "least_kept": None}
+    found["measures"] = [one for one in report["measures"] if one["measure"] not in dropped]
+    for part in ("categories", "frequent"):
+        found[part] = [{key: own for key, own in one.items() if key not in dropped} for one in report[part]]
+    if "differences" in report:
+        other = LocalizationSet.objects.filter(name=report["against"]).first()
+        # Of a set that is gone nobody knows how many it kept.
+        cuts = [one for one in (cut_at, 1 if other is None else _may_be_cut_at(other)) if one is not None]
+        found["differences_cut_at"] = min(cuts, default=None)
+        told = {f"R@{k}" for k in ranks_up_to(found["differences_cut_at"])} | {"AP", "mAP"}
+        found["differences"] = [one for one in report["differences"] if one["measure"] in told]
+    return found
+
+
+def _may_be_cut_at(row: LocalizationSet) -> int | None:
+    return None if row.source else row.limit

@@ -34,22 +34,24 @@ class UnrankedRegions:
     """What regions allow without a ranking, for each mention, shape (mentions,).
 
     `bound` is 1 where any region is right, `share` is how many of them are, and `largest` 1 where the largest
-    is. `proposed`: they are all the proposals, not those alone that a localization set kept.
+    is; there are so many `regions`. `proposed`: they are all the proposals, not those alone that a set kept.
     """
 
     bound: _Floats
     share: _Floats
     largest: _Floats
+    regions: _Floats
     proposed: bool
 
     @classmethod
     def of_mentions(cls, number: int, *, proposed: bool) -> UnrankedRegions:
         """Of so many mentions, none of which has regions yet."""
-        bound, share, largest = np.zeros((3, number))
-        return cls(bound, share, largest, proposed)
+        bound, share, largest, regions = np.zeros((4, number))
+        return cls(bound, share, largest, regions, proposed)
 
     def put(self, place: int, boxes: NDArray[np.floating], gold: _Floats) -> None:
         """The mention at a place has these regions, shape (n, 4), and people's box, shape (4,)."""
+        self.regions[place] = len(boxes)
         if len(boxes):
             right = iou(boxes, gold) >= RIGHT_IOU
             self.bound[place], self.share[place] = right.any(), right.mean()

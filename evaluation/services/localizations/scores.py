@@ -55,6 +55,7 @@ _Floats = NDArray[np.float64]
 RECALL_RANKS = (1, 10, 100)
 #: Phrases of Table 3.
 MOST_FREQUENT = 24
+_OF_KEPT = "of the kept regions"
 #: Mentions whose regions are compared at a time.
 _TOGETHER = 1000
 
@@ -74,6 +75,21 @@ class ScoredLocalizations:
     unranked: UnrankedRegions
     precisions: dict[str, float]
     everywhere: bool
+
+    @property
+    def cut_at(self) -> int | None:
+        """How many regions the set kept of a mention, where it dropped others, or may have; else None."""
+        if self.row.source:
+            return None
+        regions = self.unranked.regions[self.predicted]
+        dropped = regions > self.row.limit if self.unranked.proposed else regions >= self.row.limit
+        return self.row.limit if dropped.any() else None
+
+    @property
+    def least_kept(self) -> int | None:
+        """The fewest regions that a file has of a mention, where it has some; None of a set made here."""
+        found = self.unranked.regions[self.predicted]
+        return int(found.min()) if self.row.source and len(found) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +111,8 @@ def score_localization(wanted: LocalizationScoring) -> dict[str, Any]:
     """The figures with their intervals, by category and for the most frequent phrases, as plain data.
 
     `subset` says of which images they are, "" of all, and `images_digest` which those are; `whole` that they
-    are the set's. `level` is that of all intervals.
+    are the set's. `level` is that of all intervals. R@k is left out beyond `cut_at`, its differences beyond
+    `differences_cut_at`, where these are numbers; beyond `least_kept` it is of the kept regions.
 
     Raises UnknownName, ImportRefused for a layer without boxes or a set of another corpus, FormatError,
     BadSubset and AgreementError, each one line.
@@ -125,6 +142,8 @@ def score_localization(wanted: LocalizationScoring) -> dict[str, Any]:
         "phrases": len(found.precisions),
         "everywhere": found.everywhere,
         "proposed": found.unranked.proposed,
+        "cut_at": found.cut_at,
+        "least_kept": found.least_kept,
         **asdict(wanted.resampling),
         "measures": list(_measures(found, wanted.resampling)),
         "categories": _by_category(found),
@@ -133,6 +152,7 @@ def score_localization(wanted: LocalizationScoring) -> dict[str, Any]:
     if other is not None:
         theirs = scored(other, mentions, subset)
         report["against"] = other.name
+        report["differences_cut_at"] = _least(found.cut_at, theirs.cut_at)
         report["differences"] = list(_differences(found, theirs, wanted.resampling))
     return report
 
@@ -217,23 +237,39 @@ def _in_own_images(row: LocalizationSet) -> Iterator[DetectedPhrase]:
 
 def _measures(found: ScoredLocalizations, how: Resampling) -> Iterator[dict[str, Any]]:
     images = [str(mention.image) for mention in found.mentions]
-    shares = [(f"R@{k}", box_recall(found.ranks, k)) for k in RECALL_RANKS]
-    for name, values in shares:
-        yield {"measure": name, **_mean(values, how.over(images), share=True)}
-    unranked = found.unranked
-    of_kept = "" if unranked.proposed else "of the kept regions"
 
-    def without_ranking(name: str, values: _Floats, *, share: bool = True) -> dict[str, Any]:
+    def of_regions(name: str, values: _Floats, *, kept: bool, share: bool = True) -> dict[str, Any]:
         own = _mean(values, how.over(images), share=share)
-        return {"measure": name, **own, "remark": "; ".join(filter(None, (of_kept, own["remark"])))}
+        return {"measure": name, **own, "remark": _remarks(_OF_KEPT if kept else "", own["remark"])}
 
-    yield without_ranking("proposals", unranked.bound)
+    for k in ranks_up_to(found.cut_at):
+        yield of_regions(f"R@{k}", box_recall(found.ranks, k), kept=_beyond(k, found.least_kept))
+    unranked = found.unranked
+    some = not unranked.proposed
+    yield of_regions("proposals", unranked.bound, kept=some)
     phrases = list(found.precisions)
     values = np.asarray(list(found.precisions.values()))
     yield {"measure": "AP", **_mean(values, how.over(phrases), share=False)}
     yield {"measure": "mAP", **_mean_over_categories(found, how.over(phrases))}
-    yield without_ranking("R@1, random", unranked.share, share=False)
-    yield without_ranking("R@1, largest", unranked.largest)
+    yield of_regions("R@1, random", unranked.share, kept=some, share=False)
+    yield of_regions("R@1, largest", unranked.largest, kept=some)
+
+
+def ranks_up_to(cut_at: int | None) -> list[int]:
+    """The ranks of recall that are told where so many regions were kept and others dropped."""
+    return [k for k in RECALL_RANKS if cut_at is None or k <= cut_at]
+
+
+def _beyond(k: int, least: int | None) -> bool:
+    return least is not None and k > least
+
+
+def _least(*numbers: int | None) -> int | None:
+    return min((number for number in numbers if number is not None), default=None)
+
+
+def _remarks(*said: str) -> str:
+    return "; ".join(filter(None, said))
 
 
 def _mean(values: _Floats, bootstrap: Bootstrap | None, *, share: bool) -> dict[str, Any]:
@@ -325,7 +361,7 @@ def _frequent(found: ScoredLocalizations) -> list[dict[str, Any]]:
 
 
 def _shares(found: ScoredLocalizations, own: NDArray[np.bool_]) -> dict[str, float]:
-    shares = {f"R@{k}": float(box_recall(found.ranks[own], k).mean()) for k in RECALL_RANKS}
+    shares = {f"R@{k}": float(box_recall(found.ranks[own], k).mean()) for k in ranks_up_to(found.cut_at)}
     return {**shares, "proposals": float(found.unranked.bound[own].mean())}
 
 
@@ -348,18 +384,27 @@ def _differences(
     same for both."""
     images = [str(mention.image) for mention in ours.mentions]
     phrases = list(ours.precisions)
-    pairs: list[tuple[str, _Floats, _Floats, Sequence[str]]] = [
-        (f"R@{k}", box_recall(ours.ranks, k), box_recall(theirs.ranks, k), images) for k in RECALL_RANKS
+    least = _least(ours.least_kept, theirs.least_kept)
+    pairs: list[tuple[str, _Floats, _Floats, Sequence[str], str]] = [
+        (
+            f"R@{k}",
+            box_recall(ours.ranks, k),
+            box_recall(theirs.ranks, k),
+            images,
+            _OF_KEPT if _beyond(k, least) else "",
+        )
+        for k in ranks_up_to(_least(ours.cut_at, theirs.cut_at))
     ]
     precisions = [np.asarray([one.precisions[phrase] for phrase in phrases]) for one in (ours, theirs)]
-    pairs.append(("AP", precisions[0], precisions[1], phrases))
-    for name, first, second, clusters in pairs:
+    pairs.append(("AP", precisions[0], precisions[1], phrases, ""))
+    for name, first, second, clusters, remark in pairs:
         bootstrap = how.over(clusters)
         if bootstrap is None:
-            yield {"measure": name, "difference": float(first.mean() - second.mean())}
+            yield {"measure": name, "difference": float(first.mean() - second.mean()), "remark": remark}
             continue
         told = bootstrap_difference(first, second, bootstrap)
-        yield _difference(name, float(first.mean()), float(second.mean()), told)
+        found = _difference(name, float(first.mean()), float(second.mean()), told)
+        yield {**found, "remark": _remarks(remark, found["remark"])}
     sums = [_sums_of_categories(one) for one in (ours, theirs)]
     values = [float(_mean_of_means(one.sum(axis=0, keepdims=True))[0]) for one in sums]
     bootstrap = how.over(phrases)

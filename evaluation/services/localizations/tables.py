@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from evaluation.formats.figure_tables import Table
+from evaluation.services.localizations.scores import RECALL_RANKS
 
 
 def tables_of_localization(report: dict[str, Any]) -> dict[str, Table]:
     """The report's tables by title: figures, Table 2, Table 3, and differences where there are some."""
     keys = ["measure", "value", "low", "high", "items", "remark"]
-    figures = ["R@1", "R@10", "R@100", "AP", "proposals"]
+    figures = [*recalls_of(report), "AP", "proposals"]
     places = dict.fromkeys([*figures, "value", "low", "high", "first", "second", "difference", "p"], 4)
     found = {
         "Figures": Table(keys, [[one[key] for key in keys] for one in report["measures"]], places),
@@ -36,6 +37,12 @@ def tables_of_localization(report: dict[str, Any]) -> dict[str, Table]:
     return found
 
 
+def recalls_of(report: dict[str, Any]) -> list[str]:
+    """The recalls that a report has, such as "R@10"."""
+    names = (one["measure"] for one in report["measures"])
+    return [name for name in names if name.startswith("R@") and name[2:].isdigit()]
+
+
 def remarks_on_localization(report: dict[str, Any]) -> str:
     """What is to be known about the figures."""
     which = f" ({report['subset']})" if report["subset"] else ""
@@ -51,6 +58,19 @@ def remarks_on_localization(report: dict[str, Any]) -> str:
         lines.append(
             "AP is of the images of each phrase's mentions alone: the set has no detections elsewhere."
         )
+    cut_at, differences = report["cut_at"], report.get("differences_cut_at")
+    if cut_at is not None and cut_at < RECALL_RANKS[-1]:
+        lines.append(f"R@k beyond {cut_at:,} is left out: the set kept {_at_most(cut_at)} of each mention.")
+    if differences is not None and differences != cut_at and differences < RECALL_RANKS[-1]:
+        lines.append(
+            f"Differences in R@k beyond {differences:,} are left out: {report['against']} kept "
+            f"{_at_most(differences)} of each mention."
+        )
+    if report["least_kept"] is not None and report["least_kept"] < RECALL_RANKS[-1]:
+        lines.append(
+            f"R@k beyond {report['least_kept']:,} is of the kept regions: some mentions have no more, and "
+            "what was dropped is not known."
+        )
     if not report["proposed"]:
         lines.append(
             "Proposals, R@1 random and R@1 largest are of the kept regions: the others are not known."
@@ -61,3 +81,7 @@ def remarks_on_localization(report: dict[str, Any]) -> str:
             f"{report['resamples']:,} resamples of phrases, seed {report['seed']}."
         )
     return "\n".join(lines)
+
+
+def _at_most(number: int) -> str:
+    return f"{number:,} region{'s' if number > 1 else ''} at most"

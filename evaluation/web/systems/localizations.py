@@ -27,8 +27,10 @@ from evaluation.services.localizations.files import (
     write_localizations,
 )
 from evaluation.services.localizations.kept_scores import key_of_report, reports_against
+from evaluation.services.localizations.scores import RECALL_RANKS
 from evaluation.services.localizations.sets import remove_localization_set
 from evaluation.services.localizations.shown import ALL_MENTIONS, MENTIONS_SHOWN, ShownPage, shown_page
+from evaluation.services.localizations.tables import recalls_of
 from evaluation.services.systems import registry
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, file_download, text_parameter
@@ -261,7 +263,9 @@ def localization_set_delete(request: HttpRequest, row: LocalizationSet) -> HttpR
 
 def _figures(report: dict[str, Any]) -> dict[str, Any]:
     """The figures of a report as a page shows them: shares in per cent."""
-    kinds = ("R@1", "R@10", "R@100", "AP", "proposals")
+    recalls = recalls_of(report)
+    kinds = (*recalls, "AP", "proposals")
+    cut_at, differences = (_told_cut(report.get(key)) for key in ("cut_at", "differences_cut_at"))
 
     def part(rows: list[dict[str, Any]], key: str) -> list[tuple[str, int, list[str]]]:
         return [(one[key], one["mentions"], [_percent(one[kind]) for kind in kinds]) for one in rows]
@@ -273,6 +277,10 @@ def _figures(report: dict[str, Any]) -> dict[str, Any]:
     return {
         **report,
         "percent": _level(report["level"]),
+        "recalls": recalls,
+        "cut_at": cut_at,
+        "differences_cut_at": differences if differences != cut_at else None,
+        "least_kept": _told_cut(report.get("least_kept")),
         "measures": [with_percents(one, "value") for one in report["measures"]],
         "differences": [with_percents(one, "difference") for one in report.get("differences", ())],
         "parts": [
@@ -280,6 +288,11 @@ def _figures(report: dict[str, Any]) -> dict[str, Any]:
             (_("The most frequent phrases"), part(report["frequent"], "phrase"), _("Phrase")),
         ],
     }
+
+
+def _told_cut(number: int | None) -> int | None:
+    """How many regions were kept, where that is fewer than a figure would be of."""
+    return number if number is not None and number < RECALL_RANKS[-1] else None
 
 
 def _percent(share: float | None) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,11 +16,20 @@ from django.core.management import CommandError
 from annotation import jobs
 from annotation.models import Job, Layer
 from annotation.selectors.records import stream_records
+from evaluation.comparison.subsets import subset_named
 from evaluation.models import LocalizationSet, PhraseLocalization, Run, System
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.features.store import feature_set
+from evaluation.services.localizations.gold import boxed_mentions_of
 from evaluation.services.localizations.kept_scores import kept_reports
-from evaluation.services.localizations.sets import detections_of, localized_mentions, remove_localization_set
+from evaluation.services.localizations.sets import (
+    LocalizedMention,
+    detections_of,
+    localized_mentions,
+    remove_localization_set,
+    standing_or_new,
+    write_rows,
+)
 from evaluation.services.systems.training import system_named
 from models_core.estimators.region_phrase import RegionPhraseCCA
 from models_core.features.text.phrases import phrase_text
@@ -195,7 +206,7 @@ def test_what_proposals_allow_is_of_all_of_them_however_few_are_kept(grounded, t
     localized(grounded, "--name", "one", "--limit", 1)
     every, one = scored(grounded), scored("one")
     found = values(one)
-    assert found["R@1"] == found["R@100"] < 1 == found["proposals"]
+    assert found["R@1"] < 1 == found["proposals"] and not {"R@10", "R@100"} & set(found)
     assert found["R@1, random"] == pytest.approx(0.2) and found["R@1, largest"] == 0
     of_regions = ("proposals", "R@1, random", "R@1, largest")
     assert {name: found[name] for name in of_regions} == {name: values(every)[name] for name in of_regions}
@@ -204,12 +215,140 @@ def test_what_proposals_allow_is_of_all_of_them_however_few_are_kept(grounded, t
     said("import_localizations", "theirs", tmp_path / "one.jsonl", "--corpus", "scenes")
     theirs = scored("theirs", "--layer", layer_name())
     kept = values(theirs)
-    assert kept["proposals"] == kept["R@1, random"] == kept["R@1"] == found["R@1"]
+    assert kept["proposals"] == kept["R@1, random"] == kept["R@1"] == kept["R@100"] == found["R@1"]
     assert (one["proposed"], theirs["proposed"]) == (True, False)
     for report, remark in ((one, False), (theirs, True)):
         told = {row["measure"] for row in report["measures"] if "of the kept regions" in row["remark"]}
-        assert told == (set(of_regions) if remark else set())
+        assert told == ({*of_regions, "R@10", "R@100"} if remark else set())
     assert "are of the kept regions" in said("score_localization", "theirs", "--layer", layer_name())
+
+
+@pytest.fixture
+def late(scenes: str, tmp_path: Path) -> str:
+    """Regions of the images, 105 of each."""
+    names = dict.fromkeys(feature_set(scenes, "parts").ids())
+    boxes = np.tile(np.concatenate([[[1, 1, 2, 2]] * 100, BOXES]), (len(names), 1))
+    np.savez(
+        tmp_path / "many.npz",
+        vectors=np.zeros((len(boxes), 1)),
+        ids=np.repeat(list(names), 105),
+        boxes=boxes,
+    )
+    said("import_features", scenes, tmp_path / "many.npz", "--name", "many", "--kind", "region")
+    return "many:1"
+
+
+def keep_set(name: str, regions: str, limit: int, first_right: Mapping[int, int], **facts: Any) -> None:
+    """A set of the boxed mentions of the test images. The first right region stands at the rank that
+    `first_right` has for the mention's number modulo 3, nowhere where it has none; `limit` are kept."""
+    corpus = Layer.objects.get().corpus
+    mentions = boxed_mentions_of(corpus.name, layer_name(), subset_named(corpus.name, "test"))
+
+    def fill(row: LocalizationSet) -> None:
+        localized = []
+        for number, one in enumerate(mentions):
+            boxes = np.tile(np.array([1, 1, 2, 2, 0.0], np.float32), (105, 1))
+            boxes[:, 4] = -np.arange(105)
+            if number % 3 in first_right:
+                boxes[first_right[number % 3] - 1, :4] = one.box
+            place = (one.image, one.caption, one.start, one.end, one.text)
+            localized.append(LocalizedMention(*place, boxes[:limit]))
+        write_rows(row, localized, ())
+
+    made = {"corpus": corpus, "split": "test", "layer": layer_name(), "regions": regions, "limit": limit}
+    standing_or_new(name, {**made, **facts}, fill)
+
+
+def test_recall_beyond_the_kept_regions_is_left_out_and_not_tested(late: str) -> None:
+    """The right region of a third of the mentions stands at rank 50, of a third at 1. Where all were kept, or
+    no more were there, every figure stands."""
+    ranks = {0: 1, 1: 50}
+    expected = {"R@1": 1 / 3, "R@10": 1 / 3, "R@100": 2 / 3}
+    for name, regions, limit, told in (
+        ("all", late, 105, 3),
+        ("hundred", late, 100, 3),
+        ("fifty", late, 60, 2),
+        ("ten", late, 10, 2),
+        ("nine", late, 9, 1),
+        ("gone", "gone:1", 10, 2),
+        ("enough", "gone:1", 100, 3),
+    ):
+        keep_set(name, regions, limit, ranks)
+        report = scored(name)
+        found = {key: value for key, value in values(report).items() if re.fullmatch(r"R@\d+", key)}
+        assert found == pytest.approx(dict(list(expected.items())[:told])), name
+        for row in report["categories"] + report["frequent"]:
+            assert {key for key in row if key.startswith("R@")} == set(found)
+        text = said("score_localization", name, "--resamples", 50)
+        assert (f"R@k beyond {limit} is left out: the set kept {limit} regions at most" in text) == (told < 3)
+        assert ("R@100" in text) == (told == 3)
+    assert scored("all")["cut_at"] is None and scored("hundred")["cut_at"] == 100
+    compared = ("all", "ten", 2), ("ten", "all", 2), ("all", "hundred", 3), ("nine", "ten", 1)
+    for ours, theirs, told in compared:
+        report = scored(ours, "--against", theirs)
+        differences = {one["measure"]: one for one in report["differences"]}
+        assert set(differences) == {*list(expected)[:told], "AP", "mAP"}
+        assert all(differences[name]["difference"] == 0 for name in list(expected)[:told])
+    text = said("score_localization", "all", "--resamples", 0, "--against", "ten")
+    assert "Differences in R@k beyond 10 are left out: ten kept 10 regions at most of each mention." in text
+
+
+def test_recall_of_a_file_says_where_it_is_of_the_kept_regions(late: str, tmp_path: Path) -> None:
+    keep_set("ten", late, 10, {0: 1, 1: 50})
+    keep_set("hundred", late, 100, {0: 1, 1: 50})
+    for name, least in (("ten", 10), ("hundred", 100)):
+        said("export_localizations", name, "--out", tmp_path / f"{name}.jsonl")
+        said("import_localizations", f"their-{name}", tmp_path / f"{name}.jsonl", "--corpus", "scenes")
+        ask = (f"their-{name}", "--layer", layer_name())
+        report = scored(*ask)
+        assert (report["cut_at"], report["least_kept"]) == (None, least)
+        remarks = {one["measure"]: one["remark"] for one in report["measures"]}
+        of_kept = [f"R@{k}" for k in (1, 10, 100) if "of the kept regions" in remarks[f"R@{k}"]]
+        assert of_kept == (["R@100"] if name == "ten" else [])
+        assert ("R@k beyond 10 is of the kept regions" in said("score_localization", *ask)) == (name == "ten")
+    for resamples in (0, 50):
+        report = scored(
+            *("their-hundred", "--layer", layer_name(), "--against", "their-ten", "--resamples", resamples)
+        )
+        remarks = {one["measure"]: one["remark"] for one in report["differences"] if "R@" in one["measure"]}
+        assert "of the kept regions" in remarks["R@100"] and "kept" not in remarks["R@10"]
+
+
+def test_pages_and_api_say_what_is_left_out_of_older_figures_too(late: str) -> None:
+    keep_set("all", late, 105, {0: 1, 1: 50})
+    keep_set("ten", late, 10, {0: 1, 1: 50})
+    scored("ten", "--keep", "--against", "all")
+    scored("all", "--keep", "--against", "ten")
+    ada = world.signed_in("ada", "researcher")
+    left = "R@k beyond 10 is left out, since {} kept 10 regions of each mention at most."
+    for name, other in (("ten", "the set"), ("all", "ten")):
+        shown = ada.get(f"/evaluation/localizations/{name}/").content.decode()
+        assert left.format(other) in words_of(shown)
+        # The table of all, of categories, and of phrases.
+        assert shown.count(">R@100<") == (0 if name == "ten" else 3), name
+    # As they were kept before, with every figure.
+    row = LocalizationSet.objects.get(name="ten")
+    (report,) = row.scores[row.layer]
+    for new in ("cut_at", "least_kept", "differences_cut_at"):
+        del report[new]
+    one = report["measures"][0]
+    report["measures"].append({**one, "measure": "R@100"})
+    report["differences"].append({**report["differences"][0], "measure": "R@100"})
+    for part in ("categories", "frequent"):
+        report[part] = [{**each, "R@100": each["R@10"]} for each in report[part]]
+    row.save()
+    shown = ada.get("/evaluation/localizations/ten/").content.decode()
+    assert left.format("the set") in words_of(shown) and ">R@100<" not in shown
+    (told,) = by_api("ada", "localization-sets/ten")["scores"]
+    assert told["cut_at"] == told["differences_cut_at"] == 10
+    assert "R@100" not in json.dumps(told) and "R@10" in json.dumps(told)
+    remove_localization_set(name="all")
+    (told,) = by_api("ada", "localization-sets/ten")["scores"]
+    assert [each["measure"] for each in told["differences"]] == ["R@1", "AP", "mAP"]
+
+
+def words_of(page: str) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", page).split())
 
 
 def next_page(page: str) -> str:
