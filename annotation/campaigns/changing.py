@@ -11,7 +11,7 @@ folded under that one.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -163,6 +163,26 @@ def change_campaign_settings(
             )
     campaign.refresh_from_db()
     return SettingsChange(campaign.settings_version, found, reopened)
+
+
+def change_some_settings(
+    *,
+    campaign: Campaign,
+    changed: Callable[[dict[str, Any]], Mapping[str, Any]],
+    seen: int | None = None,
+    actor: Account | None = None,
+    act: str = "change_settings",
+) -> SettingsChange:
+    """Put in force what `changed` makes of the settings in force, which stay as they are while it does.
+
+    For whoever changes some settings: settings saved since `campaign` was read stay. `seen`, and what is
+    raised: as `change_campaign_settings`.
+    """
+    with database.writing():
+        row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        return change_campaign_settings(
+            campaign=campaign, settings=changed(dict(row.settings)), seen=seen, actor=actor, act=act
+        )
 
 
 def _differences(

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 from django.utils.translation import gettext as _
 
 from annotation.campaigns import machines
-from annotation.campaigns.changing import SettingsChange, change_campaign_settings
+from annotation.campaigns.changing import SettingsChange, change_some_settings
 from annotation.campaigns.choosing import gold_layer
 from annotation.models import Account, Campaign
-from annotation.protocol.campaign_settings import CampaignError, settings_of
+from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.coreference import LEARNED
 from annotation.protocol.link_chances import learn_chances
 from annotation.protocol.terms import LayerRecord
@@ -38,11 +39,12 @@ def learn_links(
     actor: Account | None = None,
 ) -> LearnedLinks:
     """Count how likely two phrases refer to the same thing, and let the campaign ask by that: a new version
-    of its settings, with order = "learned" and the table. Open images keep theirs once somebody has worked.
+    of its settings, with order = "learned" and the table, and else as they are then: what is saved while it
+    counts stays. Open images keep theirs once somebody has worked.
 
     Counted from the campaign's finished images, or from a `layer` of `corpus` (its own where none is named;
     gold where no layer is). Raises CampaignError where there is no image to learn from, and as
-    `change_campaign_settings` does.
+    `change_some_settings` does.
     """
     images = 0
 
@@ -61,15 +63,15 @@ def learn_links(
             )
             % {"name": campaign.name}
         )
-    settings = settings_of(campaign.settings)
-    protocol = replace(
-        settings.protocol,
-        order=LEARNED,
-        saving=replace(settings.protocol.saving, link_chances=chances.as_text()),
-    )
-    change = change_campaign_settings(
+    table = chances.as_text()
+
+    def learned(settings: dict[str, Any]) -> dict[str, Any]:
+        saving = {**settings.get("saving", {}), "link_chances": table}
+        return {**settings, "order": LEARNED, "saving": saving}
+
+    change = change_some_settings(
         campaign=campaign,
-        settings=replace(settings, protocol=protocol).as_dict(),
+        changed=learned,
         seen=seen,
         actor=actor,
         act="learn_links",

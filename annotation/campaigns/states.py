@@ -14,7 +14,7 @@ from datetime import UTC, date
 from typing import Any
 
 from annotation.audit import record
-from annotation.campaigns.changing import change_campaign_settings
+from annotation.campaigns.changing import change_some_settings
 from annotation.common import database
 from annotation.common.by_command import by_command
 from annotation.models import Account, Campaign
@@ -93,13 +93,13 @@ def set_stop_rules(
 
     None takes a rule away; rules that are not named stay. `seen`, and what is raised: as `change_settings`.
     """
-    with database.writing():
-        row = _locked(campaign)
-        stop = {**row.settings.get("stop", {}), **rules}
-        wanted = {**row.settings, "stop": stop}
-        change_campaign_settings(
-            campaign=campaign, settings=wanted, seen=seen, actor=actor, act="set_stop_rules"
-        )
+    change_some_settings(
+        campaign=campaign,
+        changed=lambda settings: {**settings, "stop": {**settings.get("stop", {}), **rules}},
+        seen=seen,
+        actor=actor,
+        act="set_stop_rules",
+    )
 
 
 def reached_stop_rule(campaign: Campaign) -> StopRule | None:

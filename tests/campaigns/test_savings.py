@@ -12,9 +12,9 @@ from django.core.management import CommandError, call_command
 from annotation import campaigns
 from annotation.campaigns import savings
 from annotation.campaigns.savings import learn_links
-from annotation.models import AuditEntry, OpenImage
+from annotation.models import AuditEntry, Campaign, OpenImage
 from annotation.protocol.campaign_settings import settings_of
-from annotation.protocol.link_chances import chances_from, learn_chances
+from annotation.protocol.link_chances import LinkChances, chances_from, learn_chances
 from annotation.protocol.state import ImageSettings
 from annotation.protocol.terms import Chain, LayerRecord, Mention
 from annotation.queue.image_state import state_of
@@ -60,6 +60,33 @@ def test_what_is_learnt_from_finished_images_leaves_open_images_as_they_are() ->
     assert settings_of(world.campaign.settings).protocol.order == "learned"
     with pytest.raises(CommandError, match="version 2 is in force"):
         call_command("learn_links", "quay", "--if-version", "1")
+
+
+def test_settings_saved_while_chances_are_counted_stay_in_force(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    counted = savings.learn_chances
+
+    def count_and_save(layers: Iterator[LayerRecord]) -> LinkChances:
+        found = counted(layers)
+        saved = Campaign.objects.get(pk=world.campaign.pk)
+        pay = {"basis": "item", "per_item": {"coref_link": 0.05}}
+        saving = {**saved.settings["saving"], "coverage_by_count": True}
+        campaigns.change_campaign_settings(
+            campaign=saved,
+            settings={**saved.settings, "pay": {**saved.settings["pay"], **pay}, "saving": saving},
+        )
+        campaigns.set_stop_rules(campaign=saved, rules={"budget": 5.0})
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(savings, "learn_chances", count_and_save)
+        learnt = learn_links(campaign=world.campaign, corpus=world.corpus.name)
+    settings = settings_of(world.campaign.settings)
+    assert {each.name for each in learnt.change.differences} == {"order", "saving.link_chances"}
+    assert learnt.change.version == 4 and settings.protocol.order == "learned"
+    assert settings.protocol.saving.link_chances and settings.protocol.saving.coverage_by_count
+    assert (settings.pay.basis, settings.pay.per_item["coref_link"]) == ("item", 0.05)
+    assert settings.stop.budget == 5.0
 
 
 def test_a_campaign_with_all_savings_on_goes_through_the_queue_to_the_gold() -> None:

@@ -15,7 +15,12 @@ from tests.house.product import REPOSITORY
 
 ROOMS = ("annotation", "evaluation", "config")
 #: Functions of other modules that write an act: the place of it among their arguments, None: by name alone.
-_WRITERS = {"record": None, "note_addition": 0, "change_campaign_settings": None}
+_WRITERS = {
+    "record": None,
+    "note_addition": 0,
+    "change_campaign_settings": None,
+    "change_some_settings": None,
+}
 
 
 def acts() -> dict[str, set[str]]:

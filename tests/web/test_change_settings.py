@@ -13,6 +13,7 @@ from django.urls import reverse
 
 from annotation import campaigns, instructions, jobs
 from annotation.campaigns.savings import learn_links
+from annotation.management.commands import change_settings
 from annotation.models import Assignment, Campaign, Job, OpenImage
 from annotation.protocol.campaign_settings import as_toml, settings_of
 from annotation.web.staff import campaign_settings
@@ -164,6 +165,20 @@ def test_the_command_changes_one_setting_or_all(world, tmp_path: Path):
     ):
         with pytest.raises(CommandError, match=wrong):
             call_command("change_settings", "review", *arguments)
+
+
+def test_one_setting_set_by_command_leaves_what_is_saved_meanwhile(world, monkeypatch):
+    named = change_settings.campaign_named
+
+    def read_before_another_saves(name: str) -> Campaign:
+        found = named(name)
+        campaigns.set_stop_rules(campaign=named(name), rules={"budget": 5.0})
+        return found
+
+    monkeypatch.setattr(change_settings, "campaign_named", read_before_another_saves)
+    call_command("change_settings", "review", "--set", "lease.minutes=7.0", stdout=StringIO())
+    settings = settings_of(Campaign.objects.get().settings)
+    assert (settings.stop.budget, settings.lease.minutes) == (5.0, 7.0)
 
 
 def test_the_page_tells_the_settings_that_matter_to_what_is_asked(ada):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import asdict
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -46,16 +47,17 @@ class Command(ReportCommand):
         config: Path | None = options["config"]
         if config is None and not options["set"]:
             raise CampaignError("nothing to change: give --config FILE.toml or --set NAME=VALUE")
-        settings: dict[str, Any] = dict(campaign.settings)
-        if config is not None:
-            settings = tomllib.loads(config.read_text(encoding="utf-8"))
-        for one in options["set"]:
-            settings = _with(settings, one)
+        whole = tomllib.loads(config.read_text(encoding="utf-8")) if config is not None else None
+
+        def wanted(settings: dict[str, Any]) -> dict[str, Any]:
+            return reduce(_with, options["set"], settings if whole is None else whole)
+
         if options["dry_run"]:
+            settings = wanted(campaign.settings)
             found, version, reopened = campaigns.settings_differences(campaign, settings), None, 0
         else:
-            done = campaigns.change_campaign_settings(
-                campaign=campaign, settings=settings, seen=options["if_version"]
+            done = campaigns.change_some_settings(
+                campaign=campaign, changed=wanted, seen=options["if_version"]
             )
             found, version, reopened = done.differences, done.version, done.reopened
         return {
