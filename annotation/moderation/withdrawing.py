@@ -4,15 +4,17 @@ The picture is known by its bytes, so it goes from every corpus that has it: its
 tasks that show it, the leases on them, control items about it, and exports that may hold it. Captions,
 answers and layers stay. What was asked is not asked again: the open image remembers it in
 `state["withdrawn"]`, a list of keys of tasks, or "*" for all. The name is noted first, in a list that a
-restored backup is compared with.
+restored backup is compared with. Last, with the campaigns and the images locked, what was opened meanwhile
+is ended too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.audit import record
@@ -20,6 +22,7 @@ from annotation.common import database
 from annotation.datasets import archives
 from annotation.images import pictures, withdrawn
 from annotation.models import Account, Campaign, Control, Image, Item, Job, OpenImage, Task
+from annotation.moderation.control_items import lock_campaigns
 from annotation.protocol.kinds import is_page
 from annotation.quality.controls.authoring import raise_revision
 from annotation.queue import image_state, leases
@@ -71,44 +74,78 @@ def withdraw_again(*, actor: Account | None = None) -> list[WithdrawnPicture]:
 def _withdraw(name: str, actor: Account | None) -> WithdrawnPicture:
     rows = list(Image.objects.filter(picture=name).select_related("corpus").order_by("pk"))
     corpora = sorted({row.corpus.name for row in rows})
-    tasks = ended = controls = 0
-    for row in rows:
-        for campaign in Campaign.objects.filter(corpus=row.corpus_id).order_by("pk"):
-            closed = _close_tasks(campaign, row)
-            tasks, ended = tasks + closed[0], ended + closed[1]
-            controls += _retire_controls(campaign, row)
+    done = _close(rows)
     exports = _remove_exports(corpora)
     pictures.discard_picture(name)
     # Last, and all at once: the rows say what is left to do, so whoever was killed before does it all again.
     with database.writing():
+        # Campaigns, then images, as an opening locks them: what was opened since is there now, and who opens
+        # images after us finds them without a picture.
+        lock_campaigns(_over(rows).values_list("pk", flat=True))
+        ids = [row.pk for row in rows]
+        list(Image.objects.select_for_update(no_key=True).filter(pk__in=ids).order_by("pk").values_list("pk"))
+        since = _close(rows)
         for row in rows:
             if Image.objects.filter(pk=row.pk, picture=name).update(picture=""):
                 corpus = row.corpus.name
                 record(actor=actor, act="withdraw_picture", corpus=corpus, image=row.key, picture=name)
+    tasks, ended, controls = (one + other for one, other in zip(done, since, strict=True))
     return WithdrawnPicture(name, corpora, len(rows), tasks, ended, controls, exports)
 
 
-def _close_tasks(campaign: Campaign, image: Image) -> tuple[int, int]:
-    """End the tasks of a campaign that show an image, for good: how many were open, and leases on them."""
-    opened: dict[int, set[str]] = {}
-    for row in OpenImage.objects.filter(campaign=campaign, image=image):
-        opened[row.pk] = {ALL_TASKS}
-    if any(map(is_page, campaign.kinds)):
-        # Pages show several images, and belong to one of them.
-        for number, key in Item.objects.filter(task__campaign=campaign, content__image=image.pk).values_list(
-            "task__image", "task__key"
-        ):
-            opened.setdefault(number, set()).add(key)
-    tasks = ended = 0
-    for number, keys in sorted(opened.items()):
-        with database.writing():
-            row = OpenImage.objects.select_for_update().get(pk=number)
-            mine = Task.objects.filter(image=row, state=Task.OPEN)
-            tasks += (mine if ALL_TASKS in keys else mine.filter(key__in=keys)).count()
-            row.state["withdrawn"] = sorted({*row.state.get("withdrawn", ()), *keys})
-            OpenImage.objects.filter(pk=number).update(state=row.state)
-            image_state.refold_image(number)
-            ended += leases.return_leases_of(image=number, keys=None if ALL_TASKS in keys else sorted(keys))
+def _over(rows: Iterable[Image]) -> QuerySet[Campaign]:
+    """The campaigns over the corpora of these images."""
+    return Campaign.objects.filter(corpus__in={row.corpus_id for row in rows}).order_by("pk")
+
+
+def _close(rows: Sequence[Image]) -> tuple[int, int, int]:
+    """End all tasks that show these images, and retire control items about them: how many tasks were open,
+    leases on them, and items. What is ended already stays as it is."""
+    tasks = ended = controls = 0
+    campaigns = list(_over(rows))
+    shown: dict[int, set[str]] = {}
+    for campaign in campaigns:
+        for number, keys in _shown_in(campaign, rows):
+            shown.setdefault(number, set()).update(keys)
+    # In the order of their ids, as everybody locks them.
+    for number, keys in sorted(shown.items()):
+        closed = _close_tasks(number, keys)
+        tasks, ended = tasks + closed[0], ended + closed[1]
+    for campaign in campaigns:
+        for row in rows:
+            if row.corpus_id == campaign.corpus_id:
+                controls += _retire_controls(campaign, row)
+    return tasks, ended, controls
+
+
+def _shown_in(campaign: Campaign, rows: Sequence[Image]) -> Iterator[tuple[int, set[str]]]:
+    """The open images (their ids) of a campaign whose tasks show images, with the keys of these tasks."""
+    for row in rows:
+        if row.corpus_id != campaign.corpus_id:
+            continue
+        opened = OpenImage.objects.filter(campaign=campaign, image=row)
+        for number in opened.values_list("pk", flat=True):
+            yield number, {ALL_TASKS}
+        if any(map(is_page, campaign.kinds)):
+            # Pages show several images, and belong to one of them.
+            items = Item.objects.filter(task__campaign=campaign, content__image=row.pk)
+            for number, key in items.values_list("task__image", "task__key"):
+                yield number, {key}
+
+
+def _close_tasks(number: int, keys: set[str]) -> tuple[int, int]:
+    """End tasks of an open image, for good: how many were open, and leases on them."""
+    with database.writing():
+        row = OpenImage.objects.select_for_update().get(pk=number)
+        mine = Task.objects.filter(image=row, state=Task.OPEN)
+        tasks = (mine if ALL_TASKS in keys else mine.filter(key__in=keys)).count()
+        known = set(row.state.get("withdrawn", ()))
+        if (keys <= known or ALL_TASKS in known) and not tasks:
+            return 0, 0
+        row.state["withdrawn"] = sorted(known | keys)
+        OpenImage.objects.filter(pk=number).update(state=row.state)
+        image_state.refold_image(number)
+        ended = leases.return_leases_of(image=number, keys=None if ALL_TASKS in keys else sorted(keys))
     return tasks, ended
 
 

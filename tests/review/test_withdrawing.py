@@ -11,6 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation import jobs
+from annotation.campaigns import CampaignPlan, open_campaign
 from annotation.datasets import archives
 from annotation.datasets.exporting import export_dataset
 from annotation.datasets.importing import import_records
@@ -19,15 +20,15 @@ from annotation.images.pictures import PictureError, picture_path, small_copy_pa
 from annotation.jobs import schedule
 from annotation.jobs.kinds import export_dataset as export_job
 from annotation.models import Assignment, AuditEntry, Campaign, Control, Image, Item, Job, OpenImage, Task
-from annotation.moderation import withdrawing
+from annotation.moderation import control_items, withdrawing
 from annotation.moderation.withdrawing import CannotWithdraw, withdraw_again, withdraw_picture
 from annotation.protocol import questions as q
-from annotation.queue import image_state
+from annotation.queue import image_state, leases
 from annotation.queue.leases import Lease
 from annotation.web.common.thumbnails import thumbnail
 from tests.factories import some_images
 from tests.intake.conftest import a_picture
-from tests.queue.world import World
+from tests.queue.world import TRUSTING, World
 
 pytestmark = pytest.mark.django_db
 
@@ -166,6 +167,46 @@ def test_what_a_killed_withdrawal_left_is_finished(work: World, monkeypatch, kil
     assert [image.picture for image in images(work)] == ["", "", other.picture]
     assert not picture_path(shown.picture).exists()
     assert AuditEntry.objects.filter(act="withdraw_picture").count() == 2
+
+
+@pytest.mark.parametrize("at", ["_remove_exports", "discard_picture"])
+def test_an_image_opened_while_its_picture_is_withdrawn_asks_nothing_about_it(
+    work: World, monkeypatch, at: str
+):
+    shown, same, other = images(work)
+    where = withdrawing if at == "_remove_exports" else pictures
+    step = getattr(where, at)
+
+    def open_and_go_on(*about):
+        late = open_campaign(CampaignPlan(name="late", corpus="quay", tasks="entities", settings=TRUSTING))
+        control_items.from_gold(campaign=late, layer=work.corpus.layers.get(name="import"))
+        asked = Task.objects.filter(campaign=late, image__image=shown, state=Task.OPEN)
+        assert asked.filter(kind=q.BOX_REQUIREMENT).exists()
+        lease = leases.take_lease(worker=work.workers[0], campaign=late, kind=q.BOX_REQUIREMENT)
+        assert isinstance(lease, Lease) and lease.image in (shown.pk, same.pk)
+        return step(*about)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(where, at, open_and_go_on)
+        done = withdraw_picture(image=shown)
+    mine = Task.objects.filter(image__image__in=(shown, same))
+    assert not mine.filter(state=Task.OPEN).exists()
+    late = OpenImage.objects.filter(campaign__name="late", image__in=(shown, same))
+    assert [row.state["withdrawn"] for row in late] == [["*"], ["*"]]
+    assert (done.tasks, done.leases) == (mine.count(), 1)
+    assert not Assignment.objects.filter(state=Assignment.LEASED).exists()
+    about = Control.objects.filter(campaign__name="late", image__in=(shown, same))
+    assert done.controls == about.count() > 0 and not about.filter(active=True).exists()
+    assert Task.objects.filter(image__image=other, campaign__name="late", state=Task.OPEN).exists()
+
+
+def test_what_was_closed_before_is_not_folded_again_at_the_end(work: World, monkeypatch):
+    folded: list[int] = []
+    refold = image_state.refold_image
+    with monkeypatch.context() as patch:
+        patch.setattr(image_state, "refold_image", lambda image: folded.append(image) or refold(image))
+        withdraw_picture(image=images(work)[0])
+    assert len(folded) == len(set(folded)) == 2
 
 
 def test_an_export_that_runs_meanwhile_is_not_offered(work: World, monkeypatch):
