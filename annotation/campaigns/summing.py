@@ -9,15 +9,15 @@ from django.utils import timezone
 from annotation.common import database
 from annotation.models import Campaign, CampaignSums
 from annotation.selectors.campaign.hours import HOURS
-from annotation.selectors.campaign.ledger import COUNTED_ANEW, UNSETTLED, LedgerSums
+from annotation.selectors.campaign.ledger import UNSETTLED, LedgerSums, is_to_count_anew
 from annotation.selectors.campaign.sums import EARNED
 
 
 def keep_sums(campaign: Campaign) -> None:
     """Keep the sums of what has ended for certain.
 
-    What ended since they were kept is added to them. Once a day, and after the campaign's revision rose, all
-    answers are counted again. Sums of a closed campaign are looked at once a day: few answers come after the
+    What ended since they were kept is added to them. Once a day, after the campaign's revision rose, and where
+    the clock was set back, all answers are counted again. Sums of a closed campaign are looked at once a day: few answers come after the
     close.
     """
     for way in (EARNED, HOURS):
@@ -28,7 +28,7 @@ def _keep(campaign: Campaign, way: LedgerSums[Any, Any]) -> None:
     now = timezone.now()
     until, counted_at = now - UNSETTLED, now
     row = CampaignSums.objects.filter(campaign=campaign, what=way.what, revision=campaign.revision).first()
-    if row is None or now - row.counted_at >= COUNTED_ANEW:
+    if row is None or is_to_count_anew(row.until, row.counted_at, now=now):
         sums = way.all_of([campaign.pk], until)[campaign.pk]
     elif campaign.state == Campaign.CLOSED:
         return

@@ -408,3 +408,62 @@ def test_what_is_kept_of_the_sums_is_not_added_up_again(monkeypatch, clock):
         assert figures.earned(world.campaign) == before
     (query,) = queries.captured_queries
     assert "annotation_standing" in query["sql"]
+
+
+@pytest.mark.parametrize("in_the_database", [False, True])
+def test_answers_that_end_before_what_is_kept_are_counted_once_the_clock_is_set_back(
+    in_the_database, monkeypatch, clock
+):
+    world = World(some_images(6), settings=PAID)
+    monkeypatch.setattr("annotation.selectors.campaign.ledger.timezone.now", clock)
+
+    def kept() -> int:
+        if in_the_database:
+            summing.keep_sums(world.campaign)
+            cache.clear()
+        earned = sum(line.answers for line in figures.earned(world.campaign))
+        assert sum(hour.answers for hour in answer_hours(world.campaign).values()) == earned
+        return earned
+
+    world.submit(0, world.held(0), seconds=0.0, then=False)
+    clock.turn(hours=2)  # too fast
+    world.submit(1, world.held(1), seconds=0.0, then=False)
+    assert kept() == 2
+    clock.turn(hours=-2)
+    world.submit(2, world.held(2), seconds=0.0, then=False)
+    assert kept() == 3
+
+
+def test_a_process_that_is_used_every_day_counts_its_sums_anew_once_a_day(monkeypatch, clock):
+    world = World(some_images(6), settings=PAID)
+    monkeypatch.setattr("annotation.selectors.campaign.ledger.timezone.now", clock)
+
+    def earned(**later: int) -> int:
+        clock.turn(**later)
+        return sum(line.answers for line in figures.earned(world.campaign))
+
+    world.submit(0, world.held(0), seconds=0.0, then=False)
+    assert earned(hours=2) == 1
+    clock.turn(hours=-2)
+    world.submit(1, world.held(1), seconds=0.0, then=False)
+    # Nobody looked before the clock had caught up: nothing tells that it was set back.
+    assert earned(hours=3) == 1
+    assert [earned(hours=8) for _ in range(3)] == [1, 1, 2]
+    # The periodic work counts anew first: its row is read, and not all of the ledger.
+    clock.turn(hours=24)
+    summing.keep_sums(world.campaign)
+    with CaptureQueriesContext(connection) as queries:
+        assert earned(hours=2) == 2
+    assert not any("NOT INDEXED" in query["sql"] for query in queries.captured_queries)
+    assert any("annotation_campaignsums" in query["sql"] for query in queries.captured_queries)
+
+
+def test_what_is_kept_of_sums_by_a_version_before_is_not_read(monkeypatch, clock):
+    world = World(some_images(3), settings=PAID)
+    monkeypatch.setattr("annotation.selectors.campaign.ledger.timezone.now", clock)
+    world.submit(0, world.held(0), seconds=0.0, then=False)
+    one = world.campaign
+    before = f"campaign-{one.pk}-{one.created_at.timestamp()}-{one.revision}-{CampaignSums.EARNED}"
+    cache.set(before, (clock.at, {}))
+    clock.turn(minutes=20)
+    assert [line.answers for line in figures.earned(one)] == [1]

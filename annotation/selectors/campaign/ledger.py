@@ -4,6 +4,10 @@ A line of the ledger (an assignment that was handed in) never changes once it is
 become another worker's (`joining`, which raises the campaign's revision). So the sums of all lines but the
 newest ones are kept, by each process and in the database (`CampaignSums`, written by `campaigns.summing`).
 What ended since is added to them.
+
+Who keeps sums keeps too when all lines were last added up: after a day, all of them are once more. So they are
+where the sums go beyond what can be known now: the clock was fast and was set back, and lines come that
+ended before what is kept.
 """
 
 from __future__ import annotations
@@ -23,6 +27,11 @@ UNSETTLED = timedelta(minutes=10)
 #: Seconds for which a process keeps sums, and how long sums may be added to before all is counted again.
 _KEPT = 24 * 3600
 COUNTED_ANEW = timedelta(days=1)
+#: So long the periodic work has for that, before whoever needs the sums does it.
+_GRACE = timedelta(hours=1)
+#: What is kept lies at least `UNSETTLED` back. Clocks of several machines differ by less than this; what lies
+#: beyond was kept before a clock was set back.
+_CLOCKS_DIFFER = UNSETTLED / 2
 
 _Key = TypeVar("_Key")
 _Sum = TypeVar("_Sum", bound=tuple[Any, ...])
@@ -30,10 +39,16 @@ _Sums = dict[_Key, _Sum]
 
 
 class Settled(NamedTuple, Generic[_Key, _Sum]):
-    """What ended at `until` or before came to."""
+    """What ended at `until` or before came to; `counted_at`: when all of it was last added up."""
 
     until: datetime
     sums: dict[_Key, _Sum]
+    counted_at: datetime
+
+
+def is_to_count_anew(until: datetime, counted_at: datetime, *, now: datetime) -> bool:
+    """Whether sums that are kept are to be counted anew: they are a day old, or the clock was set back."""
+    return now - counted_at >= COUNTED_ANEW or until > now - UNSETTLED + _CLOCKS_DIFFER
 
 
 @dataclass(frozen=True)
@@ -53,20 +68,21 @@ class LedgerSums(Generic[_Key, _Sum]):
 
     def now(self, campaigns: Sequence[Campaign]) -> dict[int, _Sums[_Key, _Sum]]:
         """Campaign (its id) -> its sums until now; as many queries for any number of campaigns."""
-        # Ids alone are used again by databases that are thrown away.
+        # Ids alone are used again by databases that are thrown away. "settled": not what versions before kept.
         names = {
-            each.pk: f"campaign-{each.pk}-{each.created_at.timestamp()}-{each.revision}-{self.what}"
+            each.pk: f"settled-{each.pk}-{each.created_at.timestamp()}-{each.revision}-{self.what}"
             for each in campaigns
         }
-        until = timezone.now() - UNSETTLED
         kept = cache.get_many(list(names.values()))
-        known = {campaign: kept[name] for campaign, name in names.items() if name in kept}
+        known = _still_good({campaign: kept[name] for campaign, name in names.items() if name in kept})
         new = [each for each in campaigns if each.pk not in known]
-        known |= self.stored(new)
+        known |= _still_good(self.stored(new))
+        now = timezone.now()
+        until = now - UNSETTLED
         missing = [each.pk for each in new if each.pk not in known]
         if missing:
             counted = self.all_of(missing, until)
-            known |= {campaign: Settled(until, counted[campaign]) for campaign in missing}
+            known |= {campaign: Settled(until, counted[campaign], now) for campaign in missing}
         late = {campaign: each.until for campaign, each in known.items() if until - each.until > UNSETTLED}
         known |= self.advanced({campaign: known[campaign] for campaign in late}, until)
         changed = {*(each.pk for each in new), *late}
@@ -85,7 +101,7 @@ class LedgerSums(Generic[_Key, _Sum]):
 
     def of_row(self, row: CampaignSums) -> Settled[_Key, _Sum]:
         """The sums that a row keeps."""
-        return Settled(row.until, dict(map(self.from_plain, row.sums)))
+        return Settled(row.until, dict(map(self.from_plain, row.sums)), row.counted_at)
 
     def advanced(
         self, known: Mapping[int, Settled[_Key, _Sum]], until: datetime
@@ -95,8 +111,21 @@ class LedgerSums(Generic[_Key, _Sum]):
             return {}
         more = self.newer({campaign: each.until for campaign, each in known.items()}, until)
         return {
-            campaign: Settled(until, _added(each.sums, more[campaign])) for campaign, each in known.items()
+            campaign: each._replace(until=until, sums=_added(each.sums, more[campaign]))
+            for campaign, each in known.items()
         }
+
+
+def _still_good(
+    known: Mapping[int, Settled[_Key, _Sum]],
+) -> dict[int, Settled[_Key, _Sum]]:
+    """The sums that may be added to. For an hour those, too, that the periodic work is about to count anew."""
+    now = timezone.now()
+    return {
+        campaign: each
+        for campaign, each in known.items()
+        if not is_to_count_anew(each.until, each.counted_at + _GRACE, now=now)
+    }
 
 
 def _added(sums: Mapping[_Key, _Sum], more: Mapping[_Key, _Sum]) -> dict[_Key, _Sum]:
