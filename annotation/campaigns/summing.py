@@ -16,9 +16,9 @@ from annotation.selectors.campaign.sums import EARNED
 def keep_sums(campaign: Campaign) -> None:
     """Keep the sums of what has ended for certain.
 
-    What ended since they were kept is added to them. Once a day, after the campaign's revision rose, and where
-    the clock was set back, all answers are counted again. Sums of a closed campaign are looked at once a day: few answers come after the
-    close.
+    What ended since they were kept is added to them. Once a day, after the campaign's revision rose, and
+    where the clock was set back, all answers are counted again. Sums of a closed campaign are looked at once
+    a day: few answers come after the close.
     """
     for way in (EARNED, HOURS):
         _keep(campaign, way)

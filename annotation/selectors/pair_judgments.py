@@ -19,7 +19,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from django.db.models import Count, Max, Q
+from django.db.models import Count, Max, Q, Sum
 
 from annotation.common.batching import chunks
 from annotation.models import AuditEntry, Campaign, Caption, Image, Item, Judgment, OpenImage, Standing, Task
@@ -113,6 +113,32 @@ def _why_unused(state: str, known: int, right: int, bar: float) -> str:
     if state == SUSPENDED:
         return "suspended"
     return f"{right} of {known} control items right" if right < bar * known else ""
+
+
+def newest_judgment() -> int:
+    """The id of the newest judgment of all, 0 where there is none."""
+    return Judgment.objects.aggregate(newest=Max("id"))["newest"] or 0
+
+
+def answers_used(
+    campaign: Campaign, people: Mapping[str, Judge], *, until: int | None = None
+) -> list[tuple[str, int, int, int]]:
+    """Plain data that is the same as long as the same answers of a campaign of pairs are used: by judge, how
+    many stand and the sum of their ids, and up to which of these they are left out.
+
+    `people` are its `judges`; `until` is the newest judgment that is looked at (None: all are).
+    """
+    (kind,) = campaign.kinds
+    stand = Judgment.objects.filter(campaign=campaign, kind=kind, void=False, flag="", image__isnull=False)
+    if until is not None:
+        stand = stand.filter(id__lte=until)
+    by_worker = stand.values_list("worker__pseudonym").annotate(n=Count("id"), ids=Sum("id")).order_by()
+    given = {name: (n, ids) for name, n, ids in by_worker}
+    return [
+        (name, *given[name], 0 if one.counted or not one.before else one.since)
+        for name, one in sorted(people.items())
+        if name in given and not one.unused
+    ]
 
 
 def judges_left_out(campaigns: Mapping[Campaign, TrustSettings]) -> Counter[int]:

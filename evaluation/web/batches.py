@@ -34,8 +34,9 @@ from evaluation.relevance.qrels import RELEVANCE_RULES, rule_named
 from evaluation.services.batches.collecting import judges_of, judgments_source, staying_out
 from evaluation.services.batches.reassignment import CLOSED_MESSAGE
 from evaluation.services.batches.scheduler import round_after
+from evaluation.services.batches.sources import counted_by_name
 from evaluation.services.batches.state import BatchState, cached_batch_state
-from evaluation.services.batches.stored_answers import BatchRefused, counted_by_name
+from evaluation.services.batches.stored_answers import BatchRefused
 from evaluation.services.common import ImportRefused, check_name
 from evaluation.services.judgments.freezing import is_made_of
 from evaluation.web import offered

@@ -5,8 +5,8 @@ become another worker's (`joining`, which raises the campaign's revision). So th
 newest ones are kept, by each process and in the database (`CampaignSums`, written by `campaigns.summing`).
 What ended since is added to them.
 
-Who keeps sums keeps too when all lines were last added up: after a day, all of them are once more. So they are
-where the sums go beyond what can be known now: the clock was fast and was set back, and lines come that
+Who keeps sums keeps too when all lines were last added up: after a day, all of them are once more. So they
+are where the sums go beyond what can be known now: the clock was fast and was set back, and lines come that
 ended before what is kept.
 """
 
@@ -68,7 +68,8 @@ class LedgerSums(Generic[_Key, _Sum]):
 
     def now(self, campaigns: Sequence[Campaign]) -> dict[int, _Sums[_Key, _Sum]]:
         """Campaign (its id) -> its sums until now; as many queries for any number of campaigns."""
-        # Ids alone are used again by databases that are thrown away. "settled": not what versions before kept.
+        # Ids alone are used again by databases that are thrown away. What earlier versions kept lacks when it
+        # was counted: it had other names.
         names = {
             each.pk: f"settled-{each.pk}-{each.created_at.timestamp()}-{each.revision}-{self.what}"
             for each in campaigns
@@ -119,7 +120,7 @@ class LedgerSums(Generic[_Key, _Sum]):
 def _still_good(
     known: Mapping[int, Settled[_Key, _Sum]],
 ) -> dict[int, Settled[_Key, _Sum]]:
-    """The sums that may be added to. For an hour those, too, that the periodic work is about to count anew."""
+    """The sums that may be added to; for an hour also those that the periodic work is to count anew."""
     now = timezone.now()
     return {
         campaign: each

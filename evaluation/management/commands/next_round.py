@@ -40,6 +40,8 @@ def waves_text(found: dict[str, Any]) -> str:
     share = found["asked"] / found["askable"] if found["askable"] else 1.0
     counts = f"{found['asked']} of {found['askable']} pairs ({share:.0%}) asked in {found['waves']} rounds"
     tau = "" if found["tau"] is None else f", tau with the last rankings at least {found['tau']:.3f}"
+    if found["outdated"]:
+        return f"{counts}{tau}; it had ended, but answers changed since: the next round is to be chosen again"
     if not found["ended"]:
         return counts + tau
     why = "systems keep their order" if found["ended"] == STABLE else "every pair was asked"

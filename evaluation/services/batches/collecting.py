@@ -26,12 +26,11 @@ from evaluation.models import Batch, JudgmentSet, PairAnswers
 from evaluation.relevance.pair_tasks import pair_tasks
 from evaluation.relevance.pairs import JudgedPair
 from evaluation.selectors import names_of
+from evaluation.services.batches.sources import counted_by_name, earlier
 from evaluation.services.batches.stored_answers import (
     Answers,
     BatchRefused,
     answers_of_batches,
-    counted_by_name,
-    earlier,
     judges_named,
 )
 from evaluation.services.common import exclusive_work

@@ -39,7 +39,8 @@ from evaluation.services.batches.next_pairs import (
     split_by_filter,
 )
 from evaluation.services.batches.pooled_runs import PooledRuns, pooled
-from evaluation.services.batches.stored_answers import BatchRefused, answers_of_batches, earlier, reusable
+from evaluation.services.batches.sources import earlier
+from evaluation.services.batches.stored_answers import BatchRefused, answers_of_batches, reusable
 from evaluation.services.phases import PhaseListener, part_listener, silent
 
 #: Raised where what a batch's digest covers changes.

@@ -2,7 +2,8 @@
 
 A batch with a strategy of `pooling.active` asks a share of its pairs at a time. When a round is answered,
 `ask_next_round` pools its runs anew and asks the next pairs in the same campaign, of the same people; or it
-ends the batch, and what was never asked stays unjudged: infAP, bpref and judged@k tell so.
+ends the batch, and what was never asked stays unjudged: infAP, bpref and judged@k tell so. It stays ended
+while the answers are those it ended by; where they are others, the next round is chosen once more.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from evaluation.services.batches.next_pairs import (
 from evaluation.services.batches.planning import page_fill_numbers, price_of
 from evaluation.services.batches.pooled_runs import PooledRuns, pooled
 from evaluation.services.batches.reassignment import plan_reassignment
+from evaluation.services.batches.stamps import answers_at_end, is_ending_outdated
 from evaluation.services.batches.stored_answers import BatchRefused
 from evaluation.services.common import exclusive_work
 from evaluation.services.phases import PhaseListener, part_listener, silent
@@ -46,7 +48,8 @@ class RoundStatus:
     """How far a batch is with its rounds. `ended` says why there are no more, "" where one was asked.
 
     `asked` of `askable` pairs were asked by `waves` rounds in all, `pairs` of them now; `tau` is the smallest
-    Kendall's tau with the last rankings, None before there are enough of them.
+    Kendall's tau with the last rankings, None before there are enough of them. `outdated`: the batch had
+    ended, but its answers have changed since, so that neither why nor its tau holds.
     """
 
     batch: str
@@ -56,6 +59,7 @@ class RoundStatus:
     askable: int
     tau: float | None
     ended: str
+    outdated: bool = False
 
 
 def ask_next_round(
@@ -72,9 +76,11 @@ def ask_next_round(
         batch = batch_named(name)
         if not batch.strategy:
             raise BatchRefused(f"batch {name!r} asks all its pairs at once; there is no next round")
-        if batch.waves["ended"] or (wave is not None and len(batch.waves["asked"]) >= wave):
-            return round_status(batch)
+        now = round_status(batch)
+        if now.ended or (wave is not None and now.waves >= wave):
+            return now
         _check_answered(batch)
+        by = answers_at_end(batch)
         runs = [row.run for row in BatchRun.objects.filter(batch=batch).select_related("run__corpus")]
         found = pooled(batch.corpus.name, runs, width=batch.depth, tell=part_listener(tell, 0.0, 0.5))
         whole = pool(found.shortlists, found.space, depth=batch.depth)
@@ -94,7 +100,7 @@ def ask_next_round(
             choice=RoundChoice(batch.strategy, batch.waves["share"], batch.numbers["askable"]),
         )
         tell("opening its questions", 0.8)
-        return _written(batch, found, chosen, np.setdiff1d(unlikely, np.union1d(shown, some)), actor)
+        return _written(batch, found, chosen, np.setdiff1d(unlikely, np.union1d(shown, some)), by, actor)
 
 
 def _check_answered(batch: Batch) -> None:
@@ -124,9 +130,12 @@ def asked_and_shown_pairs(found: PooledRuns, batch: Batch) -> tuple[PairIds, Pai
     return np.unique(pairs[for_it]), np.unique(pairs)
 
 
-def _written(batch: Batch, found: PooledRuns, wave: NextPairs, unlikely: PairIds, actor: Any) -> RoundStatus:
-    """Open the round's questions, or write why there is none."""
+def _written(
+    batch: Batch, found: PooledRuns, wave: NextPairs, unlikely: PairIds, by: dict[str, Any], actor: Any
+) -> RoundStatus:
+    """Open the round's questions, or write why there is none, and by which answers."""
     waves: dict[str, Any] = {**batch.waves, "tau": None if isnan(wave.tau) else wave.tau}
+    waves |= {"ended": "", "answers": None}
     numbers = dict(batch.numbers)
     pairs = found.called(wave.pairs)
     fillers = found.by_image(unlikely) if pairs else {}
@@ -147,7 +156,7 @@ def _written(batch: Batch, found: PooledRuns, wave: NextPairs, unlikely: PairIds
             numbers |= page_fill_numbers(page_filling(batch.campaign))
             numbers |= _paid(batch, opened)
         else:
-            waves["ended"] = STABLE if wave.stable else EXHAUSTED
+            waves |= {"ended": STABLE if wave.stable else EXHAUSTED, "answers": by}
         Batch.objects.filter(pk=batch.pk).update(waves=waves, numbers=numbers)
     batch.waves, batch.numbers = waves, numbers
     return round_status(batch, len(wave.pairs))
@@ -169,12 +178,14 @@ def _paid(batch: Batch, opened: campaigns.OpenedPairs) -> dict[str, Any]:
 
 def round_status(batch: Batch, pairs: int = 0) -> RoundStatus:
     """How far a batch is with its rounds, of which `pairs` are asked now."""
+    outdated = is_ending_outdated(batch)
     return RoundStatus(
         batch=batch.name,
         waves=len(batch.waves["asked"]),
         pairs=pairs,
         asked=batch.numbers["asked"],
         askable=batch.numbers["askable"],
-        tau=batch.waves["tau"],
-        ended=batch.waves["ended"],
+        tau=None if outdated else batch.waves["tau"],
+        ended="" if outdated else batch.waves["ended"],
+        outdated=outdated,
     )

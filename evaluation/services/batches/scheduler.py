@@ -16,6 +16,7 @@ from annotation.selectors.campaign import open_tasks_by_kind
 from annotation.selectors.jobs import Job, jobs_of_kinds
 from annotation.selectors.pair_judgments import judges
 from evaluation.models import Batch
+from evaluation.services.batches.stamps import is_ending_outdated
 
 _KIND = "next_wave"
 #: How long a round waits whose job failed.
@@ -25,15 +26,18 @@ _LOOKED_THROUGH = 500
 
 
 def ask_next_rounds() -> int:
-    """Have the next round asked of every open batch whose last one is answered; how many were.
+    """Have the next round asked of every open batch whose last one is answered; how many were. Also of those
+    that have ended by answers which have changed since.
 
     Left to people are batches whose judges are to be discarded first, and rounds of which somebody
     cancelled the job. One that failed is tried again after a while: it may have been asked too early.
     """
     asked = 0
     newest = {_of(job.arguments): job for job in reversed(jobs_of_kinds([_KIND], limit=_LOOKED_THROUGH))}
-    waiting = Batch.objects.exclude(strategy="").filter(campaign__state="open", waves__ended="")
-    for batch in waiting.select_related("campaign", "corpus").order_by("pk"):
+    in_rounds = Batch.objects.exclude(strategy="").filter(campaign__state="open")
+    for batch in in_rounds.select_related("campaign", "corpus", "judgments").order_by("pk"):
+        if batch.waves["ended"] and not is_ending_outdated(batch):
+            continue
         arguments = round_after(batch)
         if _in_vain(newest.get(_of(arguments))) or not _answered(batch):
             continue

@@ -2,15 +2,21 @@
 
 Its campaign and those of the batches before it, whose answers it takes as well: their states and settings,
 who may count, what is withdrawn, and what was collected. Runs, and judgments from files, never change.
+
+What ended a batch in rounds is made from less, the answers alone (`answers_at_end`): a campaign that is
+paused or closed changes nothing about the order of the systems.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from typing import Any
 
-from annotation.selectors.pair_judgments import what_counts
+from annotation.protocol.campaign_settings import settings_of
+from annotation.selectors.pair_judgments import answers_used, judges, newest_judgment, what_counts
 from evaluation.models import Batch
+from evaluation.services.batches.sources import counted_by_name, earlier
 
 _OF_BATCH = ("pk", "judgments", "judgments__counted", "numbers", "waves")
 _OF_CAMPAIGN = ("campaign", "campaign__state", "campaign__revision", "campaign__settings_version")
@@ -27,3 +33,38 @@ def batch_stamp(batch: Batch, *, answers: bool) -> str:
     rows = list(batches.order_by("pk").values_list(*_OF_CAMPAIGN, *_OF_BATCH))
     read = [rows, what_counts([campaign for campaign, *_ in rows], answers=answers)]
     return hashlib.sha256(json.dumps(read, default=str).encode()).hexdigest()
+
+
+def answers_at_end(batch: Batch) -> dict[str, Any]:
+    """The answers that a batch in rounds ends by, as its `waves` keep them: the newest, and all as one word.
+
+    Read before the answers themselves: what changes meanwhile is found later.
+    """
+    newest = newest_judgment()
+    return {"newest": newest, "digest": _digest_of_answers(batch, newest)}
+
+
+def is_ending_outdated(batch: Batch) -> bool:
+    """Whether a batch in rounds has ended by answers that do not all count now, or that are not all: some
+    were withdrawn, restored or given anew.
+
+    Answers that came since to other batches end nothing. A batch that a version before ended, which kept no
+    answers, stays ended.
+    """
+    kept = batch.waves.get("answers")
+    if not batch.waves.get("ended") or kept is None:
+        return False
+    return bool(_digest_of_answers(batch, kept["newest"]) != kept["digest"])
+
+
+def _digest_of_answers(batch: Batch, newest: int) -> str:
+    """SHA-256 over which answers the order of the systems is made from: all of the batch, and those that the
+    batches before it had when judgment `newest` was given."""
+    read = []
+    simulated = batch.campaign.simulated
+    for each in earlier(batch.corpus.name, batch.campaign.tasks, simulated=simulated, until=batch):
+        trust = settings_of(each.campaign.settings).trust
+        people = judges(each.campaign, trust, counted=counted_by_name(each))
+        until = None if each.pk == batch.pk else newest
+        read.append([each.pk, answers_used(each.campaign, people, until=until)])
+    return hashlib.sha256(json.dumps(read).encode()).hexdigest()

@@ -19,6 +19,7 @@ from evaluation.pooling.pools import PairIds
 from evaluation.relevance.pair_tasks import pair_tasks
 from evaluation.relevance.pairs import JudgedPair
 from evaluation.selectors import CorpusNames, judgment_set
+from evaluation.services.batches.sources import counted_by_name
 
 
 class BatchRefused(ValueError):
@@ -56,11 +57,6 @@ def judges_named(given: Mapping[str | int, float]) -> tuple[str, ...]:
     """Who gave the answers about a pair, in their order; nobody where any of them is nameless."""
     named = tuple(judge for judge in given if isinstance(judge, str))
     return named if len(named) == len(given) else ()
-
-
-def counted_by_name(batch: Batch) -> list[str]:
-    """The judges of a batch whose answers from before they were reinstated its newest judgments hold."""
-    return [] if batch.judgments is None else list(batch.judgments.counted.get(batch.name, []))
 
 
 def answers_of_batches(
@@ -103,20 +99,6 @@ def reusable(corpus: str, tasks: str) -> list[str]:
         return []
     sets = JudgmentSet.objects.filter(corpus__name=corpus, published=True, format=format)
     return list(sets.order_by("name").values_list("name", flat=True))
-
-
-def earlier(corpus: str, tasks: str, *, simulated: bool, until: Batch | None = None) -> list[Batch]:
-    """The batches of a corpus that ask the same, oldest first; `until` is the last of them.
-
-    Answers of simulated workers are never mixed with people's: their batches are among these only for one
-    that is `simulated` itself.
-    """
-    batches = Batch.objects.filter(corpus__name=corpus, campaign__tasks=tasks).select_related(
-        "campaign__corpus", "judgments"
-    )
-    if not simulated:
-        batches = batches.filter(campaign__simulated=False)
-    return list((batches.filter(pk__lte=until.pk) if until is not None else batches).order_by("pk"))
 
 
 def answers_of_set(

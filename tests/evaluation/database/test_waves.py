@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from django.core.management import CommandError
 
@@ -17,6 +19,8 @@ from annotation.models import Campaign, Job, Judgment, OpenImage, Standing, Task
 from annotation.moderation import discarding
 from annotation.selectors.pair_judgments import asked_pairs
 from evaluation.models import Batch
+from evaluation.pooling.active import NextPairs
+from evaluation.services.batches import rounds
 from evaluation.services.batches.collecting import collect
 from evaluation.services.batches.launching import check_known, launch
 from evaluation.services.batches.planning import BatchRequest, plan
@@ -79,6 +83,77 @@ def test_waves_are_asked_until_the_order_of_the_systems_is_stable(pooled_runs: l
     assert seen.complete and seen.waves is not None and seen.waves["ended"] == STABLE
     assert not OpenImage.objects.filter(complete=False).exists()
     assert collect("first").short == 0
+
+
+def ended_batch(names: list[str]) -> Batch:
+    """A batch in rounds that has ended, since its systems keep their order."""
+    batch, seed = opened(names), 0
+    done = None
+    while done is None or not done.ended:
+        seed += 1
+        answer(batch, seed)
+        done = ask_next_round("first")
+    assert done.ended == STABLE and done.tau is not None
+    return Batch.objects.get()
+
+
+def test_a_batch_whose_answers_change_after_its_end_is_not_ended_until_it_is_chosen_again(
+    pooled_runs: list[str],
+) -> None:
+    batch = ended_batch(pooled_runs)
+    before = ask_next_round("first")
+    pause_campaign(campaign=batch.campaign, reason="noon")
+    resume_campaign(campaign=batch.campaign)
+    assert do("ask_next_waves") and not Job.objects.exists() and ask_next_round("first") == before
+    worker = Judgment.objects.order_by("id").values_list("worker", flat=True)[0]
+    discarding.discard_worker(campaign=batch.campaign, worker=worker)
+    seen = batch_state("first").waves
+    assert seen is not None and (seen["ended"], seen["tau"], seen["outdated"]) == ("", None, True)
+    assert "had ended, but answers changed since" in said("batch_status", "first")
+    assert do("ask_next_waves") and not Job.objects.exists(), "answers are to come"
+    with pytest.raises(BatchRefused, match="are still missing"):
+        ask_next_round("first")
+    discarding.restore_worker(campaign=batch.campaign, worker=worker)
+    assert ask_next_round("first") == before, "the answers are those that it ended by"
+    discarding.discard_worker(campaign=batch.campaign, worker=worker)
+    answer(batch, 99)
+    assert do("ask_next_waves")
+    job = Job.objects.get()
+    assert jobs.run_queued_job(job.pk) == Job.DONE
+    now = Batch.objects.get().waves
+    assert now != batch.waves and not Job.objects.get().result["outdated"]
+    assert bool(now["ended"]) == bool(now["answers"]) == (now["asked"] == batch.waves["asked"])
+    assert do("ask_next_waves") and Job.objects.count() == 1
+
+
+def test_a_round_that_is_asked_after_the_end_opens_the_batch_again(
+    pooled_runs: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = ended_batch(pooled_runs)
+    worker = Judgment.objects.order_by("id").values_list("worker", flat=True)[0]
+    discarding.discard_worker(campaign=batch.campaign, worker=worker)
+    answer(batch, 99)
+    choose = rounds.next_pairs_of_round
+
+    def not_stable(found: Any, whole: Any, candidates: Any, *, asked: Any, **about: Any) -> NextPairs:
+        chosen = choose(found, whole, candidates, asked=asked, **about)
+        return replace(chosen, pairs=np.setdiff1d(candidates, asked)[:3], stable=False)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(rounds, "next_pairs_of_round", not_stable)
+        done = ask_next_round("first")
+    assert (done.ended, done.outdated, done.pairs) == ("", False, 3)
+    assert Batch.objects.get().waves["ended"] == "" and done.waves == len(batch.waves["asked"]) + 1
+
+
+def test_a_batch_that_an_earlier_version_ended_stays_ended(pooled_runs: list[str]) -> None:
+    batch = ended_batch(pooled_runs)
+    old = {key: value for key, value in batch.waves.items() if key != "answers"}
+    Batch.objects.update(waves=old)
+    worker = Judgment.objects.order_by("id").values_list("worker", flat=True)[0]
+    discarding.discard_worker(campaign=batch.campaign, worker=worker)
+    done = ask_next_round("first")
+    assert (done.ended, done.outdated) == (STABLE, False) and done.tau is not None
 
 
 def test_an_image_that_is_done_is_asked_more_and_its_answers_still_count(pooled_runs: list[str]) -> None:

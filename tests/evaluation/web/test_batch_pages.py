@@ -18,6 +18,7 @@ from evaluation.models import Batch, QrelsSnapshot
 from evaluation.services.batches.collecting import collect
 from evaluation.services.batches.launching import launch
 from evaluation.services.batches.planning import BatchRequest, plan
+from evaluation.services.batches.stamps import answers_at_end
 from evaluation.services.judgments.freezing import freeze_qrels
 from tests.evaluation.database.pooled_world import UNTESTED, crowd, two_systems
 
@@ -222,6 +223,30 @@ def test_a_batch_in_waves_is_asked_more_by_a_button(ada: Client, pooled_runs) ->
     ada.post(f"{BATCHES}first/act/", {"act": "next_wave"})
     done(Job.objects.get(kind="next_wave"))
     assert "pairs in 2 rounds" in look(ada, f"{BATCHES}first/?fresh=1")
+
+
+def test_a_batch_whose_answers_changed_after_its_end_says_so_and_can_be_asked_more(
+    ada: Client, pooled_runs
+) -> None:
+    chosen_runs = BatchRequest(
+        corpus="quay",
+        runs=pooled_runs,
+        depth=4,
+        settings=UNTESTED,
+        strategy="move_to_front",
+        share=0.5,
+    )
+    batch = launch(plan(chosen_runs), "first").batch
+    crowd(batch.campaign, {"perfect": 5})
+    ends = {"ended": "stable", "tau": 0.97, "answers": answers_at_end(batch)}
+    Batch.objects.update(waves=batch.waves | ends)
+    page = look(ada, f"{BATCHES}first/?fresh=1")
+    assert "τ 0.97 with the last rankings; ended: the order of the systems is stable" in page
+    assert "Open the next round" not in page and "answers have changed" not in page
+    Judgment.objects.filter(pk=Judgment.objects.earliest("pk").pk).update(void=True)
+    page = look(ada, f"{BATCHES}first/?fresh=1")
+    assert "no longer ended: answers have changed since" in page and "τ 0.97" not in page
+    assert "The rounds had ended, but answers have changed since." in page and "Open the next round" in page
 
 
 def test_acts_that_cannot_be_are_said_on_the_page(ada: Client, pooled_runs) -> None:
