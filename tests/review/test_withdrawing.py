@@ -3,12 +3,14 @@ not come back by an answer, an import or a restored backup."""
 
 from __future__ import annotations
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection, transaction
 
 from annotation import jobs
 from annotation.campaigns import CampaignPlan, open_campaign
@@ -23,6 +25,7 @@ from annotation.models import Assignment, AuditEntry, Campaign, Control, Image, 
 from annotation.moderation import control_items, withdrawing
 from annotation.moderation.withdrawing import CannotWithdraw, withdraw_again, withdraw_picture
 from annotation.protocol import questions as q
+from annotation.protocol.state import ImageState
 from annotation.queue import image_state, leases
 from annotation.queue.leases import Lease
 from annotation.web.common.thumbnails import thumbnail
@@ -176,14 +179,17 @@ def test_an_image_opened_while_its_picture_is_withdrawn_asks_nothing_about_it(
     shown, same, other = images(work)
     where = withdrawing if at == "_remove_exports" else pictures
     step = getattr(where, at)
+    held: list[int] = []
 
     def open_and_go_on(*about):
         late = open_campaign(CampaignPlan(name="late", corpus="quay", tasks="entities", settings=TRUSTING))
         control_items.from_gold(campaign=late, layer=work.corpus.layers.get(name="import"))
         asked = Task.objects.filter(campaign=late, image__image=shown, state=Task.OPEN)
         assert asked.filter(kind=q.BOX_REQUIREMENT).exists()
-        lease = leases.take_lease(worker=work.workers[0], campaign=late, kind=q.BOX_REQUIREMENT)
-        assert isinstance(lease, Lease) and lease.image in (shown.pk, same.pk)
+        for worker in work.workers:
+            found = leases.take_lease(worker=worker, campaign=late, kind=q.BOX_REQUIREMENT)
+            if isinstance(found, Lease):
+                held.append(found.image)
         return step(*about)
 
     with monkeypatch.context() as patch:
@@ -193,18 +199,48 @@ def test_an_image_opened_while_its_picture_is_withdrawn_asks_nothing_about_it(
     assert not mine.filter(state=Task.OPEN).exists()
     late = OpenImage.objects.filter(campaign__name="late", image__in=(shown, same))
     assert [row.state["withdrawn"] for row in late] == [["*"], ["*"]]
-    assert (done.tasks, done.leases) == (mine.count(), 1)
-    assert not Assignment.objects.filter(state=Assignment.LEASED).exists()
+    lost = [image for image in held if image in (shown.pk, same.pk)]
+    assert (done.tasks, done.leases) == (mine.count(), len(lost)) and lost
+    assert Assignment.objects.filter(state=Assignment.LEASED).count() == len(held) - len(lost)
     about = Control.objects.filter(campaign__name="late", image__in=(shown, same))
     assert done.controls == about.count() > 0 and not about.filter(active=True).exists()
     assert Task.objects.filter(image__image=other, campaign__name="late", state=Task.OPEN).exists()
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_withdrawal_waits_for_an_opening_that_has_seen_the_picture(work: World):
+    shown, same, _ = images(work)
+    opened, withdrawing_now = threading.Event(), threading.Event()
+
+    def open_late() -> None:
+        try:
+            with transaction.atomic():
+                open_campaign(CampaignPlan(name="late", corpus="quay", tasks="entities", settings=TRUSTING))
+                opened.set()
+                withdrawing_now.wait(1.0)  # nobody sees yet what is opened here
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=open_late)
+    thread.start()
+    assert opened.wait(30)
+    done = withdraw_picture(image=shown)
+    withdrawing_now.set()
+    thread.join(30)
+    mine = Task.objects.filter(campaign__name="late", image__image__in=(shown, same))
+    assert mine.exists() and not mine.filter(state=Task.OPEN).exists() and done.tasks > mine.count()
+
+
 def test_what_was_closed_before_is_not_folded_again_at_the_end(work: World, monkeypatch):
     folded: list[int] = []
     refold = image_state.refold_image
+
+    def told(image: int) -> ImageState:
+        folded.append(image)
+        return refold(image)
+
     with monkeypatch.context() as patch:
-        patch.setattr(image_state, "refold_image", lambda image: folded.append(image) or refold(image))
+        patch.setattr(image_state, "refold_image", told)
         withdraw_picture(image=images(work)[0])
     assert len(folded) == len(set(folded)) == 2
 
