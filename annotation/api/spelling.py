@@ -12,6 +12,7 @@ from annotation.api.problems import Problem
 from annotation.api.requests import for_workers, word_in
 from annotation.models import Campaign
 from annotation.selectors import spelling
+from annotation.selectors.scopes import campaigns_to_work_on
 from annotation.task_types.caption_writing.type import LONGEST_CAPTION
 from annotation.workers.rate_limit import Limit, Try, attempt
 
@@ -21,7 +22,10 @@ LOOKS = Limit("spelling", 240, 60)
 
 @for_workers("POST")
 def spelling_endpoint(request: HttpRequest, worker: int, data: dict[str, Any]) -> dict[str, Any]:
-    """The unknown words of `text`, with suggestions; words of the `campaign`'s corpus count as known."""
+    """The unknown words of `text`, with suggestions; words of the `campaign`'s corpus count as known.
+
+    A campaign that this worker may not work on counts as none: nobody asks here what its captions say.
+    """
     text = word_in(data, "text")
     if len(text) > LONGEST_CAPTION:
         detail = _("“text” has %(length)d characters; at most %(most)d are allowed.") % {
@@ -34,6 +38,7 @@ def spelling_endpoint(request: HttpRequest, worker: int, data: dict[str, Any]) -
         headers = {"Retry-After": str(seconds)}
         raise Problem(HTTPStatus.TOO_MANY_REQUESTS, "too_often", detail, headers=headers)
     name = data.get("campaign")
-    found = Campaign.objects.filter(name=name) if isinstance(name, str) and "\0" not in name else []
+    begun = campaigns_to_work_on(worker).exclude(state=Campaign.DRAFT)
+    found = begun.filter(name=name) if isinstance(name, str) and "\0" not in name else []
     corpus = next((campaign.corpus_id for campaign in found), None)
     return {"unknown": [each._asdict() for each in spelling.misspelt_words(text, corpus=corpus)]}

@@ -100,6 +100,19 @@ def test_the_api_names_unknown_words_with_suggestions(ann: Program):
     }
 
 
+def test_words_of_a_corpus_are_known_to_those_alone_who_may_work_on_it(ann: Program):
+    """Else one word after the other would tell what somebody else's captions say."""
+    images = [an_image(f"i{n}", "Boys play cornhole .", layered=False) for n in range(3)]
+    theirs = Campaign.objects.create(
+        name="theirs", corpus=a_corpus("boats", images), tasks="captions", state=Campaign.OPEN
+    )
+    asked = {"text": "They play cornhole.", "campaign": "theirs"}
+    spelling.corpus_words.cache_clear()
+    assert [each["word"] for each in ann.post("/api/spelling", asked)[1]["unknown"]] == ["cornhole"]
+    Campaign.objects.filter(pk=theirs.pk).update(open_to_all=True)
+    assert ann.post("/api/spelling", asked)[1] == {"unknown": []}
+
+
 def test_the_api_takes_a_text_of_a_captions_length_from_annotators_only(ann: Program):
     for wrong in ({}, {"text": 7}, {"text": "a" * 401}):
         status, said = ann.post("/api/spelling", wrong)
