@@ -44,6 +44,7 @@ from annotation.protocol.contents import corners, question_content
 from annotation.protocol.kinds import kind_of
 from annotation.protocol.questions import Answer
 from annotation.protocol.state import ImageState
+from annotation.protocol.trust import SUSPENDED
 from annotation.queue import answer_rows, image_state, lease_terms, task_rows
 from annotation.queue.answer_rows import LEASED_ASSIGNMENT_COLUMNS, LeasedAssignment
 from annotation.queue.image_state import Vote
@@ -145,6 +146,13 @@ def _own(worker: int, assignment: int) -> Assignment:
     standing = Standing.objects.filter(campaign=row.campaign_id, worker=worker, kind=row.kind).first()
     if standing is None or standing.blocked or standing.withdrawn_at is not None:
         raise CannotReopen(_("A researcher has suspended you from this task, so that your answers stand."))
+    if standing.state == SUSPENDED:
+        raise CannotReopen(
+            _(
+                "Too few of your checked answers were right: this task is suspended for you, so that your "
+                "answers stand."
+            )
+        )
     return row
 
 

@@ -16,6 +16,7 @@ from annotation.moderation.trust_replay import replay_row
 from annotation.protocol import questions as q
 from annotation.protocol.questions import BadJudgment
 from annotation.protocol.terms import Box
+from annotation.protocol.trust import SUSPENDED, TRUSTED
 from annotation.quality import controls, worker_trust
 from annotation.queue import leases
 from annotation.queue.leases import Lease, ended_lease
@@ -189,8 +190,13 @@ def test_answers_of_a_test_of_the_suspended_and_of_a_campaign_that_is_not_open_s
     stands(world, lease, "not those of a test")
     Assignment.objects.filter(pk=lease.id).update(role="vote")
     Standing.objects.filter(worker=world.workers[0], kind=q.COREF_LINK).update(blocked=True)
-    stands(world, lease, "suspended")
+    stands(world, lease, "A researcher has suspended you")
+    # Above what the rules say.
+    Standing.objects.filter(worker=world.workers[0], kind=q.COREF_LINK).update(state=SUSPENDED)
+    stands(world, lease, "A researcher has suspended you")
     Standing.objects.filter(worker=world.workers[0]).update(blocked=False)
+    stands(world, lease, "Too few of your checked answers were right")
+    Standing.objects.filter(worker=world.workers[0]).update(state=TRUSTED)
     Campaign.objects.filter(pk=world.campaign.pk).update(state=Campaign.PAUSED)
     stands(world, lease, "not open")
     Campaign.objects.filter(pk=world.campaign.pk).update(state=Campaign.OPEN)
