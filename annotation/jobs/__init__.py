@@ -13,7 +13,7 @@ What a kind of job does is one file in an app's package `jobs.kinds`.
 
 from annotation.common.outages import DATABASE_LOST, mend_connection
 from annotation.jobs.progress import Cancelled, Interrupted, JobProgress, Stopping, Superseded
-from annotation.jobs.registry import JobKind, job_kind, job_kind_named
+from annotation.jobs.registry import JobKind, job_kind, job_kind_named, kinds_of_other_apps
 from annotation.jobs.rows import (
     JobError,
     SweptJobs,
@@ -44,6 +44,7 @@ __all__ = [
     "job_kind",
     "job_numbered",
     "job_kind_named",
+    "kinds_of_other_apps",
     "mend_connection",
     "remaining",
     "resume_job",

@@ -38,6 +38,11 @@ class JobKind:
     request: type[Any] | None = None
     quiet: bool = False
 
+    @property
+    def app(self) -> str:
+        """The package that the work is of, as `evaluation`."""
+        return self.work.__module__.partition(".")[0]
+
     def misfit(self, arguments: Mapping[str, Any]) -> str:
         """Why the work cannot be called with `arguments`, or ""."""
         try:
@@ -80,6 +85,12 @@ def every_job_kind() -> Registry[JobKind]:
     """All kinds of jobs, of every app."""
     _discover()
     return JOB_KINDS
+
+
+def kinds_of_other_apps() -> tuple[str, ...]:
+    """The names of the kinds that are not annotation's, as evaluation's: researchers' work, never the
+    server's own."""
+    return tuple(kind.key for kind in every_job_kind() if kind.app != "annotation")
 
 
 def job_kind_named(key: str) -> JobKind:

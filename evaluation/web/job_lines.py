@@ -75,7 +75,7 @@ def _of_evaluation(request: HttpRequest, number: int) -> Job:
     """The job, where its kind is one of evaluation's and it is open to whoever asks; others are none here."""
     try:
         job = jobs.job_numbered(number)
-        known = jobs.job_kind_named(job.kind).work.__module__.startswith("evaluation.")
+        known = jobs.job_kind_named(job.kind).app == "evaluation"
         if known and account_of(request).has_role(*RUNNING, on=job.scope):
             return job
     except (jobs.JobError, UnknownName):

@@ -17,7 +17,7 @@ from annotation.api.rest.fields import CallFields, NameField
 from annotation.api.rest.jobs_shown import job_plain
 from annotation.api.rest.operations import GET, POST, ApiCall, JobShown, Operation, serves
 from annotation.api.v1.addressed import RUNS_CAMPAIGN
-from annotation.common.roles import RESEARCHER
+from annotation.common.roles import ADMIN, RESEARCHER, WHOLE_SERVER
 from annotation.datasets import archives
 from annotation.datasets.exporting import ExportError, check_export
 from annotation.datasets.layers import update_layers
@@ -33,7 +33,8 @@ _JOB = "jobs/<int:number>"
 
 
 class OnJob:
-    """Researchers of what a job is about: its campaign, its corpus, or, of one about neither, the server."""
+    """Researchers of what a job is about: its campaign, its corpus, or, of one about neither, the server; of
+    the server's own jobs, as its e-mails, its admins."""
 
     def admit(self, account: Account, place: dict[str, Any]) -> tuple[Any, ...]:
         """The job that the address names."""
@@ -174,7 +175,9 @@ def _open_jobs(account: Account) -> QuerySet[Job]:
     """The jobs that an account may see and steer: those of campaigns and corpora that it runs, and those of
     its own uploads.
 
-    Of exports, those of other layers take a role for the corpus.
+    Of exports, those of other layers take a role for the corpus. Jobs about neither campaign nor corpus take
+    a role for the whole server; those of the server itself, as its e-mails, are for its admins, unless one
+    asked for them oneself.
     """
     of_campaigns = within_scope(account, RESEARCHER, corpus="campaign__corpus", campaign="campaign")
     of_corpora = within_scope(account, RESEARCHER, corpus="corpus")
@@ -186,6 +189,9 @@ def _open_jobs(account: Account) -> QuerySet[Job]:
         found = found.alias(layer=KT("arguments__layer")).filter(
             ~Q(kind=EXPORT) | whole_corpus | Q(layer=F("campaign__name"))
         )
+    if not account.has_role(ADMIN, on=WHOLE_SERVER):
+        ours = Q(kind__in=jobs.kinds_of_other_apps()) | Q(created_by_id=account.pk)
+        found = found.filter(Q(campaign__isnull=False) | Q(corpus__isnull=False) | ours)
     # An upload is its account's alone.
     found = found.filter(~Q(kind__in=UPLOAD_JOBS) | Q(created_by_id=account.pk))
     return found.select_related("campaign__corpus", "corpus", "created_by")

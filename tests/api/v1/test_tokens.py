@@ -244,6 +244,47 @@ def test_an_upload_is_its_accounts_alone(harbour: Campaign) -> None:
     assert Caller(eve).get("jobs").json()["results"] == []
 
 
+@pytest.mark.parametrize(
+    "kind", ["send_letter", "send_staff_invitation", "send_alarms", "mail_messages", "send_test_mail"]
+)
+def test_the_servers_own_jobs_are_steered_by_its_admins_alone(harbour: Campaign, kind: str) -> None:
+    """As on pages: whoever runs evaluations is not to keep somebody's new password from them."""
+    job = Job.objects.create(kind=kind)
+    ada = Caller(web.account("ada", "researcher"))
+    assert ada.get("jobs", kind=kind).json()["results"] == []
+    for answer in (ada.get(f"jobs/{job.pk}"), ada.post(f"jobs/{job.pk}/cancel")):
+        assert codes(answer) == (404, "unknown")
+    job.refresh_from_db()
+    assert job.state == Job.QUEUED
+    # For a part of the server an admin is none of the server's.
+    of_corpus = web.account("carl")
+    granting.grant(account=of_corpus, role="admin", corpus=harbour.corpus)
+    granting.grant(account=of_corpus, role="researcher")
+    assert codes(Caller(of_corpus).post(f"jobs/{job.pk}/cancel")) == (404, "unknown")
+    boss = Caller(web.account("boss", "admin"))
+    assert [one["number"] for one in boss.get("jobs", kind=kind).json()["results"]] == [job.pk]
+    assert boss.post(f"jobs/{job.pk}/cancel").json()["state"] == Job.CANCELLED
+    assert codes(ada.post(f"jobs/{job.pk}/resume")) == (404, "unknown")
+    assert boss.post(f"jobs/{job.pk}/resume").json()["state"] == Job.QUEUED
+
+
+def test_of_jobs_about_no_corpus_researchers_of_the_server_steer_evaluations_and_their_own(
+    harbour: Campaign,
+) -> None:
+    eve = web.account("eve", "researcher")
+    ada = web.account("ada", "researcher")
+    weak = Job.objects.create(kind="import_weak", created_by=eve)
+    own, anothers = (Job.objects.create(kind="delete_corpus", created_by=one) for one in (ada, eve))
+    seen = Caller(ada).get("jobs").json()["results"]
+    assert [one["number"] for one in seen] == [own.pk, weak.pk]
+    for job in (own, weak):
+        assert Caller(ada).post(f"jobs/{job.pk}/cancel").json()["state"] == Job.CANCELLED
+    assert codes(Caller(ada).post(f"jobs/{anothers.pk}/cancel")) == (404, "unknown")
+    # One's own too take the role for the whole server.
+    narrow = Caller(ada, corpus=harbour.corpus)
+    assert codes(narrow.get(f"jobs/{own.pk}")) == (404, "unknown")
+
+
 def test_nobody_revokes_the_token_of_another(harbour: Campaign) -> None:
     ada, eve = Caller(web.account("ada", "researcher")), Caller(web.account("eve", "admin"))
     assert codes(eve.send("DELETE", f"tokens/{ada.token.pk}")) == (404, "unknown")
