@@ -17,18 +17,36 @@ import pytest
 from django.test import Client
 
 from annotation import campaigns, instructions
-from annotation.models import Assignment, Campaign, Control, Image, Item, PageControl, Standing, Task, Worker
+from annotation.models import (
+    Account,
+    Assignment,
+    Campaign,
+    Control,
+    Corpus,
+    Identity,
+    Image,
+    Item,
+    Judgment,
+    PageControl,
+    Standing,
+    Task,
+    Worker,
+)
+from annotation.moderation import control_items
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.controls import PooledControl as Known
 from annotation.protocol.controls import choose_control
+from annotation.protocol.kinds import is_page
 from annotation.protocol.paging import Pair
 from annotation.quality import controls
 from annotation.quality.controls import likeness
 from annotation.queue import relevance_pages
 from annotation.selectors.workers import own_data
 from annotation.task_types.base import TASK_TYPES
+from annotation.task_types.caption_writing.rules import CAPTION_WRITING
 from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
+from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from annotation.task_types.relevance.rules import RELEVANCE
 from annotation.task_types.shown import name_of, shown_image
 from tests.apart import features, learner
@@ -36,6 +54,7 @@ from tests.api.conftest import Program, annotator
 from tests.factories import a_corpus, an_image
 from tests.queue.test_leases import known_link
 from tests.queue.world import TRUSTING, World
+from tests.trust.scenes import crowd_works, scenes
 
 pytestmark = pytest.mark.django_db
 
@@ -62,7 +81,7 @@ def a_campaign(tasks: str, settings: dict[str, Any], *, each: int = 6) -> Campai
     made = campaigns.create_campaign(
         name="quay", corpus="quay", tasks=tasks, settings=settings, open_to_all=True
     )
-    if tasks in ("relevance", "graded"):
+    if campaigns.asks_pairs(tasks):
         pairs = [
             Pair(f"i{n}", f"i{(n + k // 5) % ASKED}#{k % 5}")
             for n in range(ASKED)
@@ -308,18 +327,125 @@ def test_wrong_captions_of_known_items_are_those_that_the_campaign_asks_about():
     assert abs(mean - sum(lengths) / len(lengths)) < 1
 
 
+def own_answers(worker: Worker) -> list[dict[str, Any]]:
+    """The answers of the file that a worker may download."""
+    account = Account.objects.get(identity__worker=worker)
+    return list(json.loads("".join(own_data.own_data_json(account, worker)))["answers"])
+
+
+def makes_of(worker: Worker, corpus: Corpus) -> dict[str, dict[str, set[str]]]:
+    """Of each kind, by what an item was, of which make its lines of the file are: their fields in order, and
+    what sort of thing each holds.
+
+    No line may name an image or a caption by its key, nor the digest that a question's key holds.
+    """
+    keys = set(corpus.images.values_list("key", flat=True))
+    keys |= {f"{key}#{number}" for key, number in corpus.images.values_list("key", "captions__number")}
+    given = Judgment.objects.filter(worker=worker).select_related("assignment").order_by("pk")
+    found: dict[str, dict[str, set[str]]] = {}
+    for row, line in zip(given, own_answers(worker), strict=True):
+        told = {value for _, value in features.texts(line)}
+        assert not told & keys and row.key not in told and not {"key", "question", "role"} & set(line)
+        assert not {part for part in row.key.split("|")[1:] if len(part) == 18} & told
+        assert row.assignment is not None
+        sorts = {f"{path} {type(value).__name__}" for path, value in features.leaves(line)}
+        was = "test" if row.role == "qualification" else "known" if row.image_id is None else "asked"
+        found.setdefault(row.kind, {}).setdefault(was, set()).add(json.dumps([list(line), sorted(sorts)]))
+        image = row.image.image_id if row.image else getattr(row.assignment.control, "image_id", None)
+        assert is_page(row.kind) or line["image"] == name_of(image)
+    return found
+
+
+def test_the_file_of_ones_own_answers_says_the_same_of_known_items_about_chains_and_others():
+    trust = {**TRUSTING["trust"], "probation_items": 2, "probation_known": 1}
+    world = scenes(8, settings={"trust": trust}, workers=2)
+    layer = world.corpus.layers.get(name="import")
+    control_items.from_gold(campaign=world.campaign, layer=layer)
+    crowd_works(world, ["perfect", "perfect"])
+    worker = Worker.objects.get(pk=world.workers[0])
+    account, _ = annotator("ann")
+    Identity.objects.filter(account=account).update(worker=worker)
+    makes = makes_of(worker, world.corpus)
+    for kind in set(q.QUESTIONS) - {q.BOX_DRAWING}:
+        assert makes[kind]["known"] == makes[kind]["asked"] and len(makes[kind]["known"]) == 1
+    # A chain is named as its tasks name it: about boxes by the mention that stands for it.
+    named: dict[str, set[int]] = {}
+    for line in own_answers(worker):
+        named.setdefault(line["kind"], set()).add(len(line["mentions"]))
+    assert named.pop(q.COREF_LINK) == {2} and min(named.pop(q.CHAIN_VERIFICATION)) > 1
+    assert set(named) == set(q.QUESTIONS[2:]) and all(number == {1} for number in named.values())
+
+
+@pytest.mark.parametrize("tasks", ["graded", "relevance", "tags"])
+def test_the_file_of_ones_own_answers_says_the_same_of_known_items_about_pairs_and_others(tasks: str):
+    page = {"page": {"images": 1, "captions": 4, "controls": 0}} if tasks == "tags" else PAGE
+    made = a_campaign(tasks, {**HALF, **page})
+    (kind,) = made.kinds
+    program, worker = ann()
+    told = []
+    for turn in range(8):
+        task = program.take(kind)
+        if tasks == "graded":
+            answer: dict[str, Any] = {"answer": "4"}
+            told.append([task["caption"]])
+        else:
+            answer = {"answer": "judged", "ticked": [[False] * size for size in sizes_of(task)]}
+            told.append([text for block in task["blocks"] for text in block["captions"]])
+        assert program.answer(task, **answer, token=f"t{turn}", next=False)[0] == 200
+    makes = makes_of(worker, made.corpus)[kind]
+    if tasks != "relevance":
+        assert makes["known"] == makes["asked"] and len(makes["known"]) == 1
+    # What the tasks told stands there, and nothing else of it.
+    lines = own_answers(worker)
+    for texts, line in zip(told, lines, strict=True):
+        assert texts == ([line["caption"]] if tasks == "graded" else [p["caption"] for p in line["pairs"]])
+    if tasks != "graded":
+        assert PageControl.objects.filter(assignment__worker=worker).exists()
+        assert {tuple(pair) for line in lines for pair in line["pairs"]} == {("image", "caption", "yes")}
+
+
+def test_the_file_of_ones_own_answers_names_images_as_tasks_do_where_nobody_knows_an_answer():
+    made = a_campaign("regions", TRUSTING)
+    program, worker = ann()
+    regions = [{"box": [1, 1, 5, n], "text": f"part {n}", "way": ""} for n in range(2, 7)]
+    task = program.take(REGION_DESCRIPTION)
+    assert program.answer(task, answer="described", regions=regions, next=False)[0] == 200
+    assert set(makes_of(worker, made.corpus)[REGION_DESCRIPTION]) == {"asked"}
+    (line,) = own_answers(worker)
+    assert line["image"] == task["image"]["name"] and line["regions"] == regions
+
+
+def test_the_file_of_ones_own_answers_names_images_in_a_test_as_its_tasks_do():
+    made = a_campaign("captions", {})
+    program, worker = ann()
+    assert program.post("/api/tasks/test", {"campaign": "quay", "kind": CAPTION_WRITING})[0] == 200
+    named = []
+    for turn in range(12):
+        task = program.take(CAPTION_WRITING)
+        right = Assignment.objects.get(pk=task["id"]).control
+        assert task["test"] and right is not None
+        program.answer(task, answer=right.known, token=f"t{turn}", next=False)
+        named.append(task["image"]["name"])
+    task = program.take(CAPTION_WRITING)
+    program.answer(task, answer="written", text="A dog runs home.", next=False)
+    assert set(makes_of(worker, made.corpus)[CAPTION_WRITING]) == {"test", "asked"}
+    assert [line["image"] for line in own_answers(worker)] == [*named, task["image"]["name"]]
+    assert own_answers(worker)[-1]["text"] == "A dog runs home."
+
+
 def test_what_a_worker_reads_of_their_own_data_does_not_tell_known_pages():
     trust = {**TRUSTING["trust"], "probation_items": 4, "probation_known": 4}
-    a_campaign("relevance", {**PAGE, "trust": trust})
+    made = a_campaign("relevance", {**PAGE, "trust": trust})
     program, worker = ann()
     task = program.take(RELEVANCE)
     assert Assignment.objects.get(pk=task["id"]).task_id is None
     ticked = [[False] * size for size in sizes_of(task)]
     program.answer(task, answer="judged", ticked=ticked, next=False)
-    account = worker.identity.account
-    assert account is not None
-    (answer,) = json.loads("".join(own_data.own_data_json(account, worker)))["answers"]
+    (answer,) = own_answers(worker)
     assert not {"question", "image"} & set(answer) and "known" not in json.dumps(answer)
+    makes_of(worker, made.corpus)
+    named = [block["image"]["name"] for block in task["blocks"]]
+    assert list(dict.fromkeys(pair["image"] for pair in answer["pairs"])) == named
 
 
 def test_pages_are_of_one_make_whatever_the_item():

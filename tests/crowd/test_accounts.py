@@ -20,6 +20,7 @@ from annotation.models import Account, Assignment, Identity, Job, Judgment, Work
 from annotation.protocol import questions as q
 from annotation.task_types.caption_writing.rules import CAPTION_WRITING
 from annotation.task_types.relevance.rules import RELEVANCE
+from annotation.task_types.shown import name_of
 from annotation.web.common import known_browsers, limits
 from annotation.workers import payments
 from tests.queue.world import TRUSTING, World
@@ -304,8 +305,9 @@ def test_one_downloads_ones_own_answers_and_nobody_elses(work: World):
     (own,) = data["answers"]
     judgment = Judgment.objects.get(worker=work.workers[0])
     assert judgment.image
-    assert (own["kind"], own["answer"], own["question"]) == (judgment.kind, judgment.answer, judgment.key)
-    assert own["image"] == judgment.image.image.key and own["campaign"] == "quay"
+    assert (own["kind"], own["answer"], own["campaign"]) == (judgment.kind, judgment.answer, "quay")
+    assert own["image"] == name_of(judgment.image.image_id)
+    assert judgment.key == "|".join([own["kind"], *own["mentions"]])
     assert data["pseudonym"] == "quay-w0" and data["account"]["user_name"] == "ann"
 
 
@@ -351,7 +353,10 @@ def test_a_download_tells_what_was_ticked_on_a_page_but_not_what_was_checked(wor
     caption = {"image": work.images()[0].image_id, "captions": [[work.images()[0].image_id, 0]]}
     blocks = [{**caption, "roles": [2], "yes": [True]}]
     Judgment.objects.update(kind=RELEVANCE, answer="judged", content={"blocks": blocks})
-    assert downloaded()["answers"][0]["pairs"] == [{"image": "1000", "caption": "1000#0", "yes": True}]
+    first = work.images()[0].image
+    assert downloaded()["answers"][0]["pairs"] == [
+        {"image": name_of(first.pk), "caption": first.captions.get(number=0).text, "yes": True}
+    ]
 
 
 def test_erasing_waits_for_the_pay(work: World):

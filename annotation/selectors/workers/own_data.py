@@ -1,14 +1,17 @@
 """What is stored of one worker, as they may read it themselves.
 
-Nothing here tells control items from others: workers are not told which of their answers were checked.
+Nothing here tells control items from others: workers are not told which of their answers were checked. So
+what it says of a question is what its task told, and no more: an image by the name that tasks give it, and
+captions by their text. A key says of which split an image is, and a control item's is often of another one.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from allauth.socialaccount.models import SocialAccount
@@ -20,18 +23,21 @@ from annotation.models import (
     Consent,
     Flag,
     Identity,
+    Item,
     Judgment,
     Payout,
     SecondFactor,
     Worker,
     WorkerMessage,
 )
-from annotation.protocol.kinds import is_page
+from annotation.protocol import kinds
+from annotation.protocol.kinds import is_page, kind_of
 from annotation.protocol.work import MICROS
-from annotation.selectors.answers import answer_details
+from annotation.task_types.base import TASK_TYPES
+from annotation.task_types.shown import ShownImage, shown_images
 
-#: Answers read at once.
-_PAGE = 500
+#: Answers read at once; a page shows some 60 images, which are read with it.
+_PAGE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,37 +146,109 @@ def own_data_json(account: Account, worker: Worker) -> Iterator[str]:
 
 
 def _answers(worker: Worker) -> Iterator[dict[str, Any]]:
-    rows = Judgment.objects.filter(worker=worker).select_related(
-        "campaign", "image__image", "assignment__control__image", "report"
+    """Each answer, in the order in which they were given; four queries for so many of them."""
+    given = Judgment.objects.filter(worker=worker).select_related(
+        "campaign", "image", "assignment__control", "report"
     )
-    for row in rows.order_by("pk").iterator(chunk_size=_PAGE):
-        control = row.assignment.control if row.assignment else None
-        image = row.image.image if row.image else control.image if control else None
-        box = [row.xmin, row.ymin, row.xmax, row.ymax] if row.xmin is not None else None
-        report = getattr(row, "report", None)
-        yield {
-            "campaign": row.campaign.name,
-            "kind": row.kind,
-            # A page's key, and the image that it stands with, tell what it was.
-            **({} if is_page(row.kind) else {"image": image.key if image else None, "question": row.key}),
-            "answer": row.answer or None,
-            "box": box,
-            "report": row.flag or None,
-            "comment": report.comment if report else None,
-            "seconds": row.assignment.seconds if row.assignment else None,
-            "instructions": row.instructions,
-            "at": row.created_at,
-            **_said(row),
-        }
+    rows = given.order_by("pk").iterator(chunk_size=_PAGE)
+    while page := list(islice(rows, _PAGE)):
+        shown = _contents(page)
+        own = {row.pk: image for row in page if (image := _image(row)) is not None}
+        beside = {image for one in shown.values() for image in _images_in(one)}
+        images = shown_images(beside | set(own.values()))
+        for row in page:
+            about = images[own[row.pk]] if row.pk in own else None
+            yield _answer(row, shown.get(row.pk, {}), about, images)
 
 
-def _said(row: Judgment) -> dict[str, Any]:
-    """What an answer says beside its word; of a page's pairs not what each was there for."""
-    said = answer_details(row.kind, row.key, row.content or {})
+def _answer(
+    row: Judgment, shown: Mapping[str, Any], image: ShownImage | None, images: Mapping[int, ShownImage]
+) -> dict[str, Any]:
+    """An answer with what its task told; neither keys nor roles, by which control items would be known."""
+    if is_page(row.kind):
+        about, said = {}, _ticked(row, images)
+    else:
+        about, said = _asked(row.kind, shown, image, images), dict(row.content or {})
+    report = getattr(row, "report", None)
+    return {
+        "campaign": row.campaign.name,
+        "kind": row.kind,
+        **about,
+        "answer": row.answer or None,
+        "box": [row.xmin, row.ymin, row.xmax, row.ymax] if row.xmin is not None else None,
+        "report": row.flag or None,
+        "comment": report.comment if report else None,
+        "seconds": row.assignment.seconds if row.assignment else None,
+        "instructions": row.instructions,
+        "at": row.created_at,
+        **said,
+    }
+
+
+def _image(row: Judgment) -> int | None:
+    """The corpus's image that an answer is about."""
+    if row.image is not None:
+        return row.image.image_id
+    control = row.assignment.control if row.assignment is not None else None
+    return control.image_id if control is not None else None
+
+
+def _contents(rows: Sequence[Judgment]) -> dict[int, Mapping[str, Any]]:
+    """What was shown with each answer, by its id; of a page, what its answer keeps of it."""
+    tasks = [row.assignment.task_id for row in rows if row.assignment is not None]
+    items = Item.objects.filter(task__in=[task for task in tasks if task is not None], position=0)
+    of_task = dict(items.values_list("task", "content"))
+    found: dict[int, Mapping[str, Any]] = {}
+    for row in rows:
+        if is_page(row.kind):
+            found[row.pk] = row.content or {}
+        elif row.assignment is not None:
+            control, task = row.assignment.control, row.assignment.task_id
+            found[row.pk] = control.content if control is not None else of_task.get(task or 0, {})
+    return found
+
+
+def _images_in(content: Mapping[str, Any]) -> Iterator[int]:
+    """The images of a content's captions, and of a page."""
+    for block in content.get("blocks", ()):
+        yield block["image"]
+        yield from (image for image, _ in block["captions"])
+    if "caption" in content:
+        yield content["caption"][0]
+
+
+def _asked(
+    kind: str, shown: Mapping[str, Any], image: ShownImage | None, images: Mapping[int, ShownImage]
+) -> dict[str, Any]:
+    """What a question was about, as its task told it."""
+    about: dict[str, Any] = {"image": image.name if image is not None else None}
+    match kind_of(kind).about:
+        case kinds.ABOUT_CHAIN:
+            told = TASK_TYPES.get(kind).page(shown, image).pointed if shown and image is not None else ()
+            about["mentions"] = [each.mention.id for each in told]
+        case kinds.ABOUT_PAIR:
+            about["caption"] = _caption(shown["caption"], images) if "caption" in shown else None
+    return about
+
+
+def _ticked(row: Judgment, images: Mapping[int, ShownImage]) -> dict[str, Any]:
+    """The pairs of a page, without what each was there for."""
+    told = kind_of(row.kind).told(row.key, row.content or {})["pairs"]
     pairs = [
-        {name: value for name, value in pair.items() if name != "role"} for pair in said.get("pairs", ())
+        {
+            "image": images[pair["image"]].name,
+            "caption": _caption(pair["caption"], images),
+            "yes": pair["yes"],
+        }
+        for pair in told
     ]
-    return {**said, "pairs": pairs} if pairs else said
+    return {"pairs": pairs}
+
+
+def _caption(place: Sequence[int], images: Mapping[int, ShownImage]) -> str:
+    """The text of a caption that is named by its image's id and its number."""
+    image, number = place
+    return images[image].captions[number].text
 
 
 def _text(data: Any) -> str:
