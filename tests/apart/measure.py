@@ -39,6 +39,8 @@ class Found:
     by: tuple[str, ...]
 
 
+#: What a line of the file of one's own answers says of time.
+_TIMES = ("at", "seconds")
 #: Items of a worker and kind that are looked at: those of probation, where the share of known ones stays.
 PROBATION = 30
 FULL = {
@@ -59,6 +61,7 @@ def rows_of(tasks: str, sizes: Sizes, *, seed: int, timing: bool = True) -> list
         _all_work(place, watchers, kinds, sizes.items)
         found = []
         for watcher in watchers:
+            watcher.read_file()
             found += rows_seen(place, watcher.person.name, watcher.seen, timing=timing)
     return found
 
@@ -84,7 +87,7 @@ def _all_work(place: Place, watchers: Sequence[Watcher], kinds: Sequence[str], i
 
 def rows_seen(place: Place, worker: str, seen: Sequence[Seen], *, timing: bool = True) -> list[Row]:
     """The rows of what one watcher saw, in its order."""
-    memory, rows = Memory(), []
+    memory, filed, rows = Memory(), Memory(), []
     last: dict[str, Numbers] = {}
     for one in seen:
         task = features.plain(one.task, "task", at=one.at)
@@ -98,6 +101,9 @@ def rows_seen(place: Place, worker: str, seen: Sequence[Seen], *, timing: bool =
         numbers |= features.changes(before, after, "both")
         numbers |= features.plain(one.receipt, "receipt", at=one.at)
         numbers |= features.plain(one.headers, "header", at=one.at)
+        timeless = {name: value for name, value in one.filed.items() if timing or name not in _TIMES}
+        numbers |= features.plain(timeless, "file", at=one.at)
+        numbers |= {f"file {name}": value for name, value in filed.recurs(one.filed).items()}
         numbers |= features.changes(last.get(one.kind, {}), task, "since last")
         last[one.kind] = task
         numbers |= {f"kind {one.kind}": 1.0}
@@ -118,6 +124,8 @@ def rows_seen(place: Place, worker: str, seen: Sequence[Seen], *, timing: bool =
                 "block smaller": sum(size > sizes[number] for size in sizes),
             }
             own |= _recurs(one.task, block, memory_of(seen, one))
+            pairs = [pair for pair in one.filed["pairs"] if pair["image"] == block["image"]["name"]]
+            own |= features.plain(pairs, "block filed", at=one.at)
             rows.append(Row(one.kind, is_known, group[number], worker, numbers | own))
     return rows
 

@@ -13,6 +13,7 @@ from typing import Any
 from rest_framework.authtoken.models import Token
 
 from annotation.models import Account
+from annotation.selectors.workers import own_data
 from annotation.simulation.workers import SimulatedWorker as Simulated
 from config import single_thread_worker
 from config.wsgi import application
@@ -41,10 +42,15 @@ clock = Clock()
 vars(single_thread_worker)["time"] = SimpleNamespace(monotonic=clock, sleep=clock.sleep)
 
 
+#: What a line of the file repeats of the answer, which whoever gave it knows.
+_SAID = ("answer", "box")
+
+
 @dataclass
 class Seen:
     """One item: the task as it came, what the list of tasks said before, while it was in hand and after
-    the answer, what the answer brought, headers, and seconds that the two calls took."""
+    the answer, what the answer brought, headers, and seconds that the two calls took; at last, what the file
+    of one's own answers says of it, without what was answered."""
 
     kind: str
     at: float
@@ -56,7 +62,7 @@ class Seen:
     headers: dict[str, Any]
     seconds: tuple[float, float]
     test: bool
-    also: dict[str, Any] = field(default_factory=dict)
+    filed: dict[str, Any] = field(default_factory=dict)
 
 
 class Watcher:
@@ -100,6 +106,17 @@ class Watcher:
             )
         )
         return True
+
+    def read_file(self) -> None:
+        """Download the file of one's own answers: a line for each item."""
+        account = Account.objects.get(username=self.person.name)
+        worker = own_data.worker_behind(account)
+        assert worker is not None
+        lines = json.loads("".join(own_data.own_data_json(account, worker)))["answers"]
+        for one, line in zip(self.seen, lines, strict=True):
+            one.filed = {name: value for name, value in line.items() if name not in _SAID}
+            for pair in one.filed.get("pairs", ()):
+                del pair["yes"]
 
     def _list(self) -> dict[str, dict[str, Any]]:
         said, _, _ = self.program.call("GET", "/api/tasks")

@@ -180,7 +180,8 @@ def _answer(
         "comment": report.comment if report else None,
         "seconds": row.assignment.seconds if row.assignment else None,
         "instructions": row.instructions,
-        "at": row.created_at,
+        # As tasks tell times: a finer one would say how long the server took.
+        "at": row.created_at.isoformat(timespec="milliseconds"),
         **said,
     }
 
