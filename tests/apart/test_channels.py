@@ -43,6 +43,7 @@ from annotation.quality import controls
 from annotation.quality.controls import likeness
 from annotation.queue import relevance_pages
 from annotation.selectors.workers import own_data
+from annotation.selectors.workers.recent_answers import recent_answers
 from annotation.task_types.base import TASK_TYPES
 from annotation.task_types.caption_writing.rules import CAPTION_WRITING
 from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
@@ -446,6 +447,22 @@ def test_what_a_worker_reads_of_their_own_data_does_not_tell_known_pages():
     makes_of(worker, made.corpus)
     named = [block["image"]["name"] for block in task["blocks"]]
     assert list(dict.fromkeys(pair["image"] for pair in answer["pairs"])) == named
+
+
+def test_the_list_of_ones_last_answers_shows_of_a_page_the_picture_that_came_first():
+    """Its own is one that is asked about: shown afterwards, it would be known as no control image."""
+    made = a_campaign("relevance", {**PAGE, **HALF})
+    program, worker = ann()
+    first = []
+    for turn in range(4):
+        task = program.take(RELEVANCE)
+        ticked = [[False] * size for size in sizes_of(task)]
+        program.answer(task, answer="judged", ticked=ticked, token=f"t{turn}", next=False)
+        first.append(task["blocks"][0]["image"]["name"])
+    listed = recent_answers(worker=worker.pk, campaign=made.pk, kind=RELEVANCE)
+    assert [name_of(one.image) for one in reversed(listed)] == first
+    own = Task.objects.filter(assignments__worker=worker).values_list("image__image", flat=True)
+    assert {name_of(image) for image in own} - set(first)
 
 
 def test_pages_are_of_one_make_whatever_the_item():

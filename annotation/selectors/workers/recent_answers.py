@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 
 from annotation.common import database
 from annotation.models import Assignment, Control, Item, Judgment
-from annotation.protocol.kinds import is_counted
+from annotation.protocol.kinds import is_counted, is_page
 from annotation.protocol.questions import Answer
 from annotation.protocol.terms import Box
 
@@ -54,7 +54,9 @@ def recent_answers(*, worker: int, campaign: int, kind: str) -> list[RecentAnswe
     items = Item.objects.filter(task__in=[row.task_id for row in rows if row.task_id], position=0)
     contents = dict(items.values_list("task", "content"))
     return [
-        RecentAnswer(pk, _image(row), _content(row, contents), given_answer(given[pk]), row.ended_at)
+        RecentAnswer(
+            pk, _image(row, given[pk]), _content(row, contents), given_answer(given[pk]), row.ended_at
+        )
         for pk, row in held.items()
         if pk in given and row.ended_at is not None
     ]
@@ -76,7 +78,13 @@ def _content(row: Assignment, contents: Mapping[int, Any]) -> Mapping[str, Any]:
     return contents[row.task_id] if row.task_id else row.control.content if row.control else {}
 
 
-def _image(row: Assignment) -> int:
+def _image(row: Assignment, given: Judgment) -> int:
+    """The image that stands for an answer; of a page the first one shown, as while it was asked.
+
+    A page's own image is one that is asked about, and so no control image.
+    """
+    if is_page(row.kind) and given.content:
+        return int(given.content["blocks"][0]["image"])
     if row.task is not None:
         return row.task.image.image_id
     assert row.control is not None
