@@ -146,7 +146,7 @@ def own_data_json(account: Account, worker: Worker) -> Iterator[str]:
 
 
 def _answers(worker: Worker) -> Iterator[dict[str, Any]]:
-    """Each answer, in the order in which they were given; four queries for so many of them."""
+    """Each answer, in the order in which they were given; three queries for each `_PAGE` of them."""
     given = Judgment.objects.filter(worker=worker).select_related(
         "campaign", "image", "assignment__control", "report"
     )
