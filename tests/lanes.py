@@ -32,6 +32,7 @@ BOTH = (
     "tests/crowd/test_at_once.py",
     "tests/crowd/test_attacks.py",
     "tests/crowd/test_joining.py",
+    "tests/crowd/test_visit_bounds.py",
     "tests/derived/test_controls.py",
     "tests/derived/test_datasheets.py",
     "tests/derived/test_layers.py",

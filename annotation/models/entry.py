@@ -133,6 +133,8 @@ class Visit(models.Model):
     REFUSED = "refused"
     #: Those who work without a word from the platform.
     OPEN = (UNVERIFIED, WAITING)
+    #: What a platform says of a submission that nobody is to work on any more.
+    OVER = ("RETURNED", "TIMED-OUT", "REJECTED")
 
     LINK, WEBHOOK, API, HAND = "link", "webhook", "api", "hand"
 

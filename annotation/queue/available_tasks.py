@@ -147,6 +147,7 @@ class _Place(NamedTuple):
             withdrawn=row.withdrawn_at is not None,
             unagreed=False,  # Who has not agreed is told so before.
             machine=False,  # Nobody signs in as one.
+            visitor=False,  # How much a visit has left is told where tasks are handed out.
             standing=self.standing,
         )
 

@@ -48,6 +48,7 @@ class WorkerState(NamedTuple):
     """A worker's standing for a kind, as its locked row holds it.
 
     `unagreed`: the campaign's newest consent text waits for them to agree to it. `machine`: it is no person.
+    `visitor`: they came to the campaign from a crowd platform, by one visit or more (`visits`).
     """
 
     id: int
@@ -61,6 +62,7 @@ class WorkerState(NamedTuple):
     withdrawn: bool
     unagreed: bool
     machine: bool
+    visitor: bool
     standing: WorkerTrust
 
 

@@ -61,6 +61,7 @@ class _HolderColumns(NamedTuple):
     withdrawn: bool
     unagreed: bool
     machine: bool
+    visitor: bool
 
 
 #: The columns of `_HolderColumns` and of its standing, of a standing `s` and its worker `w`: a Holder's.
@@ -72,7 +73,10 @@ WORKER_STATE_COLUMNS = (
             AND NOT EXISTS (SELECT 1 FROM annotation_instructions y
                 WHERE y.campaign_id = x.campaign_id AND y.kind = x.kind AND y.version > x.version)
             AND NOT EXISTS (SELECT 1 FROM annotation_consent g
-                WHERE g.text_id = x.id AND g.worker_id = s.worker_id)), w.kind = 'machine', """
+                WHERE g.text_id = x.id AND g.worker_id = s.worker_id)), w.kind = 'machine',
+        EXISTS (SELECT 1 FROM annotation_identity i JOIN annotation_visit v ON v.identity_id = i.id
+            JOIN annotation_study y ON y.id = v.study_id
+            WHERE i.worker_id = s.worker_id AND y.campaign_id = s.campaign_id), """
     + ", ".join(f's."{name}"' for name in worker_trust.StandingColumns._fields)
 )
 
@@ -106,6 +110,7 @@ def worker_state_from(values: Sequence[Any]) -> WorkerState:
         withdrawn=bool(own.withdrawn),
         unagreed=bool(own.unagreed) and not own.machine,
         machine=bool(own.machine),
+        visitor=bool(own.visitor),
         standing=worker_trust.trust_from_row(standing),
     )
 

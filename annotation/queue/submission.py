@@ -4,7 +4,8 @@ The only writer of judgments and flags. Whatever becomes of an answer, it is sto
 
 - in time, it takes the place its lease held; the image is folded anew;
 - late (the lease ran out or was returned), it takes a place that is left, is moot where the
-  question is closed, and surplus where others hold every place;
+  question is closed, and surplus where others hold every place; of a platform's visitor no more
+  such answers are taken than their study wants;
 - a second time under the same token, nothing happens and the same is said again;
 - on a control item, it is graded where that still measures the worker, and stays outside every fold.
 
@@ -31,7 +32,7 @@ from annotation.protocol.kinds import is_page, kind_of, machine_kinds
 from annotation.protocol.questions import Answer, BadJudgment, Judgment, judgment_name
 from annotation.protocol.trust import BoxJudged, ControlGraded, trust_after_or_same
 from annotation.quality import controls, qualification, worker_trust
-from annotation.queue import answer_rows, image_state, lease_terms, leases, machine_turns
+from annotation.queue import answer_rows, image_state, lease_terms, leases, machine_turns, visits
 from annotation.queue.answer_rows import LEASED_ASSIGNMENT_COLUMNS, AnswerContent, LeasedAssignment
 from annotation.queue.dispatch import WorkerState
 from annotation.queue.lease_terms import CarriedSettings, Terms
@@ -253,6 +254,7 @@ def _to_task(cursor: Any, row: _OfTask, sent: _Sent) -> _Answered:
     answer, at = sent.answer, sent.at
     drawer = task.barred if kind_of(held.kind).judges else None
     holder, drawn, votes = _holders(cursor, held, terms, drawer, image.id)
+    _check_visit(cursor, held, terms, holder)
     if holder.machine:
         answer_rows.check_machine_answer(held, answer)
     content = answer_rows.answer_content(held, terms, answer)
@@ -352,6 +354,17 @@ def _withdrawn(
     return _Answered(row.now, holder._replace(standing=after), False, statements)
 
 
+def _check_visit(cursor: Any, held: LeasedAssignment, terms: Terms, holder: WorkerState) -> None:
+    """Raise NotYours where a late answer is one more than the studies wanted that its worker came by: else
+    whoever takes tasks and returns them would be owed for all of them."""
+    if not holder.visitor or held.state == Assignment.LEASED:
+        return
+    if held.role != qualification.QUALIFICATION_ROLE and not visits.takes_late_answer(
+        cursor, worker=held.worker, campaign=terms.id
+    ):
+        raise NotYours(visits.no_task_beyond_visit().text)
+
+
 def _late(cursor: Any, task: _TaskNow) -> tuple[str, bool]:
     """The role of an answer whose lease is over, and whether it got a place."""
     cursor.execute(
@@ -372,6 +385,7 @@ def _to_control(cursor: Any, row: _OfControl, sent: _Sent) -> _Answered:
     held, item, now, terms = row
     answer, at = sent.answer, sent.at
     holder = _holders(cursor, held, terms).own
+    _check_visit(cursor, held, terms, holder)
     content = answer_rows.answer_content(held, terms, answer)
     right: bool | None = None
     alone = not is_page(held.kind)

@@ -31,8 +31,7 @@ PROLIFIC, MTURK = "prolific", "mturk"
 PROVIDERS = (PROLIFIC, MTURK)
 #: Platforms that name their studies.
 NAMING = (PROLIFIC,)
-#: What a platform says of a submission that nobody is to work on any more.
-ENDED = ("RETURNED", "TIMED-OUT", "REJECTED")
+ENDED = Visit.OVER
 #: How a visit stands: there is work; it may end, with the answers given, after a test that was failed
 #: or a suspension, or because there was nothing from the beginning.
 WORKING, DONE, SCREENED_OUT, NOTHING = "working", "done", "out", "nothing"

@@ -28,6 +28,7 @@ from annotation.models import (
     Judgment,
     PlatformReport,
     Standing,
+    Study,
     Visit,
     Worker,
 )
@@ -436,8 +437,10 @@ def test_a_known_participant_who_came_unconfirmed_goes_on_as_who_they_are(
     world, first = ann
     theirs = Worker.objects.get(identity__external_id=ANN)
     client = arrive(ANN, SECOND)
+    Study.objects.update(wanted=3)
     answers(world, SECOND)
     held = world.held(-1)
+    Study.objects.update(wanted=2)
     assert visit(SECOND).identity.worker != theirs
     tell("ACTIVE", SECOND, ANN)
     found = visit(SECOND)
@@ -562,7 +565,7 @@ def begin(**other: str) -> Client:
 
 def test_an_invented_assignment_has_nothing_of_the_worker(turk: World):
     theirs = account_in(begin())
-    answers(turk, platform.TURK["assignmentId"])
+    answers(turk, platform.TURK["assignmentId"], count=1)
     client = begin(assignmentId="3INVENTED")
     assert account_in(client) != theirs
     assert visit("3INVENTED").verification == "unverified"

@@ -18,7 +18,7 @@ from annotation.protocol import trust
 from annotation.protocol.controls import choose_control, is_control_due
 from annotation.protocol.kinds import is_page, kind_of
 from annotation.quality import controls, qualification, worker_trust
-from annotation.queue import check_first, dispatch, relevance_pages
+from annotation.queue import check_first, dispatch, relevance_pages, visits
 from annotation.queue.dispatch import NoTask, WorkerState
 from annotation.queue.lease_terms import (
     CARRIED_SETTINGS_COLUMNS,
@@ -183,7 +183,13 @@ def take_next_lease(
     """`take_lease` within a transaction that holds the worker's standing, once the statements `after` are
     done."""
     expires = at + timedelta(minutes=terms.settings.lease.minutes)
-    if database.in_one_trip() and _is_plain(terms, holder, kind, len(holding)):
+    asked_out = False
+    if holder.visitor:
+        # Their answer counts towards what their study wants of them.
+        database.send_statements(cursor, after)
+        after = ()
+        asked_out = not visits.may_have_more(cursor, worker=holder.worker, campaign=terms.id)
+    if not asked_out and database.in_one_trip() and _is_plain(terms, holder, kind, len(holding)):
         found = dispatch.claim_and_lease(
             cursor,
             holder,
@@ -210,6 +216,8 @@ def take_next_lease(
     for in_hand, carried in held:
         if in_hand.id not in holding:
             return _held(cursor, terms, kind, in_hand, carried, at)
+    if asked_out:
+        return visits.no_task_beyond_visit()
     refused = dispatch.why_closed(terms) or why_refused(holder, terms)
     if refused is not None:
         return _test(cursor, terms, holder, kind, refused, holding, at)

@@ -20,7 +20,7 @@ from annotation.models import Assignment, Campaign, Standing
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.trust import Refusal
 from annotation.quality import qualification
-from annotation.queue import leases, submission
+from annotation.queue import leases, submission, visits
 from annotation.queue.available_tasks import AvailableTask, available_tasks, no_consent, today
 from annotation.queue.dispatch import NoTask
 from annotation.queue.leases import Lease
@@ -92,11 +92,13 @@ def task(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     visit = platform_visits.current_visit(request.session, request.user)
     of_visit = platform_visits.left_of_visit(visit, holding=len(holding)) if visit is not None else None
     if of_visit == 0:
-        return JsonResponse({"nothing": "done"}) if part else SeeOther(reverse("visit"))
+        return JsonResponse({"nothing": visits.DONE}) if part else SeeOther(reverse("visit"))
     found = leases.take_lease(worker=place.worker.pk, campaign=place.campaign, kind=kind, holding=holding)
     if isinstance(found, NoTask):
         if part:
             return JsonResponse({"nothing": found.code})
+        if visit is not None and found.code == visits.DONE:
+            return SeeOther(reverse("visit"))
         progress = platform_visits.visit_progress(visit) if visit is not None else None
         if progress is not None and progress.may_end:
             return SeeOther(reverse("visit"))
