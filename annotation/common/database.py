@@ -146,11 +146,13 @@ def split_row(row: Sequence[Any], *records: type[Any]) -> list[Any]:
     return found
 
 
-def locking(*tables: str, skip: bool = False) -> str:
-    """The clause that locks the rows read of `tables` against writers; `skip` passes locked ones over."""
+def locking(*tables: str, skip: bool = False, shared: str = "") -> str:
+    """The clause that locks the rows read of `tables` against writers; `skip` passes locked ones over. Then,
+    of the table `shared`, what others may lock so too, but nobody may write."""
     if connection.vendor != "postgresql":
         return ""
-    return f" FOR NO KEY UPDATE OF {', '.join(tables)}" + (" SKIP LOCKED" if skip else "")
+    also = f" FOR SHARE OF {shared}" if shared else ""
+    return f" FOR NO KEY UPDATE OF {', '.join(tables)}" + (" SKIP LOCKED" if skip else "") + also
 
 
 #: Seconds after which a connection plans anew: at first soon, since a plan made for an empty table scans it

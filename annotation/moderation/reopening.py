@@ -135,7 +135,8 @@ def _place(worker: int, assignment: int) -> tuple[int, int | None]:
 def _own(worker: int, assignment: int) -> Assignment:
     """The worker's assignment, where its answer is one of the last and they are still at work."""
     rows = Assignment.objects.select_related("campaign", "worker", "task__image", "control")
-    row = rows.filter(pk=assignment, worker=worker, state=Assignment.SUBMITTED).first()
+    own = rows.filter(pk=assignment, worker=worker, worker__erased_at=None)
+    row = own.filter(state=Assignment.SUBMITTED).first()
     if row is None:
         raise CannotReopen(_("You have given no such answer."))
     recent = recent_assignments(worker=worker, campaign=row.campaign_id, kind=row.kind)

@@ -9,7 +9,10 @@ The only writer of judgments and flags. Whatever becomes of an answer, it is sto
 - a second time under the same token, nothing happens and the same is said again;
 - on a control item, it is graded where that still measures the worker, and stays outside every fold.
 
-Locks: image, task, assignment, then the standings concerned, by id.
+Of somebody who was erased nothing is stored any more.
+
+Locks: image, task, assignment, the worker (shared, so that nobody erases them meanwhile), then the standings
+concerned, by id.
 """
 
 from __future__ import annotations
@@ -215,8 +218,9 @@ def _task_row(cursor: Any, assignment: int) -> _OfTask | None:
             JOIN annotation_openimage o ON o.id = t.image_id
             JOIN annotation_image im ON im.id = o.image_id
             JOIN annotation_campaign c ON c.id = a.campaign_id
-            WHERE a.id = %s"""
-        + database.locking("o", "t", "a"),
+            JOIN annotation_worker w ON w.id = a.worker_id
+            WHERE a.id = %s AND w.erased_at IS NULL"""
+        + database.locking("o", "t", "a", shared="w"),
         [assignment],
     )
     row = cursor.fetchone()
@@ -236,8 +240,9 @@ def _control_row(cursor: Any, assignment: int) -> _OfControl | None:
             FROM annotation_assignment a JOIN annotation_control k ON k.id = a.control_id
             JOIN annotation_image im ON im.id = k.image_id
             JOIN annotation_campaign c ON c.id = a.campaign_id
-            WHERE a.id = %s"""
-        + database.locking("a"),
+            JOIN annotation_worker w ON w.id = a.worker_id
+            WHERE a.id = %s AND w.erased_at IS NULL"""
+        + database.locking("a", shared="w"),
         [assignment],
     )
     row = cursor.fetchone()

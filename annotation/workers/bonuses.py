@@ -43,7 +43,8 @@ def give_bonus(
         )
     with database.writing():
         check_real(Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk))
-        rows = Worker.objects.filter(pk__in=workers, standings__campaign=campaign).distinct()
+        # Erasing waits for the campaign too: nobody is owed anything once they are nobody.
+        rows = Worker.objects.filter(pk__in=workers, standings__campaign=campaign, erased_at=None).distinct()
         found = {row.pk: row for row in rows}
         for worker in workers:
             if worker not in found or found[worker].kind == Worker.MACHINE:

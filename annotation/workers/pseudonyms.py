@@ -34,8 +34,10 @@ from annotation.models import (
     Flag,
     Identity,
     Judgment,
+    OpenImage,
     PlatformReport,
     RoleGrant,
+    Study,
     Visit,
     Worker,
     WorkerMessage,
@@ -147,26 +149,11 @@ def erase_worker(*, worker: Worker, actor: Account | None = None, texts: bool = 
     """Forget who a worker is. Refused while payment is due, and for accounts with a staff role.
 
     With `texts` the captions and descriptions that they wrote go too; the answers stay, without words. What
-    they hold is returned first. Once erased, doing it again finds nothing to do.
+    they hold is returned first. An answer that arrives meanwhile is stored before, and what it is worth is
+    then due, or not at all. Once erased, doing it again finds nothing to do.
     """
     if worker.erased_at is not None and not _remains(worker, texts):
         return Erased(worker.pseudonym, False, 0, 0, already=True)
-    owed = payments.unpaid(worker=worker.pk)
-    if owed:
-        amounts = ", ".join(
-            f"{money(amount, payments.currency_of(campaign))} in campaign {campaign.name!r}"
-            for campaign, amount in owed
-        )
-        raise by_command(
-            CannotErase(f"worker {worker.pseudonym!r} is still due {amounts}; pay them first"),
-            f"pay_workers {owed[0][0].name} --worker {worker.pseudonym}",
-        )
-    identity = Identity.objects.filter(worker=worker).select_related("account").first()
-    if identity is not None and identity.account is not None and identity.account.has_staff_role:
-        raise CannotErase(
-            f"the account of worker {worker.pseudonym!r} has a staff role, and what it did is on record; "
-            "revoke its roles first"
-        )
     return _erase(worker, actor, texts, note=True)
 
 
@@ -246,13 +233,11 @@ def _erase_texts(worker: Worker) -> int:
 
 
 def _erase(worker: Worker, actor: Account | None, texts: bool, *, note: bool) -> Erased:
-    for held in list(
-        Assignment.objects.filter(worker=worker, state=Assignment.LEASED).values_list("pk", flat=True)
-    ):
-        leases.return_lease(worker=worker.pk, assignment=held)
     with database.writing():
-        identity = Identity.objects.select_for_update().filter(worker=worker).first()
-        account = identity.account if identity is not None else None
+        identity, account = _locked_alone(worker)
+        if note:
+            _refuse_where_owed(worker)
+            _refuse_staff(worker, account)
         names = [worker.pseudonym, *_forget_visits(identity)]
         ended = sessions.end_access(account) if account is not None else sessions.EndedAccess(0, 0)
         comments = Flag.objects.filter(judgment__worker=worker).exclude(comment="").update(comment="")
@@ -270,6 +255,54 @@ def _erase(worker: Worker, actor: Account | None, texts: bool, *, note: bool) ->
             for name in names:
                 _note(name, worker.erased_at, texts)
     return Erased(worker.pseudonym, account is not None, ended.sessions, comments, written)
+
+
+def _locked_alone(worker: Worker) -> tuple[Identity | None, Account | None]:
+    """Return what a worker holds, and lock who they are: from then on nothing is stored or owed that is
+    theirs, and no role granted. Raises CannotErase where they have just become another worker.
+
+    Locks, in the order of `confirmation` and `joining`: studies, visits, campaigns, images, tasks and
+    assignments; then the worker, which answers share; then identity and account.
+    """
+    visits = Visit.objects.filter(identity__worker=worker)
+    _lock(Study.objects.filter(pk__in=list(visits.values_list("study", flat=True))))
+    _lock(visits)
+    _lock(Campaign.objects.filter(pk__in=list(worker.standings.values_list("campaign", flat=True))))
+    held = Assignment.objects.filter(worker=worker, state=Assignment.LEASED)
+    _lock(OpenImage.objects.filter(pk__in=list(held.values_list("task__image", flat=True))))
+    for assignment in list(held.order_by("pk").values_list("pk", flat=True)):
+        leases.return_lease(worker=worker.pk, assignment=assignment)
+    if not _lock(Worker.objects.filter(pk=worker.pk)):
+        raise CannotErase(f"worker {worker.pseudonym!r} has just become another one; look who they are now")
+    identity = Identity.objects.select_for_update().filter(worker=worker).first()
+    accounts = Account.objects.select_for_update()
+    account = accounts.filter(pk=identity.account_id).first() if identity is not None else None
+    return identity, account
+
+
+def _lock(rows: QuerySet[Any]) -> list[Any]:
+    return list(rows.order_by("pk").select_for_update(no_key=True, of=("self",)).values_list("pk", flat=True))
+
+
+def _refuse_where_owed(worker: Worker) -> None:
+    owed = payments.unpaid(worker=worker.pk)
+    if owed:
+        amounts = ", ".join(
+            f"{money(amount, payments.currency_of(campaign))} in campaign {campaign.name!r}"
+            for campaign, amount in owed
+        )
+        raise by_command(
+            CannotErase(f"worker {worker.pseudonym!r} is still due {amounts}; pay them first"),
+            f"pay_workers {owed[0][0].name} --worker {worker.pseudonym}",
+        )
+
+
+def _refuse_staff(worker: Worker, account: Account | None) -> None:
+    if account is not None and account.has_staff_role:
+        raise CannotErase(
+            f"the account of worker {worker.pseudonym!r} has a staff role, and what it did is on record; "
+            "revoke its roles first"
+        )
 
 
 def _remains(worker: Worker, texts: bool) -> bool:

@@ -12,10 +12,12 @@ from django.test import Client
 from rest_framework.authtoken.models import Token
 
 from annotation.models import Account, Assignment, AuditEntry, Flag, Identity, Judgment, RoleGrant, Worker
+from annotation.moderation.reopening import CannotReopen, change_answer
 from annotation.protocol import questions as q
+from annotation.queue import leases
 from annotation.queue.image_state import state_of
-from annotation.queue.submission import Answer
-from annotation.workers import payments
+from annotation.queue.submission import Answer, NotYours
+from annotation.workers import bonuses, payments
 from annotation.workers import pseudonyms as workers
 from annotation.workers.pseudonyms import CannotErase
 from tests.factories import some_images
@@ -140,6 +142,89 @@ def test_nobody_is_erased_while_payment_is_due():
     assert Assignment.objects.filter(worker=worker, state=Assignment.LEASED).exists()
     payments.pay(worker=worker.pk, campaign=world.campaign, amount=500_000)
     assert workers.erase_worker(worker=worker).account
+
+
+def within_erasing(monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
+    """Let `act` be done while somebody is erased: before the first thing that they hold is returned."""
+    back, done = workers.leases.return_lease, []
+
+    def returned(**about: Any) -> bool:
+        if not done:
+            done.append(act())
+        return back(**about)
+
+    monkeypatch.setattr(workers.leases, "return_lease", returned)
+
+
+def test_who_earns_something_while_they_are_erased_is_not_erased(monkeypatch: pytest.MonkeyPatch):
+    world, account, worker = at_work(PAID)
+    payments.pay(worker=worker.pk, campaign=world.campaign, amount=500_000)
+    lease = world.held(0)
+    within_erasing(monkeypatch, lambda: world.submit(0, lease, then=False))
+    with pytest.raises(CannotErase, match="still due 0.50 USD"):
+        workers.erase_worker(worker=worker)
+    worker.refresh_from_db()
+    assert worker.erased_at is None and Account.objects.filter(pk=account.pk).exists()
+    assert not workers.erasures_file().exists()
+
+
+def test_who_gets_a_staff_role_while_they_are_erased_is_not_erased(monkeypatch: pytest.MonkeyPatch):
+    _, account, worker = at_work()
+    within_erasing(monkeypatch, lambda: RoleGrant.objects.create(account=account, role="reviewer"))
+    with pytest.raises(CannotErase, match="a staff role"):
+        workers.erase_worker(worker=worker)
+    assert Account.objects.filter(pk=account.pk).exists()
+
+
+def test_nothing_is_stored_or_owed_of_somebody_who_was_erased():
+    world, _account, worker = at_work(PAID)
+    mine = Assignment.objects.get(worker=worker, state=Assignment.SUBMITTED)
+    payments.pay(worker=worker.pk, campaign=world.campaign, amount=500_000)
+    lease = world.held(0)
+    workers.erase_worker(worker=worker)
+    with pytest.raises(NotYours):
+        world.submit(0, lease, then=False)
+    with pytest.raises(CannotReopen):
+        change_answer(worker=worker.pk, assignment=mine.pk, answer=Answer("no"))
+    with pytest.raises(payments.PaymentError, match="for people"):
+        bonuses.give_bonus(
+            campaign=world.campaign, workers=[worker.pk], amount=1_000_000, reason="Thank you", actor=None
+        )
+    assert Judgment.objects.count() == 1 and payments.unpaid(worker=worker.pk) == []
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("late", [False, True])
+def test_an_answer_that_waits_for_an_erasure_is_not_stored(monkeypatch: pytest.MonkeyPatch, late: bool):
+    """A late one waits for the worker alone: erasing has nothing to do with what is not in hand."""
+    world, _account, worker = at_work(PAID)
+    payments.pay(worker=worker.pk, campaign=world.campaign, amount=500_000)
+    lease = world.held(0)
+    if late:
+        leases.return_lease(worker=worker.pk, assignment=lease.id)
+    told: list[object] = []
+
+    def answer() -> None:
+        try:
+            told.append(world.submit(0, lease, then=False))
+        except NotYours as error:
+            told.append(error)
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=answer)
+    forget = workers._forget_visits
+
+    def begun(identity: Identity | None) -> list[str]:
+        thread.start()
+        thread.join(0.5)  # it waits for us
+        return forget(identity)
+
+    monkeypatch.setattr(workers, "_forget_visits", begun)
+    workers.erase_worker(worker=worker)
+    thread.join(60)
+    assert [type(one) for one in told] == [NotYours]
+    assert Judgment.objects.count() == 1 and payments.unpaid(worker=worker.pk) == []
 
 
 @pytest.mark.parametrize("role", ["reviewer", "superuser"])
