@@ -1,25 +1,47 @@
-"""Requests that cannot be read are refused with 400, before anything looks into them.
+"""Requests that cannot be read are refused with 400, those that are too large with 413, before anything looks
+into them.
 
 Django reads a form when somebody first asks for it, which its own pages of errors do too: where a form cannot
 be read, they fail as the view did. And it decodes an address by whatever the body's type calls its charset.
+
+It writes the files of a form to the disk however large they are, and views look at their size afterwards. So
+nothing is read of a body that says that it is larger than anything that a page or a call takes; without a
+session or a token that is a short form. A body that does not say how long it is counts as empty: no server of
+ours hands on more than was said.
 """
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Iterable
+from contextlib import suppress
+from http import HTTPStatus
+from time import monotonic
 from typing import Any
 
-from django.core.exceptions import BadRequest, SuspiciousOperation
+from django.conf import settings
+from django.core.exceptions import BadRequest, RequestDataTooBig, SuspiciousOperation
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict
 from django.http.multipartparser import MultiPartParserError
+from django.template.defaultfilters import filesizeformat
+from django.template.loader import render_to_string
 from django.utils.datastructures import MultiValueDict
 from django.utils.http import parse_header_parameters
+from django.utils.translation import gettext as _
 from django.views.defaults import bad_request
 
+from annotation.api.problems import Problem
 from config.errors import is_call, unreadable_call
 
 UNREADABLE = (BadRequest, SuspiciousOperation, MultiPartParserError, OSError, ValueError, LookupError)
 UTF_8 = ("", "utf-8", "utf8")
+#: Bytes of the largest body that anything takes: the files of a form, 64 MiB in all, and its fields.
+LARGEST_BODY = 68 * 2**20
+#: Bytes of a body from somebody who brings neither a session nor a token: forms to sign in, what platforms tell.
+LARGEST_FROM_ANYBODY = 256 * 2**10
+#: Seconds for which more is taken of a body that was refused, and dropped: whoever is cut off in the midst of
+#: sending may never read why.
+PATIENCE = 5.0
 
 
 class PlainText:
@@ -61,7 +83,10 @@ class ReadableForms:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         read: Any = request
+        most = most_bytes(request)
         try:
+            if said_length(request) > most:
+                raise TooLarge(most)
             if _holds_nulls(request.POST):
                 read._post = _without_nulls(request.POST)
         except UNREADABLE as error:
@@ -76,7 +101,68 @@ class ReadableForms:
         error = getattr(request, "unreadable", None)
         if error is None:
             return None
+        if isinstance(error, TooLarge):
+            return _too_large(request, error.most)
         return unreadable_call() if is_call(request) else bad_request(request, error)
+
+
+class TooLarge(RequestDataTooBig):
+    """A body that says that it is larger than `most` bytes."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"more than {most} bytes")
+        self.most = most
+
+
+def most_bytes(request: HttpRequest) -> int:
+    """The bytes that the body of a request may have. Whether its session or token is a valid one is not
+    looked at yet."""
+    known = settings.SESSION_COOKIE_NAME in request.COOKIES or "Authorization" in request.headers
+    return LARGEST_BODY if known else LARGEST_FROM_ANYBODY
+
+
+def said_length(request: HttpRequest) -> int:
+    """How long the body is, as its sender says; 0 where that is no number, as Django takes it."""
+    try:
+        return int(request.META.get("CONTENT_LENGTH") or 0)
+    except ValueError:
+        return 0
+
+
+def _too_large(request: HttpRequest, most: int) -> HttpResponse:
+    """To programs as problem details, to people as a page; then the sender is heard out for a moment."""
+    if most < LARGEST_BODY:
+        why = _("Without signing in, a request may have %(most)s at most. Sign in, then send it again.")
+    else:
+        why = _(
+            "A request may have %(most)s at most. Larger files are imported by command, and a new corpus is "
+            "uploaded in parts."
+        )
+    why %= {"most": filesizeformat(most)}
+    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    if is_call(request):
+        response = Problem(status, "too_large", why).response()
+    else:
+        response = HttpResponse(render_to_string("413.html", {"why": why}), status=status)
+    response["Cache-Control"] = "no-store"
+    # The server closes a response once it is sent.
+    response._resource_closers.append(lambda: _hear_out(request.META.get("gunicorn.socket")))  # type: ignore[attr-defined]
+    return response
+
+
+def _hear_out(connection: Any) -> None:
+    """End our half of a connection, and drop what still comes for a moment; then it is over."""
+    if not isinstance(connection, socket.socket):
+        return
+    until = monotonic() + PATIENCE
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_WR)
+        while (left := until - monotonic()) > 0:
+            connection.settimeout(left)
+            if not connection.recv(2**16):
+                break
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_RD)
 
 
 def _holds_nulls(given: QueryDict) -> bool:

@@ -72,6 +72,8 @@ def _plain(request: HttpRequest) -> ResolverMatch | None:
     """What answers a call that may go the short way; None where it is another, or something is amiss."""
     if not request.path_info.startswith(CALLS) or (settings.SECURE_SSL_REDIRECT and not request.is_secure()):
         return None
+    if hasattr(request, "unreadable"):  # which `plain` tells
+        return None
     try:
         request.get_host()
         match = resolve(request.path_info)

@@ -11,10 +11,13 @@ from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from django.urls import reverse
 
+from annotation.datasets.uploads import PART_BYTES
+from annotation.images.pictures import MAX_BYTES
 from annotation.models import Account, Flag, Job
 from annotation.protocol import questions as q
-from config.plain import ReadableForms
+from config.plain import LARGEST_BODY, LARGEST_FROM_ANYBODY, ReadableForms
 from config.wsgi import application
+from evaluation.web.uploads import LARGEST_UPLOAD
 from tests.crowd import platform
 from tests.hostile.attack import Visitor
 from tests.queue.world import World
@@ -198,3 +201,72 @@ def test_a_ruling_that_cannot_be_is_refused_on_its_page(fields: dict[str, str]) 
 def test_runs_are_not_brought_without_a_name() -> None:
     client = people.signed_in("ada", "researcher")
     assert client.post("/evaluation/add-system/", {"act": "runs", "name": ""}).status_code == 409
+
+
+class Endless(io.RawIOBase):
+    """A body that never ends; `taken` is how many bytes somebody has read of it."""
+
+    taken = 0
+
+    def read(self, size: int = -1) -> bytes:
+        assert 0 <= size <= 2**24, "somebody wants all of it"
+        self.taken += size
+        return b"x" * size
+
+
+def sent(path: str, length: int | None, **headers: str) -> tuple[str, dict[str, str], bytes, int]:
+    """What becomes of a form with a file that says that it is `length` bytes long: status, headers, body, and
+    how many bytes of it were read."""
+    told: list[tuple[str, dict[str, str]]] = []
+    body = Endless()
+    environ = {
+        "REQUEST_METHOD": "POST",
+        "PATH_INFO": path,
+        "CONTENT_TYPE": "multipart/form-data; boundary=b",
+        "SERVER_NAME": "127.0.0.1",
+        "SERVER_PORT": "80",
+        "HTTP_HOST": "127.0.0.1",
+        "wsgi.url_scheme": "http",
+        "wsgi.input": body,
+        **({"CONTENT_LENGTH": str(length)} if length is not None else {"HTTP_TRANSFER_ENCODING": "chunked"}),
+        **headers,
+    }
+    answer: Any = application(environ, lambda status, given, *rest: told.append((status, dict(given))))
+    said = b"".join(answer)
+    answer.close()
+    return told[0][0][:3], told[0][1], said, body.taken
+
+
+SESSION = {"HTTP_COOKIE": "session=anybodycanwritethis"}
+TOKEN = {"HTTP_AUTHORIZATION": "Bearer any"}
+
+
+@pytest.mark.parametrize("path", ["/sign-in/", "/evaluation/systems/upload/", "/prolific/webhook/", "/"])
+def test_nothing_is_read_of_a_form_that_is_larger_than_anybody_may_send(path: str) -> None:
+    status, headers, said, taken = sent(path, LARGEST_FROM_ANYBODY + 1)
+    assert (status, taken) == ("413", 0)
+    assert "Sign in, then send it again" in said.decode() and headers["Content-Type"].startswith("text/html")
+
+
+@pytest.mark.parametrize("path", ["/sign-in/", "/evaluation/systems/upload/"])
+def test_nothing_is_read_of_a_form_that_is_larger_than_any_page_takes(path: str) -> None:
+    status, _headers, said, taken = sent(path, LARGEST_BODY + 1, **SESSION)
+    assert (status, taken) == ("413", 0) and "imported by command" in said.decode()
+    assert sent(path, 2**20, **SESSION)[0] != "413"
+
+
+@pytest.mark.parametrize("path", [NEXT, "/api/v1/corpora", "/api/v1/systems"])
+def test_a_call_that_is_too_large_is_refused_as_a_problem(path: str) -> None:
+    for length, headers in [(LARGEST_FROM_ANYBODY + 1, {}), (LARGEST_BODY + 1, TOKEN)]:
+        status, about, said, taken = sent(path, length, **headers)
+        assert (status, taken) == ("413", 0) and about["Content-Type"] == "application/problem+json"
+        assert json.loads(said)["code"] == "too_large"
+
+
+def test_of_a_body_that_does_not_say_how_long_it_is_nothing_is_read() -> None:
+    status, _headers, _said, taken = sent("/sign-in/", None)
+    assert status != "413" and taken == 0
+
+
+def test_whatever_a_page_or_a_call_takes_may_be_sent(settings: Any) -> None:
+    assert max(LARGEST_UPLOAD, PART_BYTES, MAX_BYTES) + settings.DATA_UPLOAD_MAX_MEMORY_SIZE < LARGEST_BODY

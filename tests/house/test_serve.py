@@ -181,3 +181,27 @@ def test_it_listens_to_nobody_else_under_the_key_that_everybody_knows(
     monkeypatch.setattr(serve.Server, "run", lambda server: None)  # or a fault would serve for ever
     with pytest.raises(CommandError, match="SECRET_KEY is the public default"):
         run_server(host, free_port())
+
+
+def test_whoever_sends_far_too_much_reads_why_and_is_cut_off(tmp_path: Path) -> None:
+    migrated(tmp_path)
+    with serving(tmp_path) as server:
+        head = (
+            f"POST /sign-in/ HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nContent-Length: {10**12}\r\n"
+            "Content-Type: multipart/form-data; boundary=b\r\n\r\n"
+        )
+        with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as client:
+            client.sendall(head.encode())
+            # As browsers do: they read once they have sent, or cannot.
+            sent, until = 0, time.monotonic() + PATIENCE
+            with contextlib.suppress(ConnectionResetError, BrokenPipeError):
+                while time.monotonic() < until:
+                    sent += client.send(b"x" * 2**16)
+                    time.sleep(0.01)
+            assert sent > 2**20, "it was not heard out"
+            said = b""
+            with contextlib.suppress(ConnectionResetError):
+                while got := client.recv(2**16):
+                    said += got
+        assert said.startswith(b"HTTP/1.1 413 ") and b"Sign in, then send it again" in said
+        assert server.get("/healthz").status == 200
