@@ -300,7 +300,7 @@ def run_scores_call(call: ApiCall, run: Run) -> dict[str, Any]:
             run, snapshot, subset=subset_named(run.corpus.name, split, files=False), missing=missing
         )
 
-    found = cached_for_runs("scored-3", [run], snapshot, make, split, missing)
+    found = cached_for_runs("scored-4", [run], snapshot, make, split, missing)
     return {
         **{
             key: found[key] for key in ("run", "direction", "qrels", "version", "digest", "subset", "queries")
@@ -346,7 +346,7 @@ def runs_compare_call(call: ApiCall) -> dict[str, Any]:
             return compare_single_run(runs[0], snapshot, measures, subset=subset, missing=missing)
         return compare_runs(runs, snapshot, measures, subset=subset, missing=missing, rounds=_ROUNDS)
 
-    found = cached_for_runs("compared-api", runs, snapshot, make, split, missing, *measures)
+    found = cached_for_runs("compared-api-2", runs, snapshot, make, split, missing, *measures)
     shown = ("baseline", "direction", "qrels", "version", "digest", "queries", "systems", "tests", "remarks")
     told: dict[str, Any] = as_plain_json({key: found[key] for key in shown})
     return told

@@ -5,6 +5,11 @@ or the snapshot knows. Under a protocol only what the snapshot knows takes part;
 images and all their captions do, judged or not. What else a run ranks is taken out of its lists. Queries that
 a run does not rank are left out, or count as the worst by choice (`MISSING`). Rankings are read once and a
 few at a time: what stays in memory is one number a judged pair.
+
+The qrels say which queries are asked and what is relevant; the corpus says what is original. A query's
+originals are a caption's own image, or all captions of an image, whether or not the qrels have the pair: else
+R@k and ranks would be of those queries alone whose original somebody judged, mostly since a system found it.
+Under a protocol originals are its rows, and in a corpus of candidates there are none.
 """
 
 from __future__ import annotations
@@ -17,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.comparison.subsets import Subset
-from evaluation.metrics.judged import POOLED, Judged, judged
+from evaluation.metrics.judged import POOLED, UNSEEN, Judged, judged
 from evaluation.metrics.ranked import Ranked, from_lists
 from evaluation.models import QrelsRow, QrelsSnapshot, Ranking, Run
 from evaluation.relevance.qrels import rule_named
@@ -46,7 +51,8 @@ class RunPool:
     """What takes part: ids of rows, ascending, and the pairs that are known of them, by their places.
 
     Of what else a run ranks nothing takes part where the pool is `closed`, and where there is `within`,
-    what is among these ids, ascending. A grade of at least `level` is relevant.
+    what is among these ids, ascending. A grade of at least `level` is relevant. Originals that are no pair of
+    the qrels are among the pairs, with the grade UNSEEN.
     """
 
     queries: RowIds
@@ -59,7 +65,11 @@ class RunPool:
     @property
     def size(self) -> int:
         """How many items take part, as far as the qrels know or the images say."""
-        return len(self.items) if self.within is None or self.closed else len(self.within)
+        if self.closed:
+            return len(self.items)
+        if self.within is not None:
+            return len(self.within)
+        return len(np.unique(self.judged.item[~np.isnan(self.judged.grade)]))
 
     def only(self, queries: RowIds) -> RunPool:
         """The same for some of the queries, by the ids of their rows."""
@@ -130,14 +140,20 @@ def pool_of(run: Run, snapshot: QrelsSnapshot, subset: Subset | None = None) -> 
                 f"qrels '{snapshot}' contain no pair of {subset.called}; choose qrels of these images"
             )
     image, caption, owner, relevance, was_judged = pairs.T
+    grade = np.where((relevance == 0) & (was_judged == 0), POOLED, relevance).astype(np.float64)
+    has_originals = run.corpus.format != CANDIDATES
+    if has_originals and not snapshot.pool:
+        others = _originals_without_a_row(run, image, caption, owner)
+        image, caption = np.append(image, others[:, 0]), np.append(caption, others[:, 1])
+        owner, grade = np.append(owner, others[:, 0]), np.append(grade, np.full(len(others), UNSEEN))
     asks, ranked = (image, caption) if run.direction == Run.ANNOTATION else (caption, image)
     queries, query = np.unique(asks, return_inverse=True)
     items, item = np.unique(ranked, return_inverse=True)
     known = judged(
         query,
         item,
-        np.where((relevance == 0) & (was_judged == 0), POOLED, relevance),
-        original=(image == owner) & (run.corpus.format != CANDIDATES),
+        grade,
+        original=(image == owner) & has_originals,
         queries=len(queries),
         items=len(items),
         relevant_unasked=snapshot.originals,
@@ -149,6 +165,18 @@ def pool_of(run: Run, snapshot: QrelsSnapshot, subset: Subset | None = None) -> 
     if images is not None:
         within = _items_of(images, run)
     return RunPool(queries, items, known, bool(snapshot.pool), level, within)
+
+
+def _originals_without_a_row(run: Run, image: RowIds, caption: RowIds, owner: RowIds) -> RowIds:
+    """The originals of what asks in these rows that are none of them, shape (pairs, 2): image, caption."""
+    if run.direction == Run.SEARCH:
+        captions, first = np.unique(caption, return_index=True)
+        own = np.column_stack([owner[first], captions])
+    else:
+        found = captions_of_images(run.corpus.name, np.unique(image).tolist())
+        own = np.array(list(found), np.int64).reshape(-1, 2)
+    # A caption has one image, so that the rows with originals are told by their captions.
+    return own[~np.isin(own[:, 1], caption[image == owner])]
 
 
 def _items_of(images: Collection[int], run: Run) -> RowIds:

@@ -3,7 +3,8 @@
 A grade over 0 is relevant, 0 is not, and -1 says that the pair was pooled and not judged
 (trec_eval's sign for infAP). A pair that is absent was never looked at. The original pair (the
 image and a caption written for it) is relevant, judged or not, unless one asks for grades as they are:
-without that, 148 images of Hodosh et al. 2013 would have no relevant caption.
+without that, 148 images of Hodosh et al. 2013 would have no relevant caption. An original of the grade NaN
+(`UNSEEN`) was never looked at and is as if absent, save to R@k and ranks.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 POOLED = -1
+#: The grade of an original that nobody looked at, and that is not relevant by that either.
+UNSEEN = float("nan")
 
 
 class BadJudgments(ValueError):
@@ -78,8 +81,9 @@ def judged(
     """Judgments from parallel arrays of indices and grades, in any order.
 
     `relevant_unasked`: originals are relevant whatever was said of them; else they have the grades given,
-    and are originals to R@k and ranks alone. Raises BadJudgments for a pair given twice, an index out of
-    range, a grade that is no number or under -1, or arrays of different lengths.
+    and are originals to R@k and ranks alone. Those of the grade UNSEEN keep it either way. Raises
+    BadJudgments for a pair given twice, an index out of range, a grade under -1 or (but of an original) that
+    is no number, or arrays of different lengths.
 
     >>> pairs = judged([1, 0], [2, 0], [0, 3], queries=2, items=3)  # (query 1, item 2) is a no
     >>> pairs.query.tolist(), pairs.item.tolist(), pairs.grade.tolist()
@@ -100,7 +104,7 @@ def judged(
                 f"judgment {wrong[0]} (counted from 0) is about {word} {numbers[wrong[0]]}; "
                 f"expected 0 to {count - 1}"
             )
-    wrong = np.flatnonzero(~(g >= POOLED) | np.isinf(g))
+    wrong = np.flatnonzero((~(g >= POOLED) & ~(np.isnan(g) & o)) | np.isinf(g))
     if len(wrong):
         raise BadJudgments(
             f"query {q[wrong[0]]}, item {i[wrong[0]]} has grade {g[wrong[0]]}; expected 0 or more, or -1 "

@@ -145,7 +145,7 @@ def run_detail(request: HttpRequest, row: Run) -> HttpResponseBase:
                 subset = subset_named(row.corpus.name, split, files=False)
                 return score_run(row, snapshot, subset=subset, missing=missing)
 
-            figures = cached_for_runs("scored-3", [row], snapshot, make, split, missing)
+            figures = cached_for_runs("scored-4", [row], snapshot, make, split, missing)
     except RUN_REFUSALS as error:
         wrong = str(error)
     other = Run.objects.filter(published=True, corpus=row.corpus).exclude(direction=row.direction)

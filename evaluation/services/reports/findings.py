@@ -140,7 +140,7 @@ def _measures(pool: RunPool, snapshot: QrelsSnapshot, named: Sequence[str]) -> S
     usual: Sequence[str] = OF_ORIGINALS if snapshot.pool else REPORT_MEASURES
     rule = rule_named(snapshot.rule)
     if isinstance(rule, GradedRule) or (
-        isinstance(rule, GivenRelevance) and pool.judged.grade.max(initial=0) > 1
+        isinstance(rule, GivenRelevance) and (pool.judged.grade > 1).any()
     ):
         usual = [*usual, *GRADED]
     if pool.judged.original.any():

@@ -1,0 +1,242 @@
+"""R@k and ranks look for the originals of the corpus, whether or not anybody judged them: by brute force."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from django.core.management import CommandError
+
+from annotation.datasets.importing import import_records
+from annotation.protocol.terms import CaptionRecord, ImageRecord
+from evaluation.comparison import ranked_runs
+from evaluation.comparison.inspection import values_of
+from evaluation.comparison.scoring import Scored, score, score_against_first, score_folds
+from evaluation.comparison.subsets import Subset, subset_named
+from evaluation.models import QrelsRow, QrelsSnapshot, Run
+from evaluation.relevance.scales import VOTE_SCALE
+from evaluation.selectors import names_of, run_named, snapshot_named
+from evaluation.services.judgments.freezing import freeze_qrels
+from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
+from evaluation.services.judgments.qrels_files import QrelsImport, import_qrels
+from evaluation.services.runs.files import RunImport, import_run
+from tests.evaluation.database.conftest import matrix_file, said
+
+pytestmark = pytest.mark.django_db
+
+RANKS = ("R@1", "R@3", "median rank", "mean rank")
+OF_GRADES = ("S@1", "S@3", "R-precision", "MAP", "nDCG@10", "bpref", "infAP", "judged@3")
+IMAGES = 8
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Scores of a run, shape (images, captions), and what its rows and columns are called."""
+
+    name: str
+    scores: np.ndarray
+    images: list[str]
+    captions: list[str]
+
+
+def a_corpus(captions: list[int]) -> str:
+    """As many captions of each image as are said; splits take turns."""
+    records = [
+        ImageRecord(
+            id=f"i{n}",
+            filename=f"i{n}.jpg",
+            split=("test", "val")[n % 2],
+            captions=tuple(CaptionRecord(f"caption {k} of {n}") for k in range(number)),
+        )
+        for n, number in enumerate(captions)
+    ]
+    import_records(name="some", records=records, format="jsonl", source="memory")
+    return "some"
+
+
+def a_run(folder: Path, ranking: Ranking, direction: str) -> Run:
+    file = matrix_file(folder, ranking.name, ranking.scores, ranking.images, ranking.captions)
+    name = f"{ranking.name}-{direction}"
+    import_run(RunImport(name=name, corpus="some", path=file, format="scores", direction=direction, depth=0))
+    return run_named(name)
+
+
+def judge(folder: Path, rows: list[tuple[str, str, int]], name: str = "table") -> None:
+    lines = "".join(f"{image},{caption},{grade}\n" for image, caption, grade in rows)
+    (folder / f"{name}.csv").write_text(f"image,caption,grade\n{lines}")
+    file = folder / f"{name}.csv"
+    import_judgments(JudgmentsImport(corpus="some", path=file, format="table", name=name, scale=VOTE_SCALE))
+
+
+def owner(caption: str) -> str:
+    return caption.partition("#")[0]
+
+
+def best_ranks(ranking: Ranking, direction: str, queries: set[str], among: set[str]) -> dict[str, float]:
+    """The place of the best original of each query, counted one by one; none among the items is infinite.
+
+    Equal ones that are no originals of the query count half.
+    """
+    images, captions, scores = ranking.images, ranking.captions, ranking.scores
+    if direction == Run.SEARCH:
+        images, captions, scores = captions, images, scores.T
+    found = {}
+    for row, query in enumerate(images):
+        if query not in queries:
+            continue
+        there = [(scores[row, at], item) for at, item in enumerate(captions) if owner(item) in among]
+        own = [value for value, item in there if owner(item) == owner(query)]
+        others = [value for value, item in there if owner(item) != owner(query)]
+        if own:
+            ahead = sum(value > max(own) for value in others)
+            found[query] = 1 + ahead + sum(value == max(own) for value in others) / 2
+        else:
+            found[query] = np.inf
+    return found
+
+
+def check_ranks(found: Scored, direction: str, expected: dict[str, float]) -> None:
+    """The figures of R@k and ranks are those of these ranks, each query's and together."""
+    names = names_of("some")
+    called = names.image_name if direction == Run.ANNOTATION else names.caption_name
+    ranks = dict(
+        zip(
+            [called[query] for query in found.queries.tolist()],
+            found.scores["median rank"].per_query.tolist(),
+            strict=True,
+        )
+    )
+    assert ranks == expected
+    values = np.array(list(expected.values()))
+    assert {name: one.queries for name, one in found.scores.items() if name in RANKS} == dict.fromkeys(
+        RANKS, len(values)
+    )
+    assert found.scores["R@1"].value == pytest.approx((values <= 1).mean())
+    assert found.scores["R@3"].value == pytest.approx((values <= 3).mean())
+    assert found.scores["median rank"].value == pytest.approx(np.median(values))
+    assert found.scores["mean rank"].value == pytest.approx(np.mean(values))
+
+
+def asked_by(snapshot: QrelsSnapshot, direction: str, inside: set[str]) -> set[str]:
+    """The queries of qrels: whatever asks in one of their rows, of the images that take part."""
+    names = names_of("some")
+    found = set()
+    for row in QrelsRow.objects.filter(snapshot=snapshot):
+        pair = names.image_name[row.image_id], names.caption_name[row.caption_id]
+        if inside.issuperset(map(owner, pair)):
+            found.add(pair[direction == Run.SEARCH])
+    return found
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Ranking:
+    """Two images with a caption each: the first's own is judged, the second's is not, and c0 comes first."""
+    a_corpus([1, 1])
+    captions = ["i0.jpg#0", "i1.jpg#0"]
+    judge(tmp_path, [("i0.jpg", captions[0], 1), ("i1.jpg", captions[0], 0)])
+    return Ranking("two", np.array([[2.0, 1.0], [2.0, 1.0]]), ["i0.jpg", "i1.jpg"], captions)
+
+
+def test_an_original_that_nobody_judged_is_looked_for(two: Ranking, tmp_path: Path) -> None:
+    """By hand: i0 finds its caption first, and i1 second."""
+    run = a_run(tmp_path, two, Run.ANNOTATION)
+    freeze_qrels(name="bare", corpus="some", judgments="table", originals=False)
+    (tmp_path / "q.trec").write_text("i0.jpg 0 i0.jpg#0 1\ni1.jpg 0 i0.jpg#0 0\n")
+    import_qrels(QrelsImport(name="given", corpus="some", path=tmp_path / "q.trec"))
+    for name in ("bare", "given"):
+        found = score(run, snapshot_named(name), [*RANKS, "S@1", "judged@1"])
+        assert (found.scores["R@1"].value, found.scores["R@1"].queries) == (0.5, 2)
+        assert found.scores["median rank"].value == found.scores["mean rank"].value == 1.5
+        # Grades are as they were given: i1 has nothing relevant, and its own caption is not judged.
+        assert (found.scores["S@1"].value, found.scores["S@1"].queries) == (1, 1)
+        assert found.scores["judged@1"].value == 1
+        assert found.items == 1, "how many items the qrels know"
+
+
+def test_every_reader_tells_the_same(two: Ranking, tmp_path: Path) -> None:
+    a_run(tmp_path, two, Run.ANNOTATION)
+    turned = Ranking("turned", -two.scores, two.images, two.captions)
+    a_run(tmp_path, turned, Run.ANNOTATION)
+    freeze_qrels(name="bare", corpus="some", judgments="table", originals=False)
+    report = json.loads(said("score_run", "two-annotation", "--qrels", "bare", "--measures", "R@1", "--json"))
+    assert [(one["value"], one["queries"]) for one in report["measures"]] == [(0.5, 2)]
+    runs = [run_named("two-annotation"), run_named("turned-annotation")]
+    found, tests = score_against_first(runs, snapshot_named("bare"), ["R@1", "mean rank"], rounds=20)
+    assert [one.scores["R@1"].per_query.tolist() for one in found] == [[1, 0], [0, 1]]
+    preferred = [(one.preference.better, one.preference.worse) for one in tests if one.preference]
+    assert preferred == [(1, 1), (1, 1)], "both queries are paired"
+    folds = score_folds(runs[0], snapshot_named("bare"), 2, ["R@1"])
+    assert [one.scores["R@1"].value for one in folds] == [1, 1], "each image among itself alone"
+    assert set(values_of(runs[0], snapshot_named("bare"), "R@1").values()) == {1.0, 0.0}
+
+
+def test_candidates_to_be_judged_are_nobodys_originals(two: Ranking, tmp_path: Path) -> None:
+    run = a_run(tmp_path, two, Run.ANNOTATION)
+    freeze_qrels(name="bare", corpus="some", judgments="table", originals=False)
+    run.corpus.format = "candidates"
+    run.corpus.save()
+    with pytest.raises(CommandError, match="no judgment is marked as original"):
+        said("score_run", run.name, "--qrels", "bare", "--measures", "R@1")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_figures_are_those_of_brute_force(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """Sparse judgments, and as imported: each query counts once, with the best of its own items.
+
+    What the grades alone say is the same as where originals without a row were not there at all.
+    """
+    dice = np.random.default_rng(seed)
+    numbers = dice.integers(1, 4, IMAGES).tolist()
+    a_corpus(numbers)
+    images = [f"i{n}.jpg" for n in range(IMAGES)]
+    captions = [f"{image}#{k}" for image, number in zip(images, numbers, strict=True) for k in range(number)]
+    pairs = [(image, caption) for image in images for caption in captions]
+    chosen = dice.choice(len(pairs), len(pairs) // 6, replace=False).tolist()
+    judged = [(*pairs[at], int(dice.integers(2))) for at in sorted(chosen)]
+    judge(tmp_path, judged)
+    # A run may know some images and captions alone, and have ties.
+    known = sorted(dice.choice(IMAGES, 6, replace=False).tolist()) if seed % 3 == 0 else range(IMAGES)
+    ours = [images[n] for n in known]
+    theirs = [caption for caption in captions if seed % 4 or dice.random() < 0.8]
+    scores = dice.integers(0, 5 if seed % 2 else 1000, (len(ours), len(theirs))).astype(float)
+    ranking = Ranking("random", scores, ours, theirs)
+    subset: Subset | None = subset_named("some", "test") if seed % 5 == 0 else None
+    inside = {image for n, image in enumerate(images) if subset is None or n % 2 == 0}
+    freeze_qrels(name="bare", corpus="some", judgments="table", originals=False)
+    freeze_qrels(name="with", corpus="some", judgments="table")
+    for direction in (Run.ANNOTATION, Run.SEARCH):
+        run = a_run(tmp_path, ranking, direction)
+        side = ("image", "caption")[direction == Run.SEARCH]
+        lines = [
+            f"{query} 0 {item} {grade}\n"
+            for pair, grade in ((row[:2], row[2]) for row in judged)
+            for query, item in [pair if side == "image" else pair[::-1]]
+        ]
+        (tmp_path / f"{side}.trec").write_text("".join(lines))
+        import_qrels(QrelsImport(name=side, corpus="some", path=tmp_path / f"{side}.trec", asks=side))
+        for name in ("bare", "with", side):
+            snapshot = snapshot_named(name)
+            found = score(run, snapshot, [*RANKS, *OF_GRADES], subset=subset)
+            asked = asked_by(snapshot, direction, inside)
+            check_ranks(found, direction, best_ranks(ranking, direction, asked, inside))
+            told = of_grades(found)
+            with monkeypatch.context() as without:
+                without.setattr(
+                    ranked_runs, "_originals_without_a_row", lambda *_: np.empty((0, 2), dtype=np.int64)
+                )
+                assert told == pytest.approx(
+                    of_grades(score(run, snapshot, OF_GRADES, subset=subset)), nan_ok=True
+                )
+
+
+def of_grades(found: Scored) -> dict[str, Any]:
+    values: dict[str, Any] = {"items": found.items, "candidates": len(found.candidates.items)}
+    for name in OF_GRADES:
+        one = found.scores[name]
+        values[name], values[f"{name} at best"] = one.value, one.optimistic
+        values[f"{name} queries"], values[f"{name} judged"] = one.queries, found.judged[name][1]
+    return values
