@@ -54,7 +54,7 @@ class FilterLoss:
     `images`, and tell as much as `effective` independent pairs. `low` and `high` bound the share of relevant
     ones. `expected`, `at_least` and `at_most` are
     relevant pairs among all `filtered`, as far as fillers stand for them; `lost` is their share of all
-    relevant pairs, those `found` by asking included.
+    relevant pairs, those `found` among the pairs that the filter left included.
     """
 
     judged: int
@@ -85,8 +85,8 @@ def filter_loss(
 ) -> FilterLoss | None:
     """What the filter loses, from judged fillers; None where none was judged.
 
-    `images`, `relevant`, `some_yes`: shape (fillers,). `filtered` pairs were filtered out in all, and
-    `found` of those that were asked about are relevant.
+    `images`, `relevant`, `some_yes`: shape (fillers,), of pairs among the `filtered`, which are so many in
+    all. `found` of the pairs that the filter left are judged to be relevant.
     """
     number, hits = len(images), int(relevant.sum())
     if not number:

@@ -329,15 +329,16 @@ class Recount:
         return len(twice), 1 - (total - 1) * apart / (yes * (total - yes))
 
     def loss(self) -> FilterLoss | None:
-        if not self.fillers:
+        likely, unlikely = map(self.places.pairs, world.pooled(self.batch.depth))
+        fillers = sorted(self.fillers & unlikely)
+        if not fillers:
             return None
-        fillers = sorted(self.fillers)
         return filter_loss(
             np.array([image for image, _ in fillers]),
             np.array([pair in self.relevant() for pair in fillers]),
             np.array([any(self.given[pair].values()) for pair in fillers]),
-            filtered=len(world.pooled(self.batch.depth)[1]),
-            found=len(self.relevant() - self.fillers),
+            filtered=len(unlikely),
+            found=len(self.relevant() & likely),
         )
 
     def unused(self) -> dict[str, str]:

@@ -18,6 +18,8 @@ from annotation.selectors.pair_judgments import answers_used, judges, newest_jud
 from evaluation.models import Batch
 from evaluation.services.batches.sources import counted_by_name, earlier
 
+#: Raised where what figures mean changes.
+_DEFINITION = 1
 _OF_BATCH = ("pk", "judgments", "judgments__counted", "numbers", "waves")
 _OF_CAMPAIGN = ("campaign", "campaign__state", "campaign__revision", "campaign__settings_version")
 
@@ -31,7 +33,7 @@ def batch_stamp(batch: Batch, *, answers: bool) -> str:
         corpus=batch.corpus_id, campaign__tasks=batch.campaign.tasks, pk__lte=batch.pk
     )
     rows = list(batches.order_by("pk").values_list(*_OF_CAMPAIGN, *_OF_BATCH))
-    read = [rows, what_counts([campaign for campaign, *_ in rows], answers=answers)]
+    read = [_DEFINITION, rows, what_counts([campaign for campaign, *_ in rows], answers=answers)]
     return hashlib.sha256(json.dumps(read, default=str).encode()).hexdigest()
 
 

@@ -192,21 +192,27 @@ def _judged(
 
 
 def _loss(batch: Batch, found: Callable[[], PooledRuns], answers: Answers) -> FilterLoss | None:
-    """What the filter loses, from all fillers judged so far; None without a filter, or a judged filler."""
+    """What the filter loses, from the judged fillers; None without a filter, or a judged filler.
+
+    Fillers are of all batches so far, but only those that this batch's own filter took out of its own pool:
+    others stand for none of its filtered pairs. What is found is what is relevant of the pairs left in.
+    """
     if batch.threshold is None or not answers.fillers:
         return None
     runs = found()
     judged, relevant, some_yes = _judged(runs, answers, pair_tasks(batch.campaign.tasks).rule)
-    pairs = np.array(sorted(answers.fillers), dtype=np.int64)
-    fillers, _ = runs.numbers(pairs[:, 0], pairs[:, 1])
-    is_filler = among(judged, np.sort(fillers))
+    shown = np.array(sorted(answers.fillers), dtype=np.int64)
+    fillers, _ = runs.numbers(shown[:, 0], shown[:, 1])
+    whole = pool(runs.shortlists, runs.space, depth=batch.depth)
+    left, taken = split_by_filter(runs, judged[among(judged, whole.to_judge)], batch.threshold)
+    is_filler = among(judged, np.intersect1d(taken, fillers))
     images, _ = runs.space.parts(judged[is_filler])
     return filter_loss(
         images,
         relevant[is_filler],
         some_yes[is_filler],
         filtered=int(batch.numbers["filtered"]),
-        found=int(relevant[~is_filler].sum()),
+        found=int(relevant[among(judged, left)].sum()),
     )
 
 

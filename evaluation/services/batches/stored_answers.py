@@ -30,7 +30,7 @@ class BatchRefused(ValueError):
 class Answers:
     """(image, caption), ids of rows -> what was answered, by judge: a name, or a number for each nameless.
 
-    `fillers` are pairs that only filled pages up.
+    `fillers` are pairs that filled up pages of any of the batches, each with a pool and a filter of its own.
     """
 
     of: dict[tuple[int, int], dict[str | int, float]] = field(default_factory=dict)
