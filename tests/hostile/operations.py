@@ -40,6 +40,7 @@ from annotation.jobs.kinds.check_upload import check_upload_job
 from annotation.models import (
     Account,
     AlarmSubscription,
+    ApiToken,
     Assignment,
     Campaign,
     CampaignDraft,
@@ -1373,6 +1374,10 @@ def _spare_corpus(at: At) -> str:
 def _own_token(at: At) -> int:
     """A token that can be revoked; where nobody like this can have one, another's."""
     owner = at.account if at.role in READERS else Account.objects.get(username=RESEARCHER)
+    # There may be so many: the oldest make room.
+    own = ApiToken.objects.filter(account=owner)
+    newest = own.order_by("-pk").values_list("pk", flat=True)[: api_tokens.MOST_TOKENS - 1]
+    own.exclude(pk__in=list(newest)).delete()
     made = api_tokens.make_api_token(account=owner, name=at.new("token"), days=1, writes=False)
     return made.token.pk
 
@@ -1478,6 +1483,8 @@ post("send_test_mail", (ADMIN,))
 post(
     "steer_any_job",
     (ADMIN,),
-    lambda at: Job.objects.filter(state=Job.CANCELLED).order_by("pk")[0].pk,
+    lambda at: (
+        Job.objects.filter(state=Job.CANCELLED).order_by("pk").values_list("pk", flat=True).first() or 1
+    ),
     act="resume",
 )
