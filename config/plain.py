@@ -37,11 +37,11 @@ UNREADABLE = (BadRequest, SuspiciousOperation, MultiPartParserError, OSError, Va
 UTF_8 = ("", "utf-8", "utf8")
 #: Bytes of the largest body that anything takes: the files of a form, 64 MiB in all, and its fields.
 LARGEST_BODY = 68 * 2**20
-#: Bytes of a body from somebody who brings neither a session nor a token: forms to sign in, what platforms tell.
+#: Bytes of a body from somebody without a session or a token: forms to sign in, what platforms tell.
 LARGEST_FROM_ANYBODY = 256 * 2**10
 #: Seconds for which more is taken of a body that was refused, and dropped: whoever is cut off in the midst of
 #: sending may never read why.
-PATIENCE = 5.0
+HEARD_OUT_SECONDS = 5.0
 
 
 class PlainText:
@@ -154,7 +154,7 @@ def _hear_out(connection: Any) -> None:
     """End our half of a connection, and drop what still comes for a moment; then it is over."""
     if not isinstance(connection, socket.socket):
         return
-    until = monotonic() + PATIENCE
+    until = monotonic() + HEARD_OUT_SECONDS
     with suppress(OSError):
         connection.shutdown(socket.SHUT_WR)
         while (left := until - monotonic()) > 0:

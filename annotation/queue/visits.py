@@ -19,7 +19,7 @@ from annotation.quality.qualification import QUALIFICATION_ROLE
 from annotation.queue.dispatch import NoTask
 
 #: The code of a `NoTask` that says that the worker's studies want no more of them.
-DONE = "done"
+NONE_WANTED = "done"
 
 #: What the study of a visit `v` of a worker `i` still wants, besides the states of assignments that follow.
 _LEFT = f"""SELECT 1 FROM annotation_identity i JOIN annotation_visit v ON v.identity_id = i.id
@@ -51,4 +51,6 @@ def takes_late_answer(cursor: Any, *, worker: int, campaign: int) -> bool:
 
 def no_task_beyond_visit() -> NoTask:
     """What a worker is told whose studies want no more of them."""
-    return NoTask(DONE, _("Your study does not ask you for more answers here. Go back to your platform."))
+    return NoTask(
+        NONE_WANTED, _("Your study does not ask you for more answers here. Go back to your platform.")
+    )

@@ -275,8 +275,7 @@ def _locked_alone(worker: Worker) -> tuple[Identity | None, Account | None]:
     if not _lock(Worker.objects.filter(pk=worker.pk)):
         raise CannotErase(f"worker {worker.pseudonym!r} has just become another one; look who they are now")
     identity = Identity.objects.select_for_update().filter(worker=worker).first()
-    accounts = Account.objects.select_for_update()
-    account = accounts.filter(pk=identity.account_id).first() if identity is not None else None
+    account = Account.objects.select_for_update(of=("self",)).filter(identity__worker=worker).first()
     return identity, account
 
 

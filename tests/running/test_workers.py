@@ -146,7 +146,8 @@ def test_nobody_is_erased_while_payment_is_due():
 
 def within_erasing(monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
     """Let `act` be done while somebody is erased: before the first thing that they hold is returned."""
-    back, done = workers.leases.return_lease, []
+    back = workers.leases.return_lease
+    done: list[Any] = []
 
     def returned(**about: Any) -> bool:
         if not done:

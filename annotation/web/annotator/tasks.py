@@ -92,12 +92,12 @@ def task(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     visit = platform_visits.current_visit(request.session, request.user)
     of_visit = platform_visits.left_of_visit(visit, holding=len(holding)) if visit is not None else None
     if of_visit == 0:
-        return JsonResponse({"nothing": visits.DONE}) if part else SeeOther(reverse("visit"))
+        return JsonResponse({"nothing": visits.NONE_WANTED}) if part else SeeOther(reverse("visit"))
     found = leases.take_lease(worker=place.worker.pk, campaign=place.campaign, kind=kind, holding=holding)
     if isinstance(found, NoTask):
         if part:
             return JsonResponse({"nothing": found.code})
-        if visit is not None and found.code == visits.DONE:
+        if visit is not None and found.code == visits.NONE_WANTED:
             return SeeOther(reverse("visit"))
         progress = platform_visits.visit_progress(visit) if visit is not None else None
         if progress is not None and progress.may_end:
