@@ -139,9 +139,7 @@ def _measures(pool: RunPool, snapshot: QrelsSnapshot, named: Sequence[str]) -> S
         return named
     usual: Sequence[str] = OF_ORIGINALS if snapshot.pool else REPORT_MEASURES
     rule = rule_named(snapshot.rule)
-    if isinstance(rule, GradedRule) or (
-        isinstance(rule, GivenRelevance) and (pool.judged.grade > 1).any()
-    ):
+    if isinstance(rule, GradedRule) or (isinstance(rule, GivenRelevance) and (pool.judged.grade > 1).any()):
         usual = [*usual, *GRADED]
     if pool.judged.original.any():
         return usual

@@ -43,6 +43,7 @@ def pool_of(batch: Batch) -> set[Pair]:
 def say_yes(campaign: Campaign, to: set[Pair]) -> None:
     """Change what everybody said of some pairs into yes."""
     for judgment in Judgment.objects.filter(campaign=campaign):
+        assert judgment.content is not None
         for block in judgment.content["blocks"]:
             block["yes"] = [
                 yes or (block["image"], own) in to
@@ -57,7 +58,7 @@ def answered(until: Batch) -> tuple[dict[Pair, list[bool]], set[Pair]]:
     fillers = set()
     campaigns = Batch.objects.filter(pk__lte=until.pk).values_list("campaign", flat=True)
     for content in Judgment.objects.filter(campaign__in=campaigns).values_list("content", flat=True):
-        for block in content["blocks"]:
+        for block in content["blocks"] if content else ():
             for (own, _), role, yes in zip(block["captions"], block["roles"], block["yes"], strict=True):
                 if PAGE_ROLES[role] != ROLE_CONTROL:
                     votes[block["image"], own].append(yes)

@@ -125,8 +125,8 @@ def asked_by(snapshot: QrelsSnapshot, direction: str, inside: set[str]) -> set[s
     """The queries of qrels: whatever asks in one of their rows, of the images that take part."""
     names = names_of("some")
     found = set()
-    for row in QrelsRow.objects.filter(snapshot=snapshot):
-        pair = names.image_name[row.image_id], names.caption_name[row.caption_id]
+    for image, caption in QrelsRow.objects.filter(snapshot=snapshot).values_list("image_id", "caption_id"):
+        pair = names.image_name[image or 0], names.caption_name[caption]
         if inside.issuperset(map(owner, pair)):
             found.add(pair[direction == Run.SEARCH])
     return found
