@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.comparison.subsets import Subset
-from evaluation.metrics.judged import POOLED, UNSEEN, Judged, judged
+from evaluation.metrics.judged import NO_GRADE, POOLED, Judged, judged
 from evaluation.metrics.ranked import Ranked, from_lists
 from evaluation.models import QrelsRow, QrelsSnapshot, Ranking, Run
 from evaluation.relevance.qrels import rule_named
@@ -52,7 +52,7 @@ class RunPool:
 
     Of what else a run ranks nothing takes part where the pool is `closed`, and where there is `within`,
     what is among these ids, ascending. A grade of at least `level` is relevant. Originals that are no pair of
-    the qrels are among the pairs, with the grade UNSEEN.
+    the qrels are among the pairs, with the grade NO_GRADE.
     """
 
     queries: RowIds
@@ -145,7 +145,7 @@ def pool_of(run: Run, snapshot: QrelsSnapshot, subset: Subset | None = None) -> 
     if has_originals and not snapshot.pool:
         others = _originals_without_a_row(run, image, caption, owner)
         image, caption = np.append(image, others[:, 0]), np.append(caption, others[:, 1])
-        owner, grade = np.append(owner, others[:, 0]), np.append(grade, np.full(len(others), UNSEEN))
+        owner, grade = np.append(owner, others[:, 0]), np.append(grade, np.full(len(others), NO_GRADE))
     asks, ranked = (image, caption) if run.direction == Run.ANNOTATION else (caption, image)
     queries, query = np.unique(asks, return_inverse=True)
     items, item = np.unique(ranked, return_inverse=True)

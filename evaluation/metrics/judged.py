@@ -4,7 +4,7 @@ A grade over 0 is relevant, 0 is not, and -1 says that the pair was pooled and n
 (trec_eval's sign for infAP). A pair that is absent was never looked at. The original pair (the
 image and a caption written for it) is relevant, judged or not, unless one asks for grades as they are:
 without that, 148 images of Hodosh et al. 2013 would have no relevant caption. An original of the grade NaN
-(`UNSEEN`) was never looked at and is as if absent, save to R@k and ranks.
+(`NO_GRADE`) was never looked at and is as if absent, save to R@k and ranks.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 POOLED = -1
 #: The grade of an original that nobody looked at, and that is not relevant by that either.
-UNSEEN = float("nan")
+NO_GRADE = float("nan")
 
 
 class BadJudgments(ValueError):
@@ -81,7 +81,7 @@ def judged(
     """Judgments from parallel arrays of indices and grades, in any order.
 
     `relevant_unasked`: originals are relevant whatever was said of them; else they have the grades given,
-    and are originals to R@k and ranks alone. Those of the grade UNSEEN keep it either way. Raises
+    and are originals to R@k and ranks alone. Those of the grade NO_GRADE keep it either way. Raises
     BadJudgments for a pair given twice, an index out of range, a grade under -1 or (but of an original) that
     is no number, or arrays of different lengths.
 
