@@ -1,17 +1,19 @@
 """The images that a campaign is to open are rows; before, it was noted how they had been chosen."""
 
+from typing import Any
+
 import django.db.models.deletion
 from django.db import migrations, models
 
 
-def plan_images(apps, schema_editor):
+def plan_images(apps: Any, schema_editor: Any) -> None:
     Campaign = apps.get_model("annotation", "Campaign")
     Image = apps.get_model("annotation", "Image")
     OpenImage = apps.get_model("annotation", "OpenImage")
     PlannedImage = apps.get_model("annotation", "PlannedImage")
     for campaign in Campaign.objects.exclude(still_to_open=[]):
         opened = set(OpenImage.objects.filter(campaign=campaign).values_list("image", flat=True))
-        planned = {}
+        planned: dict[int, None] = {}
         for choice in campaign.still_to_open:
             if choice["tags"]:
                 print(
