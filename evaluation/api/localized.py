@@ -62,7 +62,8 @@ class LocalizationSetDetailShown(LocalizationSetShown):
         child=PlainField(),
         help_text="Reports: each says `layer`, the images that it is of as `subset` (empty: all), whether "
         "those are the set's (`whole`), and the `level` of its intervals. R@k is left out beyond `cut_at` "
-        "regions, where the set kept no more, and is of the kept regions beyond `least_kept`.",
+        "regions, where the set kept no more, and is of the kept regions beyond `least_kept`. "
+        "`outdated`: the layer's boxes have changed since it was made, or may have.",
     )
 
 

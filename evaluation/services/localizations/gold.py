@@ -40,6 +40,13 @@ class BoxedMention:
         return self.image, self.caption, self.start, self.end
 
 
+def layer_state(corpus: str, layer: str) -> list[int]:
+    """The row of a layer and its version, brought up to what people say now: others once its boxes change.
+    Empty where the corpus has no layer. Raises UnknownName."""
+    chosen = layer_to_read(corpus_named(corpus), layer or None)
+    return [] if chosen is None else [chosen.pk, chosen.version]
+
+
 def boxed_mentions_of(corpus: str, layer: str, subset: Subset | None) -> list[BoxedMention]:
     """The mentions of a layer that have boxes, in the order of images.
 

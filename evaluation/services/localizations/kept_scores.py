@@ -2,13 +2,17 @@
 
 `LocalizationSet.scores` has a list of reports for each layer, at most one of the same images: figures of a
 split never take the place of those of the set. Before there were several, the report itself stood there.
-In older reports R@k may be beyond the regions that were kept: it is left out here.
+In older reports R@k may be beyond the regions that were kept: it is left out here. A layer may grow or change
+after a report was made: such a report says that it is `outdated`.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from django.db import transaction
+
+from annotation.datasets.layers import campaign_of_layer
 from evaluation.models import LocalizationSet
 from evaluation.services.localizations.scores import RECALL_RANKS, ranks_up_to
 
@@ -16,27 +20,42 @@ from evaluation.services.localizations.scores import RECALL_RANKS, ranks_up_to
 def keep_localization_scores(name: str, report: dict[str, Any]) -> None:
     """Keep what `score_localization` found with the set, in the place of figures of the same layer and the
     same images, where there are some."""
-    row = LocalizationSet.objects.get(name=name)
-    same: list[dict[str, Any]] = []
-    others: list[dict[str, Any]] = []
-    for one in reports_against(row, report["layer"]):
-        (same if key_of_report(one) in _keys(report) else others).append(one)
-    whole = report["whole"] or any(one.get("whole") for one in same)
-    row.scores = {**row.scores, report["layer"]: [*others, {**report, "whole": whole}]}
-    row.save(update_fields=["scores"])
+    with transaction.atomic():
+        row = LocalizationSet.objects.select_for_update(no_key=True, of=("self",)).get(name=name)
+        same: list[dict[str, Any]] = []
+        others: list[dict[str, Any]] = []
+        for one in _reports(row, report["layer"]):
+            (same if key_of_report(one) in _keys(report) else others).append(one)
+        whole = report["whole"] or any(one.get("whole") for one in same)
+        row.scores = {**row.scores, report["layer"]: [*others, {**report, "whole": whole}]}
+        row.save(update_fields=["scores"])
 
 
 def reports_against(row: LocalizationSet, layer: str) -> list[dict[str, Any]]:
     """The kept reports against a layer: that of the set's images first, then by what their images are called
-    (`subset`, "" for all)."""
-    found = row.scores.get(layer, [])
-    reports = [_as_now(row, one) for one in ([found] if isinstance(found, dict) else found)]
+    (`subset`, "" for all). Each says whether it is `outdated`: the layer's boxes have changed since, or may
+    have, where an older report does not say which they were."""
+    now = row.corpus.layers.filter(name=layer, published=True).first()
+
+    def is_outdated(report: dict[str, Any]) -> bool:
+        if now is None:
+            return True
+        if "layer_state" in report:
+            return bool(report["layer_state"] != [now.pk, now.version])
+        return campaign_of_layer(now) is not None
+
+    reports = [{**one, "outdated": is_outdated(one)} for one in _reports(row, layer)]
     return sorted(reports, key=lambda one: (not one.get("whole"), one["subset"]))
 
 
 def kept_reports(row: LocalizationSet) -> list[dict[str, Any]]:
     """All kept reports, by their layers, and each layer's as `reports_against` has them."""
     return [one for layer in sorted(row.scores) for one in reports_against(row, layer)]
+
+
+def _reports(row: LocalizationSet, layer: str) -> list[dict[str, Any]]:
+    found = row.scores.get(layer, [])
+    return [_as_now(row, one) for one in ([found] if isinstance(found, dict) else found)]
 
 
 def key_of_report(report: dict[str, Any]) -> str:

@@ -34,7 +34,7 @@ from evaluation.metrics.localization import (
 from evaluation.models import LocalizationSet
 from evaluation.selectors import digest_of_images, names_of
 from evaluation.services.common import ImportRefused
-from evaluation.services.localizations.gold import BoxedMention, boxed_mentions_of
+from evaluation.services.localizations.gold import BoxedMention, boxed_mentions_of, layer_state
 from evaluation.services.localizations.proposals import UnrankedRegions, proposals_of_set
 from evaluation.services.localizations.sets import (
     DetectedPhrase,
@@ -110,9 +110,10 @@ class LocalizationScoring:
 def score_localization(wanted: LocalizationScoring) -> dict[str, Any]:
     """The figures with their intervals, by category and for the most frequent phrases, as plain data.
 
-    `subset` says of which images they are, "" of all, and `images_digest` which those are; `whole` that they
-    are the set's. `level` is that of all intervals. R@k is left out beyond `cut_at`, its differences beyond
-    `differences_cut_at`, where these are numbers; beyond `least_kept` it is of the kept regions.
+    `layer_state` says which boxes they are against. `subset` says of which images they are, "" of all, and
+    `images_digest` which those are; `whole` that they are the set's. `level` is that of all intervals. R@k is
+    left out beyond `cut_at`, its differences beyond `differences_cut_at`, where these are numbers; beyond
+    `least_kept` it is of the kept regions.
 
     Raises UnknownName, ImportRefused for a layer without boxes or a set of another corpus, FormatError,
     BadSubset and AgreementError, each one line.
@@ -125,6 +126,8 @@ def score_localization(wanted: LocalizationScoring) -> dict[str, Any]:
             f"{row.corpus.name!r}; compare sets of one corpus"
         )
     subset = subset_of_set(row, wanted.split, wanted.fold_seed)
+    # Before the boxes are read: where they change meanwhile, the figures are told as older than they are.
+    state = layer_state(row.corpus.name, wanted.layer or row.layer)
     mentions = boxed_mentions_of(row.corpus.name, wanted.layer or row.layer, subset)
     found = scored(row, mentions, subset)
     report = {
@@ -132,6 +135,7 @@ def score_localization(wanted: LocalizationScoring) -> dict[str, Any]:
         "system": row.made_by.name if row.made_by else "",
         "corpus": row.corpus.name,
         "layer": wanted.layer or row.layer,
+        "layer_state": state,
         "subset": subset.called if subset else "",
         "images_digest": digest_of_images(subset.images, names_of(row.corpus.name)) if subset else "",
         "whole": wanted.split is None,

@@ -14,7 +14,7 @@ import pytest
 from django.core.management import CommandError
 
 from annotation import jobs
-from annotation.models import Job, Layer
+from annotation.models import Campaign, Job, Layer
 from annotation.selectors.records import stream_records
 from evaluation.comparison.subsets import subset_named
 from evaluation.models import LocalizationSet, PhraseLocalization, Run, System
@@ -345,6 +345,34 @@ def test_pages_and_api_say_what_is_left_out_of_older_figures_too(late: str) -> N
     remove_localization_set(name="all")
     (told,) = by_api("ada", "localization-sets/ten")["scores"]
     assert [each["measure"] for each in told["differences"]] == ["R@1", "AP", "mAP"]
+
+
+def test_figures_against_a_layer_whose_boxes_change_say_so_until_they_are_made_anew(late: str) -> None:
+    keep_set("all", late, 105, {0: 1, 1: 50})
+    scored("all", "--keep")
+    ada = world.signed_in("ada", "researcher")
+    told = "The boxes of this layer have changed since these figures were computed"
+
+    def outdated() -> bool:
+        (report,) = by_api("ada", "localization-sets/all")["scores"]
+        page = words_of(ada.get("/evaluation/localizations/all/").content.decode())
+        assert (told in page) == report["outdated"]
+        return bool(report["outdated"])
+
+    assert not outdated()
+    layer = Layer.objects.get(name=layer_name())
+    Layer.objects.filter(pk=layer.pk).update(version=layer.version + 1)
+    assert outdated()
+    scored("all", "--keep")
+    assert not outdated()
+    # As earlier versions kept it: an imported layer stays as it is, one of a campaign may have grown.
+    row = LocalizationSet.objects.get(name="all")
+    row.scores[layer.name][0].pop("layer_state")
+    row.save()
+    assert not outdated()
+    Layer.objects.filter(pk=layer.pk).update(source="campaign")
+    Campaign.objects.create(name=layer.name, corpus=layer.corpus, tasks="entities", state=Campaign.CLOSED)
+    assert outdated()
 
 
 def words_of(page: str) -> str:
