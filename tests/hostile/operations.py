@@ -31,6 +31,7 @@ from annotation import campaigns, instructions
 from annotation.campaigns.drafts import keeping, posing
 from annotation.campaigns.drafts.fields import STEPS
 from annotation.campaigns.drafts.reading import read_draft
+from annotation.campaigns.machines import machine_add
 from annotation.common import database
 from annotation.datasets import uploads
 from annotation.datasets.uploaded_source import preview_picture
@@ -72,9 +73,10 @@ from annotation.web.common.addresses import signed_picture_address
 from annotation.workers import api_tokens, invitations
 from annotation.workers.accounts import granting, inviting, second_factor
 from config.old_addresses import OLD_ADDRESSES
-from evaluation.models import CaptionSet, LocalizationSet, Run, TagSet
+from evaluation.models import CaptionSet, LocalizationSet, Run, System, TagSet
 from evaluation.services.features.store import NewSet, write_set
 from evaluation.services.judgments.freezing import freeze_protocol
+from models_core.estimators.base import METHODS
 from models_core.systems.table11 import TABLE_11
 from tests.crowd import platform
 from tests.hostile.calls import Call
@@ -677,6 +679,7 @@ post(
     "corpus",
     called="corpus",
     corpus="quay",
+    name=lambda at: at.new("draft"),
     split="test",
     images="2",
     go="next",
@@ -766,9 +769,16 @@ for _act in ("suspend", "reinstate", "discard", "restore"):
         kind=lambda at: at.one("", q.COREF_LINK),
         reason="@x",
     )
+
+
+def _machine(at: At) -> str:
+    """A machine of the campaign quay that may be taught, by its name."""
+    return machine_add(campaign=Campaign.objects.get(name="quay"), name=at.new("machine")).name
+
+
 get("machines", RUNNERS, "quay")
 post("act_on_machines", RUNNERS, "quay", act="add", name=lambda at: at.new("drawer"))
-post("act_on_machines", RUNNERS, "quay", act="teach", name="nobody")
+post("act_on_machines", RUNNERS, "quay", act="teach", name=_machine)
 post("erase_worker", [ADMIN], "quay", _worker, sure="yes")
 get("entry", RUNNERS, "quay")
 post("make_invitation", RUNNERS, "quay", label="-2+3", uses="5", until="2031-02-03", language="de")
@@ -787,7 +797,21 @@ get("known_items", RUNNERS, "review", kind=q.COREF_LINK, purpose="control", befo
 post("add_known_items", RUNNERS, "review", act="csv", file=KNOWN.encode())
 post("add_known_items", RUNNERS, "review", act="promote", kind=q.COREF_LINK, at_least="3", purpose="control")
 post("add_known_items", RUNNERS, "quay", act="layer", layer="import")
-post("add_known_items", RUNNERS, "graded", act="captions", split="train")
+
+
+def _split_not_asked_about(at: At) -> str:
+    """A split of the corpus quay with an image that no campaign asks about."""
+    corpus = Corpus.objects.get(name="quay")
+    key = at.new("further")
+    image = Image.objects.create(
+        corpus=corpus, position=corpus.images.count(), key=key, filename=f"{key}.png", split="further"
+    )
+    for number in range(5):
+        Caption.objects.create(image=image, number=number, text=f"Boat {number} lies at a quay .")
+    return "further"
+
+
+post("add_known_items", RUNNERS, "graded", act="captions", split=_split_not_asked_about)
 get("new_known_item", RUNNERS, "review", image="man", kind=lambda at: at.one(*q.QUESTIONS))
 post(
     "new_known_item",
@@ -826,7 +850,17 @@ post(
     pictures="1",
 )
 post("start_job", RUNNERS, "quay", act="refresh")
-post("start_job", RUNNERS, "quay", act="open")
+
+
+def _draft_campaign(at: At) -> str:
+    """A campaign that is a draft, though its images were asked for: that job was cancelled."""
+    campaign = campaigns.create_campaign(name=at.new("waits"), corpus="quay", tasks="entities")
+    asked = {"split": None, "images": 1, "tags": []}
+    Job.objects.create(kind="open_images", campaign=campaign, arguments=asked, state=Job.CANCELLED)
+    return campaign.name
+
+
+post("start_job", RUNNERS, _draft_campaign, act="open")
 post("steer_job", RUNNERS, "quay", _job(Job.QUEUED), called="cancelled", act="cancel")
 post("steer_job", RUNNERS, "quay", _job(Job.CANCELLED, "refresh_layer"), act="resume")
 get("download", RUNNERS, "quay", _job(Job.DONE))
@@ -864,7 +898,45 @@ post(
 post("evaluation:decode", RUNNERS, SYSTEM, layer=lambda at: at.new("layer"), split="test", beta="2")
 
 
-post("evaluation:write_captions", RUNNERS, SYSTEM, name=lambda at: at.new("captions"), split="test", beam="3")
+def _system_for(predicts: str) -> Callable[[At], str]:
+    """A system whose recipe predicts this; nothing is learned."""
+
+    def find(at: At) -> str:
+        row = System.objects.get(name=SYSTEM)
+        method = next(name for name, each in METHODS.items() if each.predicts == predicts)
+        row.pk, row.name, row.settings = None, at.new("system"), {"recipe": {"method": method}}
+        row.save()
+        return row.name
+
+    return find
+
+
+def _proposals(at: At) -> str:
+    """Regions of an image of the corpus quay, as they are called."""
+    name = at.new("regions")
+    key = Corpus.objects.get(name="quay").images.order_by("position").values_list("key", flat=True)[0]
+    new = NewSet(
+        corpus="quay",
+        name=name,
+        kind="region",
+        ids=[key],
+        dimensions=1,
+        dtype="float32",
+        origin={},
+        boxes=np.array([[1, 1, 9, 9]]),
+    )
+    write_set(new, lambda done: [np.ones((1, 1))][done:])
+    return f"{name}:1"
+
+
+post(
+    "evaluation:write_captions",
+    RUNNERS,
+    _system_for("captions"),
+    name=lambda at: at.new("captions"),
+    split="test",
+    beam="3",
+)
 WRITTEN = "written"
 get("evaluation:captions", RUNNERS, WRITTEN)
 get("evaluation:export_captions", RUNNERS, WRITTEN)
@@ -890,16 +962,16 @@ def captions_removed(at: At) -> Call:
 post(
     "evaluation:localize",
     RUNNERS,
-    SYSTEM,
+    _system_for("localizations"),
     name=lambda at: at.new("localizations"),
-    regions="proposals",
+    regions=_proposals,
     layer="",
     split="test",
 )
 FOUND = "found"
 get("evaluation:localizations", RUNNERS, FOUND, show="far", layer="gold")
 get("evaluation:export_localizations", RUNNERS, FOUND)
-post("evaluation:score_localizations", RUNNERS, FOUND, layer="gold", against="")
+post("evaluation:score_localizations", RUNNERS, FOUND, layer="import", against="")
 
 
 @by("evaluation:remove_localizations", "sent", RUNNERS)
@@ -911,7 +983,7 @@ def localizations_removed(at: At) -> Call:
 
 
 post(
-    *("evaluation:tag_images", RUNNERS, SYSTEM),
+    *("evaluation:tag_images", RUNNERS, _system_for("tags")),
     name=lambda at: at.new("tags"),
     split="test",
     score="own",
