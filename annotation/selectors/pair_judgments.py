@@ -133,7 +133,8 @@ def answers_used(
     if until is not None:
         stand = stand.filter(id__lte=until)
     by_worker = stand.values_list("worker__pseudonym").annotate(n=Count("id"), ids=Sum("id")).order_by()
-    given = {name: (n, ids) for name, n, ids in by_worker}
+    # PostgreSQL adds up to a decimal number.
+    given = {name: (n, int(ids)) for name, n, ids in by_worker}
     return [
         (name, *given[name], 0 if one.counted or not one.before else one.since)
         for name, one in sorted(people.items())
