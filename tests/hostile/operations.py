@@ -249,12 +249,18 @@ post(
 )
 
 
+def _give_factor(account: Account) -> pyotp.TOTP:
+    """Give an account a second factor; its app."""
+    app = pyotp.TOTP(second_factor.begin_second_factor(account))
+    second_factor.confirm_second_factor(account=account, code=app.now())
+    return app
+
+
 def _asked_for_a_code(at: At) -> str:
     """Give the password of an account that has a second factor, where nobody is signed in; the code that its
     app shows next."""
     account = web.account(at.new("factor"), ANNOTATOR)
-    app = pyotp.TOTP(second_factor.begin_second_factor(account))
-    second_factor.confirm_second_factor(account=account, code=app.now())
+    app = _give_factor(account)
     if at.role == STRANGER:
         given = {"username": account.username, "password": web.PASSWORD}
         at.client.post(reverse("sign_in"), given, headers={"X-CSRFToken": at.client.cookies["csrf"].value})
@@ -1308,7 +1314,11 @@ post(
 
 
 def _somebody_there(at: At) -> int:
-    return Account.objects.create_user(at.new("there"), password=web.PASSWORD).pk
+    """An account with an e-mail address and a second factor."""
+    name = at.new("there")
+    account = Account.objects.create_user(name, password=web.PASSWORD, email=f"{name}@example.org")
+    _give_factor(account)
+    return account.pk
 
 
 get("people", (ADMIN,), find="a", who="everybody", state=lambda at: at.one("", "active", "deactivated"))
@@ -1471,8 +1481,26 @@ post("connect_oidc", ())
 post("disconnect_oidc", SIGNED_IN)
 get("set_up_second_factor", SIGNED_IN)
 post("set_up_second_factor", SIGNED_IN, code=_code)
-post("renew_recovery_codes", SIGNED_IN)
-post("remove_second_factor", SIGNED_IN)
+
+
+def _own_factor(at: At) -> None:
+    """Whoever calls has a second factor."""
+    if not second_factor.has_second_factor(at.account):
+        _give_factor(at.account)
+
+
+@by("renew_recovery_codes", "sent", SIGNED_IN)
+def codes_renewed(at: At) -> Call:
+    _own_factor(at)
+    return Call("POST", reverse("renew_recovery_codes"))
+
+
+@by("remove_second_factor", "sent", SIGNED_IN)
+def factor_removed(at: At) -> Call:
+    _own_factor(at)
+    return Call("POST", reverse("remove_second_factor"))
+
+
 get("own_tokens", READERS)
 post(
     "own_tokens",

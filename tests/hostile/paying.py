@@ -33,6 +33,12 @@ def _bonus(at: At) -> int:
     return made.pk
 
 
+def _amount(at: At) -> str:
+    """What is due to the worker, or something that nobody is paid."""
+    _bonus(at)
+    return at.one("0.01", "0.01", "0.01", "1e30", "1e999999", "-1", "x")
+
+
 def _message(at: At) -> int:
     """A message to whoever asks, or to somebody else where they do not work."""
     quay = Campaign.objects.get(name="quay")
@@ -59,7 +65,7 @@ for _act in ("pay_all", "pay", "pay_one", "bonus"):
         "quay",
         act=_act,
         worker=WORKER,
-        amount=lambda at: at.one("0.01", "1e30", "1e999999", "-1", "x"),
+        amount=_amount,
         reference=lambda at: at.new("ref"),
         reason="well done",
         back=lambda at: at.one("", "worker"),
