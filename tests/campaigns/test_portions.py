@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from annotation.campaigns import (
     CampaignPlan,
+    create_campaign,
     monitoring,
     open_campaign,
     open_campaign_images,
@@ -17,6 +18,7 @@ from annotation.campaigns import (
     portions,
     resume_campaign,
 )
+from annotation.campaigns.drafts.opening import images_after_pilot, pilot_of
 from annotation.campaigns.opening import open_next_portion
 from annotation.datasets import layers
 from annotation.datasets.exporting import ExportError, check_export
@@ -153,6 +155,15 @@ def test_a_pilots_page_is_there_when_its_images_can_no_longer_be_drawn():
     assert "other images are not asked about yet" in words(page())
     campaign.corpus.tag_lists.all().delete()
     assert "Its other images can no longer be drawn: corpus 'streets' has no tags" in words(page())
+
+
+def test_a_pilot_that_is_opened_in_portions_leaves_out_what_it_has_not_planned():
+    a_corpus("streets", some_images(30))
+    settings = {"machine": {"images_at_once": 8}}
+    campaign = create_campaign(name="pilot", corpus="streets", tasks="entities", settings=settings)
+    whole = {"split": None, "images": 28, "tags": []}
+    open_campaign_images(campaign=campaign, images=pilot_of(campaign=campaign, whole=whole)["images"])
+    assert (len(keys(campaign)), count_to_open(campaign), images_after_pilot(campaign)) == (8, 12, 8)
 
 
 def test_images_that_gold_does_not_cover_do_not_keep_it_waiting():

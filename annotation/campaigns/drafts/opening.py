@@ -19,6 +19,7 @@ from annotation.campaigns.drafts.readiness import LINE_MISSING, readiness
 from annotation.campaigns.drafts.reading import PILOT_IMAGES, DraftPlan, read_draft
 from annotation.campaigns.duplicating import duplicate_campaign
 from annotation.campaigns.opening import create_campaign
+from annotation.campaigns.portions import not_planned
 from annotation.common import database
 from annotation.datasets.layers import layer_to_read
 from annotation.models import Account, Campaign, CampaignDraft, Control, Image, Judgment
@@ -150,7 +151,9 @@ def images_after_pilot(campaign: Campaign) -> int:
     chosen = images_chosen(campaign, **_choice(campaign.pilot))
     if asks_pairs(campaign.tasks):  # an image may stand on another one's page
         return max(0, chosen.count() - PILOT_IMAGES)
-    return not_open(campaign, Image.objects.filter(pk__in=chosen.values("pk"))).count()
+    left = not_open(campaign, Image.objects.filter(pk__in=chosen.values("pk")))
+    # Those of the pilot itself may be opened a portion at a time.
+    return not_planned(campaign, left).count()
 
 
 def pilot_estimate(campaign: Campaign, *, reader: Account) -> DraftEstimate | None:
