@@ -180,8 +180,8 @@ def _answer(
         "comment": report.comment if report else None,
         "seconds": row.assignment.seconds if row.assignment else None,
         "instructions": row.instructions,
-        # As tasks tell times: a finer one would say how long the server took.
-        "at": row.created_at.isoformat(timespec="milliseconds"),
+        # To the second: a finer time would say how long the server took, by which items might be told apart.
+        "at": row.created_at.isoformat(timespec="seconds"),
         **said,
     }
 
