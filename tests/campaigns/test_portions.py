@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import pytest
 from django.urls import reverse
@@ -161,7 +162,7 @@ def test_a_pilot_that_is_opened_in_portions_leaves_out_what_it_has_not_planned()
     a_corpus("streets", some_images(30))
     settings = {"machine": {"images_at_once": 8}}
     campaign = create_campaign(name="pilot", corpus="streets", tasks="entities", settings=settings)
-    whole = {"split": None, "images": 28, "tags": []}
+    whole: dict[str, Any] = {"split": None, "images": 28, "tags": []}
     open_campaign_images(campaign=campaign, images=pilot_of(campaign=campaign, whole=whole)["images"])
     assert (len(keys(campaign)), count_to_open(campaign), images_after_pilot(campaign)) == (8, 12, 8)
 

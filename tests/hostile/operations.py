@@ -861,7 +861,7 @@ post("start_job", RUNNERS, "quay", act="refresh")
 def _draft_campaign(at: At) -> str:
     """A campaign that is a draft, though its images were asked for: that job was cancelled."""
     campaign = campaigns.create_campaign(name=at.new("waits"), corpus="quay", tasks="entities")
-    asked = {"split": None, "images": 1, "tags": []}
+    asked: dict[str, Any] = {"split": None, "images": 1, "tags": []}
     Job.objects.create(kind="open_images", campaign=campaign, arguments=asked, state=Job.CANCELLED)
     return campaign.name
 
