@@ -173,10 +173,10 @@ def change_some_settings(
     actor: Account | None = None,
     act: str = "change_settings",
 ) -> SettingsChange:
-    """Put in force what `changed` makes of the settings in force, which stay as they are while it does.
+    """Change some settings: put in force what `changed` makes of those in force.
 
-    For whoever changes some settings: settings saved since `campaign` was read stay. `seen`, and what is
-    raised: as `change_campaign_settings`.
+    They are read under the campaign's lock, so what was saved since `campaign` was read stays. `seen`, and
+    what is raised: as `change_campaign_settings`.
     """
     with database.writing():
         row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)

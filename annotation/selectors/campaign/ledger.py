@@ -5,9 +5,8 @@ become another worker's (`joining`, which raises the campaign's revision). So th
 newest ones are kept, by each process and in the database (`CampaignSums`, written by `campaigns.summing`).
 What ended since is added to them.
 
-Who keeps sums keeps too when all lines were last added up: after a day, all of them are once more. So they
-are where the sums go beyond what can be known now: the clock was fast and was set back, and lines come that
-ended before what is kept.
+Kept sums say when all lines were last counted. All are counted again after a day, and where the sums end
+later than the clock allows: it was fast and was set back, so lines may come that end before `until`.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ UNSETTLED = timedelta(minutes=10)
 #: Seconds for which a process keeps sums, and how long sums may be added to before all is counted again.
 _KEPT = 24 * 3600
 COUNTED_ANEW = timedelta(days=1)
-#: So long the periodic work has for that, before whoever needs the sums does it.
+#: The periodic work has an hour to count again; after that, whoever reads the sums counts.
 _GRACE = timedelta(hours=1)
 #: What is kept lies at least `UNSETTLED` back. Clocks of several machines differ by less than this; what lies
 #: beyond was kept before a clock was set back.

@@ -48,9 +48,9 @@ def answers_at_end(batch: Batch) -> dict[str, Any]:
 
 def is_ending_outdated(batch: Batch) -> bool:
     """Whether a batch in rounds has ended by answers that do not all count now, or that are not all: some
-    were withdrawn, restored or given anew.
+    were withdrawn, restored or replaced.
 
-    Answers that came since to other batches end nothing. A batch that a version before ended, which kept no
+    Answers that came since to other batches end nothing. A batch that an earlier version ended, which kept no
     answers, stays ended.
     """
     kept = batch.waves.get("answers")
