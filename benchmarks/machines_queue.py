@@ -1,16 +1,16 @@
 """`benchmarks.machines` once more, through the queue: leases, double checks and the machine's turns.
 
     python -m benchmarks.machines_queue [--proposer FOLDER] [--images N] [--seeds N]
-        [--arms printed,a,a+savings,b,b+savings,bad] [--at-once N] [--least-chance P] [--bar P]
-        [--processes N] [--keep FOLDER]
+        [--arms printed,a,a+savings,b,b+savings,bad] [--at-once N] [--from-images N] [--retrain-each N]
+        [--least-chance P] [--bar P] [--processes N] [--keep FOLDER]
 
 The same generated scenes, crowd and figures; each arm of each seed is a campaign of its own, answered by
 `simulate_crowd --through queue`, without control items and misconduct. A machine is turned on by the
 campaign's settings (`machine.share` 1). In the arms *a* it begins with nothing and learns as the service
-teaches it, from what is finished by then, and at most `--at-once` unfinished images are asked about
-(`machine.images_at_once`); in the others all are opened at once, and its boxes come as from a file.
-*printed* is people alone again, asked about links in the printed order. Each campaign is in a SQLite of its
-own that is gone afterwards.
+teaches it, from what is finished by then (`machine.from_images`, `machine.retrain_each`), and at most
+`--at-once` unfinished images are asked about (`machine.images_at_once`); in the others all are opened at
+once, and its boxes come as from a file. *printed* is people alone again, asked about links in the printed
+order. Each campaign is in a SQLite of its own that is gone afterwards.
 """
 
 from __future__ import annotations
@@ -64,20 +64,18 @@ _LEARNING, _TAUGHT_BEFORE = frozenset(("a", "a+savings")), frozenset(("b", "b+sa
 
 @dataclass(frozen=True, slots=True)
 class CampaignRun:
-    """A campaign to answer: the arm's title, the seed, how many images, how many `at_once`, and its machine's
-    boxes (none: no machine, unless it `learns`). The folder `template` has the scenes imported; the
-    arm of this seed is kept in the file `kept`.
+    """A campaign to answer: the arm's title, the seed, how many images, and its machine's boxes (none: no
+    machine, unless it `learns`) and settings. The folder `template` has the scenes imported; the arm of
+    this seed is kept in the file `kept`.
     """
 
     title: str
     seed: int
     images: int
-    at_once: int
     protocol: ImageSettings | None
     boxes: Mapping[str, Proposals]
     learns: bool
-    least_chance: float
-    bar: float
+    machine: MachineSettings
     template: Path
     kept: Path
 
@@ -162,14 +160,7 @@ def _settings_of(run: CampaignRun) -> CampaignSettings:
     if run.protocol is not None:
         settings = replace(settings, protocol=run.protocol)
     if run.boxes or run.learns:
-        machine = replace(
-            settings.machine,
-            share=1.0,
-            least_chance=run.least_chance,
-            bar=run.bar,
-            images_at_once=run.at_once,
-        )
-        settings = replace(settings, machine=machine)
+        settings = replace(settings, machine=run.machine)
     return settings
 
 
@@ -228,8 +219,15 @@ def main() -> None:
     )
     parser.add_argument("--proposer", type=Path, help="A stored proposer, for the arms b")
     parser.add_argument("--arms", default=",".join(_TITLES))
-    parser.add_argument("--least-chance", type=float, default=MachineSettings().least_chance)
-    parser.add_argument("--bar", type=float, default=MachineSettings().bar)
+    usual = MachineSettings(share=1.0)
+    parser.add_argument(
+        "--from-images", type=int, default=usual.from_images, help="Finished images of the first lesson"
+    )
+    parser.add_argument(
+        "--retrain-each", type=int, default=usual.retrain_each, help="Further ones of each further lesson"
+    )
+    parser.add_argument("--least-chance", type=float, default=usual.least_chance)
+    parser.add_argument("--bar", type=float, default=usual.bar)
     parser.add_argument("--processes", type=int, default=1, help="Campaigns that are answered side by side")
     parser.add_argument(
         "--keep", type=Path, help="Keep each campaign's figures here; those that are there are not run again"
@@ -244,6 +242,13 @@ def main() -> None:
     images = [gold for gold, _ in shown]
     boxes = proposed(stored, shown) if stored else {}
     chances = learn_chances(scene(n, TAUGHT, 1)[0][2] for n in range(600))
+    known = replace(usual, least_chance=given.least_chance, bar=given.bar)
+    learning = replace(
+        known,
+        images_at_once=given.at_once,
+        from_images=given.from_images,
+        retrain_each=given.retrain_each,
+    )
     arms = [(PEOPLE_ALONE, PEOPLE_ALONE), *((name, _TITLES[name]) for name in names)]
 
     def boxes_of(arm: str, seed: int) -> Mapping[str, Proposals]:
@@ -260,12 +265,10 @@ def main() -> None:
                 title,
                 seed,
                 given.images,
-                given.at_once if name in _LEARNING else 0,
                 _protocol_of(name, chances),
                 boxes_of(name, seed),
                 name in _LEARNING,
-                given.least_chance,
-                given.bar,
+                learning if name in _LEARNING else known,
                 template,
                 keep / f"{name.replace(' ', '-')}-{seed}.pickle",
             )
