@@ -71,13 +71,16 @@ class Command(ReportCommand):
             f"layer {report['layer']!r} of corpus {report['corpus']!r} written: {report['images']} images, "
             f"{report['mentions']} mentions in {report['chains']} chains; beta {report['beta']:g}"
         )
-        tried = [f"  beta {beta:g}: {share:.1%} found" for beta, share in report["tried"]]
+        told = [said, *(f"  beta {beta:g}: {share:.1%} found" for beta, share in report["tried"])]
+        if report["chosen_on"]:
+            there = report["chosen_on"]
+            told.append(f"beta was chosen on {there} of these images, so what is found there is not told")
         found = report["localized"]
         if not found:
-            return "\n".join([said, *tried])
+            return "\n".join(told)
         share = (
             f"of {found['mentions']} mentions with boxes {found['share']:.1%} are found "
             f"({found['low']:.1%} to {found['high']:.1%}); by a region at random {found['random']:.1%}, "
             f"by the largest {found['largest']:.1%}, by the best of all {found['possible']:.1%}"
         )
-        return "\n".join([said, *tried, share])
+        return "\n".join([*told, share])

@@ -56,8 +56,8 @@ class DecodeRequest:
 
     `split` is as for rankings, all images where empty. `regions` is a feature set, that of the training where
     empty. `beta` is chosen on the images of `choose_on` where None; then `gold` is a layer with people's
-    boxes. With `gold` the report says how many of its mentions are found, if it has boxes of these images.
-    `replace` an older such layer.
+    boxes. With `gold` the report says how many of its mentions are found, if it has boxes of these images, on
+    those where beta was not chosen. `replace` an older such layer.
     """
 
     system: str
@@ -88,7 +88,8 @@ class Localized:
 
 @dataclass(frozen=True)
 class Decoded:
-    """The layer that was written: its images, mentions and chains, and what was found of people's."""
+    """The layer that was written: its images, mentions and chains, and what was found of people's. Beta was
+    `chosen_on` so many of the images, and nothing is said of these."""
 
     layer: str
     corpus: str
@@ -96,6 +97,7 @@ class Decoded:
     mentions: int
     chains: int
     beta: float
+    chosen_on: int = 0
     tried: Mapping[float, float] = field(default_factory=dict)
     localized: Localized | None = None
 
@@ -115,26 +117,30 @@ def decode_alignments(wanted: DecodeRequest, *, progress: PhaseProgress = no_pro
     decoder = _Decoder.of(wanted)
     corpus = corpus_named(decoder.found.corpus)
     _check_free(corpus, wanted)
-    beta, tried = wanted.beta, {}
+    beta, tried, chosen_on = wanted.beta, {}, set[int]()
     if beta is None:
         if not (wanted.gold and wanted.choose_on):
             raise ImportRefused("beta is chosen by people's boxes; name their layer, and a split to look at")
         tried = decoder.shares(wanted.choose_on, BETAS, progress)
+        chosen_on = set(decoder.found.to_rank(wanted.choose_on, seed=wanted.seed))
         beta = max(tried, key=lambda one: tried[one])
     elif not 0 <= beta < np.inf:
         raise ImportRefused(f"beta is {beta}; expected a number of at least 0")
     chosen = decoder.found.to_rank(wanted.split, seed=wanted.seed)
-    counts = {"images": 0, "mentions": 0, "chains": 0}
+    counts = {"images": 0, "mentions": 0, "chains": 0, "chosen_on": 0}
     images: list[str] = []
     right: dict[str, list[float]] = {name: [] for name in ("own", "random", "largest", "possible")}
 
     def shares() -> Iterator[tuple[str, LayerRecord]]:
-        for record, boxes, layers in decoder.decoded(chosen, [beta], progress):
+        decoded = decoder.decoded(chosen, [beta], progress)
+        for place, (record, boxes, layers) in zip(chosen, decoded, strict=True):
             layer = layers[0]
             counts["images"] += 1
             counts["chains"] += len(layer.chains)
             counts["mentions"] += len(layer.mentions)
-            if record.layer is not None:
+            if place in chosen_on:
+                counts["chosen_on"] += 1
+            elif record.layer is not None:
                 own = found_mentions(layer, record.layer)
                 images.extend([record.id] * len(own))
                 right["own"] += map(float, own)
@@ -170,6 +176,7 @@ def decode_alignments(wanted: DecodeRequest, *, progress: PhaseProgress = no_pro
         counts["mentions"],
         counts["chains"],
         beta,
+        counts["chosen_on"],
         tried,
         localized,
     )

@@ -55,6 +55,10 @@ def test_segments_are_a_layer_that_finds_more_than_chance_and_the_largest_region
         assert len(taken) == len(set(taken)), "no word is in two segments"
     assert said(*ask, "--beta", 1, "--replace").startswith("layer 'machine' of corpus 'scenes' written: 15")
     assert said(*ask, "--beta", 1).startswith("layer 'machine' of corpus 'scenes' written: 15"), "made alike"
+    assert found["chosen_on"] == 0
+    there = said(*ask, "--choose-beta-on", "test", "--replace")
+    assert there.endswith("beta was chosen on 15 of these images, so what is found there is not told\n")
+    said(*ask, "--beta", 1, "--replace")
     stats = said("dataset_stats", "scenes", "--layer", "machine")
     assert "15" in stats
 
