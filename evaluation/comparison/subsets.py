@@ -70,7 +70,7 @@ def subset_named(corpus: str, what: str, *, seed: int = 0, files: bool = True) -
             )
         called, images = f"images of run {run.name}", _ranked_by(run)
     elif fold:
-        called = f"fold {what}" + (f" (seed {seed})" if seed else "")
+        called = subset_called(what, seed=seed)
         images = _fold(row, int(fold[1]), int(fold[2]), seed)
     elif what in split_names(row):
         called = f"split {what}"
@@ -99,7 +99,14 @@ def subset_from_file(corpus: str, file: Path) -> Subset:
             f"{IN_FILE}{file.name[:_SHOWN]} of corpus {corpus!r}: it names no image; write one "
             "name on each line"
         )
-    return Subset(f"{IN_FILE}{file.name[:_SHOWN]}", images)
+    return Subset(subset_called(str(file)), images)
+
+
+def subset_called(what: str, *, seed: int = 0) -> str:
+    """What the images of a fold, or of a file of names, are called."""
+    if FOLD.fullmatch(what):
+        return f"fold {what}" + (f" (seed {seed})" if seed else "")
+    return f"{IN_FILE}{Path(what).name[:_SHOWN]}"
 
 
 def listed_image_ids(file: Path, names: CorpusNames) -> list[int]:

@@ -11,8 +11,9 @@ from annotation.common.roles import Scope
 class KeptPredictions(models.Model):
     """A set of predictions under a name of its own, of the images of a split; no table.
 
-    `system_digest` is that of the system then, `digest` that of the predictions. Subclasses add the corpus
-    and the system, as `corpus` and `made_by`.
+    `system_digest` is that of the system then, `digest` that of the predictions; `asked_digest` is that of
+    what was asked about, empty for sets of earlier versions and from files. Subclasses add the corpus and the
+    system, as `corpus` and `made_by`.
     """
 
     name = models.SlugField(max_length=100, unique=True)
@@ -20,6 +21,9 @@ class KeptPredictions(models.Model):
     seed = models.PositiveBigIntegerField(default=0)
     system_digest = models.CharField(max_length=64, blank=True)
     digest = models.CharField(max_length=64, blank=True)
+    asked_digest = models.CharField(
+        max_length=64, blank=True, help_text="Of the images asked about, and of their mentions"
+    )
     image_count = models.PositiveIntegerField(default=0)
     published = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now)

@@ -14,7 +14,8 @@ class LocalizationSet(KeptPredictions):
     `layer` is the name of the layer whose mentions were looked for, `regions` the feature set whose regions
     were ranked; both are empty for a set that was read from a file, `source`, with `source_digest`.
     `unknown_count` mentions had no word that the system knows, `clipped` regions reached out of their
-    picture.
+    picture. `image_ids` are the images that were looked at, ids of rows as little-endian int64; None for sets
+    of earlier versions and from files.
     """
 
     corpus = models.ForeignKey(
@@ -28,6 +29,7 @@ class LocalizationSet(KeptPredictions):
     limit = models.PositiveIntegerField(default=100, help_text="Regions kept of each mention, at most")
     source = models.TextField(blank=True)
     source_digest = models.CharField(max_length=64, blank=True)
+    image_ids = models.BinaryField(null=True)
     mention_count = models.PositiveIntegerField(default=0)
     unknown_count = models.PositiveIntegerField(default=0)
     clipped = models.PositiveIntegerField(default=0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from django.conf import settings
 
 from annotation.common.locks import exclusive_folder
+from evaluation.models.kept import KeptPredictions
 from models_core.phase_cache import PhaseCache, PhaseProgress, no_progress
 
 #: Rows written in one transaction.
@@ -61,6 +62,13 @@ def read_key_values(texts: Iterable[str]) -> dict[str, Any]:
         except ValueError:
             found[key] = value
     return found
+
+
+def made_otherwise(standing: KeptPredictions, facts: Mapping[str, Any]) -> bool:
+    """Whether a set of predictions has other facts. Which images and mentions one of an earlier version was
+    asked about is not known; it counts as these."""
+    known = {key: value for key, value in facts.items() if key != "asked_digest" or standing.asked_digest}
+    return any(getattr(standing, key) != value for key, value in known.items())
 
 
 def check_file(path: Path, expected: str) -> None:

@@ -31,6 +31,7 @@ from evaluation.services.common import ImportRefused
 from evaluation.services.features.store import feature_set
 from evaluation.services.systems.examples import Examples, examples_from
 from evaluation.services.systems.folders import system_folder
+from evaluation.services.systems.folds import check_left_out
 from evaluation.services.systems.sources import Sources
 from evaluation.services.systems.training import system_named
 from evaluation.significance.resampling import figure_interval
@@ -127,6 +128,7 @@ def decode_alignments(wanted: DecodeRequest, *, progress: PhaseProgress = no_pro
     elif not 0 <= beta < np.inf:
         raise ImportRefused(f"beta is {beta}; expected a number of at least 0")
     chosen = decoder.found.to_rank(wanted.split, seed=wanted.seed)
+    check_left_out(decoder.stored, wanted.system, decoder.found, chosen, wanted.split)
     counts = {"images": 0, "mentions": 0, "chains": 0, "chosen_on": 0}
     images: list[str] = []
     right: dict[str, list[float]] = {name: [] for name in ("own", "random", "largest", "possible")}

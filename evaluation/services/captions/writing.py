@@ -18,10 +18,17 @@ from numpy.typing import NDArray
 from annotation.common.batching import chunks
 from evaluation.models import CaptionSet, WrittenCaption
 from evaluation.services.captions.sets import write_coco_results
-from evaluation.services.common import ROWS_PER_INSERT, ImportRefused, check_name, exclusive_work
+from evaluation.services.common import (
+    ROWS_PER_INSERT,
+    ImportRefused,
+    check_name,
+    exclusive_work,
+    made_otherwise,
+)
 from evaluation.services.features.store import feature_set
 from evaluation.services.systems import registry
 from evaluation.services.systems.examples import Examples, examples_from
+from evaluation.services.systems.folds import check_left_out
 from evaluation.services.systems.origins.recipe import REMEMBERED_FILES
 from evaluation.services.systems.region_texts import OF_REGION
 from evaluation.services.systems.sources import Sources
@@ -91,6 +98,8 @@ def generate_captions(
         raise ImportRefused(f"{request.out} already exists; choose another file")
     system = registry.system_row(request.system)
     writer = _Writer.of(request)
+    places = writer.found.to_rank(request.split, seed=request.seed)
+    check_left_out(writer.stored, request.system, writer.found, places, request.split)
     facts = {
         "made_by": system,
         "corpus": system.corpus,
@@ -100,28 +109,33 @@ def generate_captions(
         "features": writer.sources.features,
         "regions": writer.sources.regions,
         "system_digest": system.digest,
+        "asked_digest": writer.found.digest_of(places),
     }
     with exclusive_work(f"captions.{name}", "caption set", name):
         CaptionSet.objects.filter(name=name, published=False).delete()  # somebody was killed
         standing = CaptionSet.objects.filter(name=name).first()
-        if standing is not None and any(getattr(standing, key) != value for key, value in facts.items()):
+        if standing is not None and made_otherwise(standing, facts):
             raise ImportRefused(
                 f"caption set {name!r} already exists with another system, other images or other settings; "
                 "choose another name"
             )
-        found = standing or _write(name, facts, writer, request, progress)
+        found = standing or _write(name, facts, writer, places, request.how, progress)
     if request.out is not None:
         write_coco_results(found, request.out)
     return _report(found, "" if request.out is None else str(request.out), unchanged=standing is not None)
 
 
 def _write(
-    name: str, facts: dict[str, Any], writer: _Writer, request: CaptionsRequest, progress: PhaseProgress
+    name: str,
+    facts: dict[str, Any],
+    writer: _Writer,
+    places: Sequence[int],
+    how: WritingSettings,
+    progress: PhaseProgress,
 ) -> CaptionSet:
-    places = writer.found.to_rank(request.split, seed=request.seed)
     found = CaptionSet.objects.create(name=name, **facts)
     try:
-        _fill(found, writer, places, request.how, progress)
+        _fill(found, writer, places, how, progress)
     except BaseException:
         found.delete()  # it would keep its system from being removed
         raise

@@ -30,18 +30,20 @@ from evaluation.services.localizations.sets import (
     REGION_NUMBERS,
     DetectedPhrase,
     LocalizedMention,
+    packed_ids,
     standing_or_new,
     write_rows,
 )
 from evaluation.services.systems import registry
 from evaluation.services.systems.examples import Examples, examples_from
+from evaluation.services.systems.folds import check_left_out
 from evaluation.services.systems.parts import check_proposed
 from evaluation.services.systems.sources import Sources
 from evaluation.services.systems.training import system_named
 from models_core.features.text.documents import Document
 from models_core.features.text.phrases import phrase_text
 from models_core.features.text.tokens import plain_words
-from models_core.phase_cache import PhaseProgress, no_progress
+from models_core.phase_cache import PhaseProgress, digest_of_parts, no_progress
 from models_core.systems.dataset import RegionVectors
 from models_core.systems.phrase_side import PhraseTexts
 from models_core.systems.trained_system import TrainedSystem, check_predicts
@@ -108,11 +110,13 @@ def localize(request: LocalizeRequest, *, progress: PhaseProgress = no_progress)
         "regions": localizer.regions.label,
         "limit": request.limit,
         "system_digest": system.digest,
+        "asked_digest": localizer.asked_digest(),
     }
 
     def fill(row: LocalizationSet) -> None:
         places = localizer.places
         row.unknown_count = localizer.count_unknown()
+        row.image_ids = packed_ids(localizer.image_ids)
         write_rows(row, localizer.mentions(places, progress), localizer.detections(places, progress))
         if not row.mention_count:
             raise ValueError(f"layer {localizer.layer!r} has no mention in these images; nothing to localize")
@@ -136,6 +140,7 @@ def localize(request: LocalizeRequest, *, progress: PhaseProgress = no_progress)
 class _Localizer:
     """A trained system with the regions and the mentions that it is to look at."""
 
+    system: str
     stored: TrainedSystem
     found: Examples
     regions: FeatureSet
@@ -159,12 +164,16 @@ class _Localizer:
         if layer is None:
             raise ImportRefused(f"corpus {corpus!r} has no layer; import or annotate mentions first")
         found = examples_from(corpus, Sources(regions=regions.label))
-        return cls(stored, found, regions, layer.name, request.split, request.limit, request.seed)
+        return cls(
+            request.system, stored, found, regions, layer.name, request.split, request.limit, request.seed
+        )
 
     @cached_property
     def places(self) -> list[int]:
         """The images, by their places among the examples."""
-        return self.found.to_rank(self.split, seed=self.seed)
+        places = self.found.to_rank(self.split, seed=self.seed)
+        check_left_out(self.stored, self.system, self.found, places, self.split)
+        return places
 
     @cached_property
     def mentions_of(self) -> dict[str, list[Mention]]:
@@ -194,6 +203,20 @@ class _Localizer:
         assert isinstance(texts, PhraseTexts)
         known = texts.describe([[phrase.split()] for phrase in self.phrases]).known
         return frozenset(phrase for phrase, there in zip(self.phrases, known, strict=True) if not there)
+
+    @property
+    def image_ids(self) -> NDArray[np.int64]:
+        """The ids of the images' rows, (images,)."""
+        names = [self.found.examples[place].name for place in self.places]
+        return np.asarray([self.found.names.image[name] for name in names], np.int64)
+
+    def asked_digest(self) -> str:
+        """SHA-256 of the names of the images, and of the mentions that are looked for."""
+        said = {
+            name: [[one.caption, one.start, one.end, one.text] for one in own]
+            for name, own in self.mentions_of.items()
+        }
+        return digest_of_parts(self.found.digest_of(self.places), said)
 
     def count_unknown(self) -> int:
         """Mentions without a word that the system knows."""
@@ -231,7 +254,7 @@ class _Localizer:
         described = self._regions(places)
         rows, image = rows_of_images(described)
         boxes = np.asarray(self.regions.boxes()[rows], np.float32)
-        ids = np.asarray([self.found.names.image[self.found.examples[place].name] for place in places])
+        ids = self.image_ids
         phrases = [phrase for phrase in self.phrases if phrase not in self.unknown]
         if not phrases:
             return

@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 
 from annotation.common.batching import chunks
 from annotation.protocol.terms import CATEGORIES
+from annotation.selectors.corpora import split_names
 from evaluation.agreement.estimates import Bootstrap, estimate
 from evaluation.agreement.summary import Resampling
-from evaluation.comparison.subsets import Subset, subset_named
+from evaluation.comparison.subsets import Subset, subset_called, subset_named
 from evaluation.metrics.localization import (
     box_average_precision,
     box_recall,
@@ -39,6 +40,7 @@ from evaluation.services.localizations.proposals import UnrankedRegions, proposa
 from evaluation.services.localizations.sets import (
     DetectedPhrase,
     detections_of,
+    images_looked_at,
     localization_set_named,
     localized_mentions,
 )
@@ -166,9 +168,13 @@ def subset_of_set(row: LocalizationSet, split: str | None, seed: int = 0) -> Sub
     if split is not None:
         return subset_named(row.corpus.name, split, seed=seed)
     if row.source:
-        images = frozenset(row.mentions.values_list("image_id", flat=True))
+        images = images_looked_at(row)
         return Subset(f"{len(images)} images of the set", images)
-    return subset_named(row.corpus.name, row.split, seed=row.seed)
+    if not row.split or row.split in split_names(row.corpus):
+        return subset_named(row.corpus.name, row.split, seed=row.seed)
+    # Its fold was dealt among the images of its regions, and its file may have been edited since.
+    called = subset_called(row.split, seed=row.seed)
+    return Subset(f"{called}, as localized", images_looked_at(row))
 
 
 def scored(row: LocalizationSet, mentions: list[BoxedMention], subset: Subset | None) -> ScoredLocalizations:

@@ -15,7 +15,7 @@ from annotation import audit
 from annotation.common.registry import UnknownName
 from evaluation.models import LocalizationSet, PhraseDetections, PhraseLocalization
 from evaluation.selectors import names_of
-from evaluation.services.common import ROWS_PER_INSERT, ImportRefused, exclusive_work
+from evaluation.services.common import ROWS_PER_INSERT, ImportRefused, exclusive_work, made_otherwise
 from models_core.phase_cache import digest_of_parts
 
 #: A row of packed regions: xmin, ymin, xmax, ymax, score.
@@ -74,10 +74,10 @@ def standing_or_new(
         LocalizationSet.objects.filter(name=name, published=False).delete()  # somebody was killed
         standing = LocalizationSet.objects.filter(name=name).first()
         if standing is not None:
-            if any(getattr(standing, key) != value for key, value in facts.items()):
+            if made_otherwise(standing, facts):
                 raise ImportRefused(
                     f"localization set {name!r} already exists with another system, other images, regions or "
-                    "phrases; choose another name"
+                    "phrases; choose another name, or remove it"
                 )
             return standing, True
         found = LocalizationSet.objects.create(name=name, **facts)
@@ -145,6 +145,23 @@ def _chunks(rows: Iterable[Any]) -> Iterator[tuple[int, list[Any]]]:
     while part := list(islice(stream, ROWS_PER_INSERT)):
         yield start, part
         start += len(part)
+
+
+def packed_ids(ids: NDArray[np.int64]) -> bytes:
+    """Ids of rows as a set keeps them."""
+    return ids.astype(_ID).tobytes()
+
+
+def images_looked_at(found: LocalizationSet) -> frozenset[int]:
+    """The ids of the images that a set is of; of one from a file, or of an earlier version, of those in which
+    it has a mention or a detection."""
+    if found.image_ids is not None:
+        return frozenset(np.frombuffer(found.image_ids, _ID).tolist())
+    seen = set(found.mentions.values_list("image_id", flat=True))
+    if not found.source:
+        for one in detections_of(found):
+            seen.update(one.images.tolist())
+    return frozenset(seen)
 
 
 def localized_mentions(

@@ -27,6 +27,7 @@ from evaluation.services.features.store import FeatureSet, feature_set, is_label
 from evaluation.services.systems.sources import Sources
 from models_core.estimators.base import RaggedRows
 from models_core.features.text.edges import edges_of
+from models_core.phase_cache import digest_of_parts
 from models_core.systems.caption_reading import ImageExample
 from models_core.systems.dataset import RegionVectors
 from models_core.systems.kernels import GivenCaptionVectors
@@ -82,6 +83,10 @@ class Examples:
     def to_rank(self, what: str, *, seed: int = 0) -> list[int]:
         """As `chosen`; all places where `what` is empty."""
         return self.chosen(what, seed=seed) if what else list(range(len(self.examples)))
+
+    def digest_of(self, places: Sequence[int]) -> str:
+        """SHA-256 of the names of these images, in this order."""
+        return digest_of_parts([self.examples[place].name for place in places])
 
 
 def captions_of_corpus(corpus: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ word vectors.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -16,10 +16,17 @@ import numpy as np
 from annotation.common.batching import chunks
 from annotation.formats.files.text import lines
 from evaluation.models import TaggedImage, TagSet
-from evaluation.services.common import ImportRefused, check_file, check_name, exclusive_work
+from evaluation.services.common import (
+    ImportRefused,
+    check_file,
+    check_name,
+    exclusive_work,
+    made_otherwise,
+)
 from evaluation.services.features.store import feature_set
 from evaluation.services.systems import registry
 from evaluation.services.systems.examples import Examples, examples_from
+from evaluation.services.systems.folds import check_left_out
 from evaluation.services.systems.origins.recipe import REMEMBERED_FILES
 from evaluation.services.systems.read_captions import with_tags
 from evaluation.services.systems.sources import Sources
@@ -104,11 +111,12 @@ def tag_images(request: TagRequest, *, progress: PhaseProgress = no_progress) ->
         "features": work.sources.features,
         "vocabulary": list(work.candidates.names),
         "system_digest": system.digest,
+        "asked_digest": work.found.digest_of(work.places),
     }
     with exclusive_work(f"tags.{name}", "tag set", name):
         TagSet.objects.filter(name=name, published=False).delete()  # somebody was killed
         standing = TagSet.objects.filter(name=name).first()
-        if standing is not None and any(getattr(standing, key) != value for key, value in facts.items()):
+        if standing is not None and made_otherwise(standing, facts):
             raise ImportRefused(
                 f"tag set {name!r} already exists with another system, other images or other settings; "
                 "choose another name"
@@ -161,6 +169,7 @@ class _Tagging:
 
     stored: TrainedSystem
     found: Examples
+    places: Sequence[int]
     sources: Sources
     candidates: CandidateTags
 
@@ -176,8 +185,11 @@ class _Tagging:
             given = Sources(**{key: stored.facts.get(key, "") for key in REMEMBERED_FILES})
         given = given.settled(corpus)
         found = examples_from(corpus, given)
+        places = found.to_rank(request.split, seed=request.seed)
+        check_left_out(stored, request.system, found, places, request.split)
         assert isinstance(stored.texts, TagTexts)
-        return cls(stored, found, given, _candidates(stored, stored.texts, found, request, progress))
+        candidates = _candidates(stored, stored.texts, found, request, progress)
+        return cls(stored, found, places, given, candidates)
 
     def settings(self, request: TagRequest) -> dict[str, Any]:
         """How tags are found, as plain data: what people's tags are compared by is the recipe's."""
@@ -189,7 +201,7 @@ class _Tagging:
     ) -> Iterator[tuple[int, list[list[Any]], bytes]]:
         """As `store_tag_set` takes them. Raises ValueError naming an image whose numbers cannot be looked
         at."""
-        places, names = self.found.to_rank(request.split, seed=request.seed), self.candidates.names
+        places, names = self.places, self.candidates.names
         values = self.found.vectors
         assert values is not None
         for start in range(0, len(places), _TOGETHER):

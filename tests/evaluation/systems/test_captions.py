@@ -97,6 +97,14 @@ def test_captions_are_kept_written_scored_and_better_than_those_of_other_images(
     assert generated(captioner)["unchanged"] and WrittenCaption.objects.count() == 15
     with pytest.raises(CommandError, match="caption set 'writes' already exists with another system"):
         said("generate_captions", captioner, "--beam", 1)
+    listed = tmp_path / "some.txt"
+    listed.write_text("76.png\n77.png\n")
+    some = ("--split", listed, "--name", "some")
+    assert generated(captioner, *some)["images"] == 2 and generated(captioner, *some)["unchanged"]
+    listed.write_text("76.png\n78.png\n")
+    with pytest.raises(CommandError, match="caption set 'some' already exists with .*, other images"):
+        said("generate_captions", captioner, *some)
+    CaptionSet.objects.filter(name="some").delete()
 
     own = figures("writes")
     assert own == figures(out)

@@ -130,6 +130,9 @@ def test_images_may_be_named_by_a_file_or_a_fold(corpus, features, own, tmp_path
     assert run.query_count == 12
     tested = set(run.rankings.values_list("image__filename", flat=True))
     assert not tested & set(names_of)
+    for other in (("--split", "2/5"), ("--split", "5/5", "--seed", 1)):
+        with pytest.raises(CommandError, match=r"'fold' learned from \d+ of the 1\d images of fold ./5, su"):
+            said("rank", "fold", *other, "--name", "seen")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 from django.core.management import CommandError
 
 from annotation import jobs
-from annotation.models import Campaign, Job, Layer
+from annotation.models import Campaign, Chain, Job, Layer
 from annotation.selectors.records import stream_records
 from evaluation.comparison.subsets import subset_named
 from evaluation.models import LocalizationSet, PhraseLocalization, Run, System
@@ -373,6 +373,70 @@ def test_figures_against_a_layer_whose_boxes_change_say_so_until_they_are_made_a
     Layer.objects.filter(pk=layer.pk).update(source="campaign")
     Campaign.objects.create(name=layer.name, corpus=layer.corpus, tasks="entities", state=Campaign.CLOSED)
     assert outdated()
+
+
+@pytest.fixture
+def fewer(scenes: str, tmp_path: Path) -> str:
+    """The regions of all images but the first."""
+    found = feature_set(scenes, "parts")
+    kept = np.array([name != "0.png" for name in found.ids()])
+    ids, boxes = np.array(found.ids())[kept], np.array(found.boxes())[kept]
+    np.savez(tmp_path / "fewer.npz", vectors=np.array(found.vectors())[kept], ids=ids, boxes=boxes)
+    said("import_features", scenes, tmp_path / "fewer.npz", "--name", "fewer", "--kind", "region")
+    return "fewer"
+
+
+def test_a_fold_among_other_images_is_not_the_one_left_out_at_the_training(fewer, tmp_path):
+    give_words(tmp_path)
+    train("left", "--fold", "1/6")
+    assert localized("left", "--split", "1/6")["images"] == 15
+    assert scored("left")["images"] == 15 and scored("left")["whole"]
+    for other in (("1/6", "--regions", fewer), ("1/6", "--seed", 1), ("3/6",)):
+        with pytest.raises(CommandError, match=r"system 'left' learned from \d+ of the 1\d images of fold"):
+            localized("left", "--name", "seen", "--split", *other)
+    assert LocalizationSet.objects.count() == 1
+
+
+def test_a_set_is_scored_on_the_images_it_is_of(grounded, fewer, tmp_path):
+    other = ("--regions", fewer)
+    listed = tmp_path / "some.txt"
+    names = [f"{number}.png" for number in range(70, 90)]
+    listed.write_text("\n".join(names[:8]))
+    localized(grounded, "--name", "some", "--split", listed, *other)
+    first = scored("some")
+    assert (first["images"], first["mentions"], first["subset"]) == (
+        8,
+        32,
+        "images in some.txt, as localized",
+    )
+    listed.write_text("\n".join(names))
+    assert scored("some") == first
+    with pytest.raises(CommandError, match="'some' already exists with another system, other images"):
+        localized(grounded, "--name", "some", "--split", listed, *other)
+    listed.unlink()
+    assert scored("some") == first
+    LocalizationSet.objects.update(image_ids=None, asked_digest="")  # as earlier versions kept it
+    assert scored("some") == first
+
+
+def test_a_fold_is_scored_on_the_images_that_it_was_dealt_among(fewer, tmp_path):
+    give_words(tmp_path)
+    train("left", "--fold", "1/6", "--regions", fewer)
+    made = localized("left", "--split", "1/6")
+    report = scored("left")
+    assert (report["images"], report["predicted"]) == (made["images"], report["mentions"])
+
+
+def test_a_layer_that_has_grown_is_not_localized_already(grounded):
+    localized(grounded)
+    assert localized(grounded)["unchanged"]
+    word = Chain.objects.filter(image__split="test").first()
+    assert word is not None
+    word.delete()
+    with pytest.raises(CommandError, match="'grounded' already exists with .* phrases; choose .*, or remove"):
+        localized(grounded)
+    LocalizationSet.objects.update(asked_digest="")  # as earlier versions kept it
+    assert localized(grounded)["unchanged"]
 
 
 def words_of(page: str) -> str:

@@ -14,6 +14,7 @@ from evaluation.services.common import ImportRefused, phase_cache
 from evaluation.services.features.store import is_label
 from evaluation.services.systems.examples import examples_from, given_captions
 from evaluation.services.systems.folders import system_folder
+from evaluation.services.systems.folds import check_left_out
 from evaluation.services.systems.origins.base import (
     ORIGINS,
     Matrices,
@@ -68,6 +69,7 @@ def _matrices(wish: RankRequest) -> Matrices:
     seen = examples_from(corpus, replace(sources, regions="") if grounded else sources)
     found = as_read(seen, stored.recipe, sources, wish.progress)
     places = found.to_rank(wish.split, seed=wish.seed)
+    check_left_out(stored, name, found, places, wish.split)
     images = [found.examples[place] for place in places]
     material = prepare(
         images,

@@ -1,0 +1,32 @@
+"""Whether a fold is one that a system was not trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evaluation.comparison.subsets import FOLD
+from evaluation.services.common import ImportRefused
+from evaluation.services.systems.examples import Examples
+from evaluation.services.systems.region_texts import OF_REGION
+from models_core.systems.trained_system import TrainedSystem
+
+
+def check_left_out(
+    stored: TrainedSystem, name: str, found: Examples, places: Sequence[int], what: str
+) -> None:
+    """Raise ImportRefused where `what` is a fold of the training's corpus, and the system called `name`
+    learned from one of its images, those at `places`.
+
+    Folds are dealt by their number among the images that can be used. With other features or regions, or
+    another seed, than at the training, a fold of the same name has other images.
+    """
+    if not FOLD.fullmatch(what) or found.corpus != stored.facts.get("corpus"):
+        return
+    learned = {one.partition(OF_REGION)[0] for one in stored.names}
+    seen = [found.examples[place].name for place in places if found.examples[place].name in learned]
+    if seen:
+        raise ImportRefused(
+            f"system {name!r} learned from {len(seen)} of the {len(places)} images of fold {what}, such as "
+            f"{seen[0]!r}: of these images the fold that was left out at the training has others; take the "
+            "features or regions and the seed of the training, or a file of image names"
+        )
