@@ -20,7 +20,7 @@ from models_core.phase_cache import PhaseCache, digest_of_parts
 from models_core.scoring import ranking
 from models_core.scoring.tiles import Scores
 from models_core.systems.dataset import STANDS_FOR, PreparedDataset
-from models_core.systems.kernels import Resources
+from models_core.systems.kernels import Resources, wordnet_digest
 from models_core.systems.recipe import Recipe
 from models_core.systems.training import FitOptions, fit
 
@@ -74,6 +74,8 @@ def cross_validate(
         "folds": [number, seed],
         "caption": caption,
     }
+    if nouns := wordnet_digest(recipe, aids):
+        facts["wordnet"] = nouns
     for fold, test in enumerate(folds):
         next_one, called = (fold + 1) % number, f"{recipe.name}, fold {fold + 1} of {number}"
         selects = recipe.kind.selects

@@ -199,6 +199,12 @@ def check_resources(recipe: Recipe, aids: Resources) -> None:
         WordNet(aids.wordnet or DEBIAN_FOLDER)
 
 
+def wordnet_digest(recipe: Recipe, aids: Resources) -> str:
+    """SHA-256 of the noun files that a recipe asks; empty where it asks none. Raises WordNetMissing."""
+    asked = "lin" in recipe.text.similarities
+    return WordNet(aids.wordnet or DEBIAN_FOLDER).digest if asked else ""
+
+
 def similarity_of(
     recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, kept: PhaseCache
 ) -> WordKernel | None:
@@ -225,7 +231,7 @@ def similarity_of(
     if "lin" in wanted:
         wordnet = WordNet(aids.wordnet or DEBIAN_FOLDER)
         counts = Counter(word for caption in sentences for word in caption)
-        return made("lin", {"wordnet": str(aids.wordnet or "")}, lambda: Lin(wordnet, counts).kernel())
+        return made("lin", {"wordnet": wordnet.digest}, lambda: Lin(wordnet, counts).kernel())
     parts: list[WordKernel] = []
     if recipe.text.of_background:
         text = digest_of_parts([list(sentence) for sentence in aids.background])

@@ -22,6 +22,7 @@ from models_core.estimators.base import (
     Dataset,
     FitContext,
     SumPairs,
+    UnitRows,
 )
 from models_core.features.text.documents import Document
 from models_core.features.text.lemmas import Lemmatiser
@@ -31,6 +32,7 @@ from models_core.systems.dataset import STANDS_FOR, PreparedDataset, RegionVecto
 from models_core.systems.kernels import Resources, check_resources
 from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.side_contracts import ImageSide, TextSide
+from models_core.systems.side_settings import VectorSettings
 from models_core.systems.sides import SIDES
 from models_core.systems.trained_system import TrainedSystem
 
@@ -110,7 +112,7 @@ def fit(
             name: _described(pairs, images, texts, kept.progress) for name, pairs in options.auxiliary.items()
         }
         if options.regions is not None:
-            weak[REGION_VIEW] = _regions_with_phrases(options.regions, texts)
+            weak[REGION_VIEW] = _regions_with_phrases(options.regions, texts, recipe)
         checkpoints = Checkpoints(
             kept.kernels and kept.kernels / CHECKPOINTS,
             {**given, "seed": options.seed, "form": _CHECKPOINT_FORM},
@@ -167,13 +169,16 @@ def _described(weak: WeakPairs, images: ImageSide, texts: TextSide, progress: Ph
     return Dataset(views, {(CAPTION_VIEW, IMAGE_VIEW): np.arange(len(weak.texts))})
 
 
-def _regions_with_phrases(pairs: PreparedDataset, texts: TextSide) -> Dataset:
-    """Regions as they are, an item each, and phrases as the captions are described."""
+def _regions_with_phrases(pairs: PreparedDataset, texts: TextSide, recipe: Recipe) -> Dataset:
+    """Regions, an item each, of length 1 where the recipe's images are, and phrases."""
     assert isinstance(pairs.features, RegionVectors)
+    regions = pairs.features.rows
+    if isinstance(recipe.image, VectorSettings) and recipe.image.normalised:
+        regions = UnitRows(regions.values, regions.begin, regions.end)
     documents = pairs.documents()
     owners = np.repeat(np.arange(len(documents)), [len(own) for own in documents])
     phrases = texts.describe([[phrase] for own in documents for phrase in own])
-    views: dict[str, Any] = {IMAGE_VIEW: pairs.features.rows, CAPTION_VIEW: phrases}
+    views: dict[str, Any] = {IMAGE_VIEW: regions, CAPTION_VIEW: phrases}
     return Dataset(views, {(CAPTION_VIEW, IMAGE_VIEW): owners})
 
 

@@ -18,6 +18,7 @@ from annotation.models import Campaign, Chain, Job, Layer
 from annotation.selectors.records import stream_records
 from evaluation.comparison.subsets import subset_named
 from evaluation.models import LocalizationSet, PhraseLocalization, Run, System
+from evaluation.selectors import rankings_of, run_named
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.features.store import feature_set
 from evaluation.services.localizations.gold import boxed_mentions_of
@@ -521,6 +522,27 @@ def test_regions_and_phrases_help_to_rank(grounded):
     ):
         with pytest.raises(CommandError, match=says):
             said("train_system", "x", *options)
+
+
+def test_regions_have_length_1_where_images_have(grounded, tmp_path):
+    parts = feature_set("scenes", "parts")
+    vectors = np.array(parts.vectors())
+    even = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    np.savez(tmp_path / "even.npz", vectors=even, ids=np.array(parts.ids()), boxes=parts.boxes())
+    said("import_features", "scenes", tmp_path / "even.npz", "--name", "even", "--kind", "region")
+    wholes = ("--corpus", "scenes", "--features", "whole", "--words", "words", "--layer", layer_name())
+    settings = ("--set", "text.vectors=mean", "image.normalised=true", "settings.features=40")
+    found = {}
+    for regions in ("parts", "even"):
+        said("train_system", regions, "--recipe", "SAE-phrases", *wholes, *settings, "--regions", regions)
+        said("rank", regions, "--split", "test", "--protocol", "any of five")
+        found[regions] = list(rankings_of(run_named(f"{regions}-search")))
+    for (query, items, scores), (other, theirs, their_scores) in zip(*found.values(), strict=True):
+        assert query == other
+        place = np.argsort(items)
+        np.testing.assert_allclose(
+            scores[place], their_scores[np.argsort(theirs)], atol=1e-3, err_msg=str(query)
+        )
 
 
 def test_what_regions_allow_is_told_by_category_and_needs_no_localizer(scenes, tmp_path):

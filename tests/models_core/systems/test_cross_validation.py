@@ -1,6 +1,7 @@
 """Cross-validation: every image is tested once, by what never saw it; done folds are not done again."""
 
 import dataclasses
+import shutil
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from models_core.phase_cache import PhaseCache
 from models_core.systems import cross_validation
 from models_core.systems.cross_validation import cross_validate, make_folds
+from models_core.systems.kernels import Resources
 from models_core.systems.side_settings import PictureSettings
 from models_core.systems.table11 import TABLE_11
 from tests.models_core.systems.worlds import material
@@ -78,6 +80,25 @@ def test_a_run_that_was_stopped_goes_on_after_its_last_fold(world, tmp_path, mon
     assert len(fitted) == 3
     for direction, ranks in cross_validate(LINEAR["BoW5"], world, kept=PhaseCache()).ranks.items():
         np.testing.assert_array_equal(gone_on.ranks[direction], ranks)
+
+
+def test_another_wordnet_is_not_mistaken_for_it(world, wordnet, tmp_path, monkeypatch):
+    other = tmp_path / "other"
+    shutil.copytree(wordnet, other)
+    with (other / "noun.exc").open("a") as exceptions:
+        exceptions.write("worldses world\n")
+    fitted = []
+    fit = cross_validation.fit
+
+    def counting(recipe, *given, **options):
+        fitted.append(recipe.name)
+        return fit(LINEAR["BoW5"], *given, **options)
+
+    monkeypatch.setattr(cross_validation, "fit", counting)
+    for folder, folds in ((wordnet, 3), (wordnet, 3), (other, 6), (other, 6)):
+        aids = Resources(wordnet=folder)
+        cross_validate(LINEAR["TRI5-Lin"], world, aids, number=3, kept=PhaseCache(tmp_path))
+        assert fitted == ["TRI5-Lin"] * folds
 
 
 def test_other_folds_and_other_recipes_are_not_mistaken_for_it(world, tmp_path):
