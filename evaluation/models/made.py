@@ -15,7 +15,7 @@ class Batch(models.Model):
 
     `digest` is over what the pool was made from (corpus, runs, depth, filter, judges, seed), and
     `numbers` what it came to. `reused` names judgments from files whose answers were not asked for
-    again. `judgments` is the newest set collected from it.
+    again. `judgments` is the newest set collected from it, which `collections` times became another one.
     """
 
     corpus = models.ForeignKey("annotation.Corpus", on_delete=models.PROTECT, related_name="batches")
@@ -37,6 +37,7 @@ class Batch(models.Model):
     judgments = models.ForeignKey(
         JudgmentSet, on_delete=models.PROTECT, null=True, blank=True, related_name="batches"
     )
+    collections = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)
     archived_at = models.DateTimeField(
         null=True, blank=True, help_text="Since when lists leave it out, unless they are asked for it"

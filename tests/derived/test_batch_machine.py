@@ -514,6 +514,27 @@ def test_a_batch_its_qrels_and_its_reports_say_what_a_recount_says(acts: list[tu
     managed(acts)
 
 
+#: What is collected at the end was collected before, and the page looked at then: found by the test above.
+COLLECTED_AGAIN = (
+    *[("count", 0, 13), ("freeze", 0, 40), ("close", 0, 5), ("disown", 0, 20), ("take", 1, 36)],
+    *[("answer", 0, 13), ("restore", 0, 0), ("answer", 3, 3), ("freeze", 0, 0), ("report", 0, 0)],
+    *[
+        ("count", 0, 0),
+        ("suspend", 0, 24),
+        ("answer", 0, 36),
+        ("work", 0, 39),
+        ("err", 1, 37),
+        ("pay", 0, 37),
+    ],
+    *[("withdraw", 3, 0), ("count", 0, 36), ("disown", 0, 0), ("restore", 0, 0), ("count", 0, 0)],
+    *[("answer", 0, 0), ("answer", 3, 0), ("freeze", 3, 0)],
+)
+
+
+def test_a_page_says_what_was_collected_where_it_was_collected_before() -> None:
+    managed(list(COLLECTED_AGAIN))
+
+
 #: Who does what, and when: all that can happen to batches.
 STORY = (
     *[("work", n % PEOPLE, 4 * n) for n in range(3)],

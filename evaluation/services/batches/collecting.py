@@ -19,6 +19,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import F
+
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.paging import ROLE_WANTED
 from annotation.selectors.pair_judgments import Judge, asked_pairs, judges
@@ -104,7 +106,7 @@ def collect(
         made = _kept(batch, pairs, counted_in(who), part_listener(tell, 0.4, 1.0), actor)
         if before is None or made.judgments != before.name:
             row = JudgmentSet.objects.get(corpus=batch.corpus, name=made.judgments)
-            Batch.objects.filter(pk=batch.pk).update(judgments=row)
+            Batch.objects.filter(pk=batch.pk).update(judgments=row, collections=F("collections") + 1)
     had = before.pair_count if before is not None else 0
     return Collected(
         batch=name,

@@ -1,7 +1,8 @@
 """What a batch's figures are made from, as one word: while it is the same, so are they.
 
 Its campaign and those of the batches before it, whose answers it takes as well: their states and settings,
-who may count, what is withdrawn, and what was collected. Runs, and judgments from files, never change.
+who may count, what is withdrawn, and what was collected, and how often: what is collected may be what was
+collected before. Runs, and judgments from files, never change.
 
 What ended a batch in rounds is made from less, the answers alone (`answers_at_end`): a campaign that is
 paused or closed changes nothing about the order of the systems.
@@ -20,7 +21,7 @@ from evaluation.services.batches.sources import counted_by_name, earlier
 
 #: Raised where what figures mean changes.
 _DEFINITION = 1
-_OF_BATCH = ("pk", "judgments", "judgments__counted", "numbers", "waves")
+_OF_BATCH = ("pk", "judgments", "judgments__counted", "collections", "numbers", "waves")
 _OF_CAMPAIGN = ("campaign", "campaign__state", "campaign__revision", "campaign__settings_version")
 
 
