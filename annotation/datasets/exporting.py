@@ -114,7 +114,7 @@ def export_dataset(
         if writer.holds_pictures:
             records = _with_pictures(records) if with_pictures else _without_pictures(records)
         written = writer.write(progress(records), partial)
-        for word, number in unsaid_stages(chosen.layer, chosen.images).items():
+        for word, number in unsaid_stages(chosen.layer, chosen.images, chosen.made_by).items():
             written.leave_out(word, number)
         if with_pictures and not writer.holds_pictures:
             written.add("pictures", _link_pictures(chosen, partial / _IMAGES))

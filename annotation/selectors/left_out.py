@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from django.db.models import QuerySet
 from django.utils.translation import ngettext_lazy
 
-from annotation.models import Chain, Image, Layer
+from annotation.models import Campaign, Chain, Image, Layer, OpenImage
 from annotation.protocol.boxes import EXCLUDED
 from annotation.protocol.state import CLOSED_STAGES
 
@@ -99,12 +99,22 @@ def missing_from_export(left_out: Mapping[str, int]) -> list[str]:
     return [told % {"n": left_out[word]} for word, told in _LACKS.items() if left_out.get(word)]
 
 
-def unsaid_stages(layer: Layer | None, images: QuerySet[Image]) -> dict[str, int]:
-    """How many chains of these images are left out as excluded, and how many go out though they are open."""
+def unsaid_stages(
+    layer: Layer | None, images: QuerySet[Image], made_by: Campaign | None = None
+) -> dict[str, int]:
+    """How many chains of these images are left out as excluded, and how many go out though they are open.
+
+    `made_by` is the campaign whose answers make the layer: such a layer has no rows of excluded chains, so
+    they are counted among the campaign's images.
+    """
     if layer is None:
         return {}
     chains = Chain.objects.filter(layer=layer, image__in=images)
+    excluded = chains.filter(stage=EXCLUDED).count()
+    if made_by is not None:
+        opened = OpenImage.objects.filter(campaign=made_by, image__in=images, chain_stages__has_key=EXCLUDED)
+        excluded += sum(stages[EXCLUDED] for stages in opened.values_list("chain_stages", flat=True))
     return {
-        EXCLUDED_CHAINS: chains.filter(stage=EXCLUDED).count(),
+        EXCLUDED_CHAINS: excluded,
         OPEN_CHAINS: chains.exclude(stage__in=("", *CLOSED_STAGES)).count(),
     }

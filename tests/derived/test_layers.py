@@ -14,9 +14,11 @@ from django.urls import reverse
 from annotation.datasets import layers
 from annotation.datasets.exporting import ExportError, export_dataset
 from annotation.models import Image, Layer, LayerImage, OpenImage
+from annotation.moderation import rulings
 from annotation.moderation.discarding import discard_worker
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
+from annotation.protocol.rulings import Closure
 from annotation.queue import image_state
 from annotation.queue.image_rows import open_images
 from annotation.selectors import browse
@@ -195,6 +197,16 @@ def test_an_export_is_refused_whose_images_are_taken_back_while_it_is_written(wo
             progress=withdrawing,
         )
     assert not (tmp_path / "out").exists()
+
+
+def test_an_export_counts_the_chains_that_a_reviewer_excluded(world: World, tmp_path: Path):
+    row = world.images()[0]
+    chain = tuple(row.state["chains"][0]["m"])
+    rulings.make_ruling(image=row.pk, ruling=Closure(chain, "excluded"))
+    written = export_dataset(
+        corpus=world.corpus.name, layer=world.campaign.name, format="jsonl", out=tmp_path / "out"
+    )
+    assert written.left_out["excluded_chains"] == 1
 
 
 def _layer(world: World, row: OpenImage) -> Any:
