@@ -40,7 +40,7 @@ from annotation.protocol.state import (
     ImageState,
     unmerged,
 )
-from annotation.protocol.terms import Chain, LayerRecord, Mention
+from annotation.protocol.terms import Box, Chain, LayerRecord, Mention
 
 #: The outcome logged where a reviewer's assertion closed a chain.
 RULED = "RULED"
@@ -227,7 +227,7 @@ class Fold:
         chain = Chain(mentions[0].id, mentions)
         ruling = self.rulings.closed.get(named)
         if ruling is not None:
-            return _ruled(chain, ruling, moves)
+            return _ruled(chain, ruling, moves, reading)
         if self.settings.boxes == BOXES_NEVER and (not held or self.rulings.resumes.get(named)):
             return ChainState(mentions, UNSEEN, moves=tuple(moves))
         name = q.mention_set(mentions)
@@ -315,13 +315,14 @@ def fold(
     return Fold(mentions, settings, rulings)(judgments)
 
 
-def _ruled(chain: Chain, ruling: Boxes | Closure, moves: list[ChainMove]) -> ChainState:
+def _ruled(chain: Chain, ruling: Boxes | Closure, moves: list[ChainMove], reading: Reading) -> ChainState:
     """A chain that a reviewer closed: nothing about it is asked, whatever was answered before."""
     stage = loop.BOXED if isinstance(ruling, Boxes) else loop.NON_VISUAL
     boxes: tuple[WorkerBox, ...] = ()
     kind = ""
     if isinstance(ruling, Boxes):
-        boxes = tuple(WorkerBox(box, "", "") for box in ruling.boxes)
+        drawn = _drawn_boxes(chain, reading)
+        boxes = tuple(drawn.get(box) or WorkerBox(box, "", "") for box in ruling.boxes)
     elif ruling.kind == "excluded":
         stage = loop.EXCLUDED
     else:
@@ -330,3 +331,17 @@ def _ruled(chain: Chain, ruling: Boxes | Closure, moves: list[ChainMove]) -> Cha
     return ChainState(
         chain.mentions, stage, boxes, kind=kind, moves=(*moves, ChainMove(entered, RULED, stage))
     )
+
+
+def _drawn_boxes(chain: Chain, reading: Reading) -> dict[Box, WorkerBox]:
+    """The boxes that workers drew for these mentions: what a reviewer keeps as it is remains its drawer's.
+
+    Of equal boxes the one whose key comes first counts, so that the order of different keys changes nothing.
+    """
+    named = q.set_key(q.BOX_DRAWING, q.mention_set(chain.mentions))
+    found: dict[Box, WorkerBox] = {}
+    for key in sorted(key for key in reading.votes if key.startswith(named)):
+        for vote in reading.votes[key].queue:
+            if vote.box is not None:
+                found.setdefault(vote.box, WorkerBox(vote.box, vote.id, vote.worker, vote.machine))
+    return found

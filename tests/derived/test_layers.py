@@ -18,7 +18,7 @@ from annotation.moderation import rulings
 from annotation.moderation.discarding import discard_worker
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
-from annotation.protocol.rulings import Closure
+from annotation.protocol.rulings import Boxes, Closure
 from annotation.queue import image_state
 from annotation.queue.image_rows import open_images
 from annotation.selectors import browse
@@ -26,6 +26,7 @@ from annotation.selectors.layer_cost import answers_cost
 from annotation.selectors.records import layer_of
 from tests import worlds
 from tests.factories import some_images
+from tests.queue.machines_at_work import WITH_MACHINE, a_machine, work
 from tests.queue.world import World
 from tests.web import world as people
 
@@ -207,6 +208,21 @@ def test_an_export_counts_the_chains_that_a_reviewer_excluded(world: World, tmp_
         corpus=world.corpus.name, layer=world.campaign.name, format="jsonl", out=tmp_path / "out"
     )
     assert written.left_out["excluded_chains"] == 1
+
+
+def test_an_export_says_that_a_machine_drew_a_box_which_a_reviewer_kept(tmp_path: Path):
+    world = World(some_images(1), settings=WITH_MACHINE)
+    a_machine(world)
+    work(world)
+    (row,) = world.images()
+    state = image_state.state_of(row)
+    drawn = next(chain for chain in state.chains if any(box.machine for box in chain.boxes))
+    (before,) = out(world, tmp_path / "before").values()
+    mentions, kept = tuple(m.id for m in drawn.mentions), tuple(box.box for box in drawn.boxes)
+    rulings.make_ruling(image=row.pk, ruling=Boxes(mentions, kept))
+    (after,) = out(world, tmp_path / "after").values()
+    assert any(thing.get("machine") for thing in before["layer"]["objects"])
+    assert after["layer"] == before["layer"]
 
 
 def _layer(world: World, row: OpenImage) -> Any:

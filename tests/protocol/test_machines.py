@@ -19,6 +19,7 @@ from annotation.protocol.machines import (
     next_proposal,
 )
 from annotation.protocol.questions import BOX_DRAWING, COREF_LINK, Judgment
+from annotation.protocol.rulings import Boxes
 from annotation.protocol.terms import Box
 from annotation.protocol.trust_settings import TrustSettings
 from tests.protocol.build import Play, mentions
@@ -174,3 +175,22 @@ def test_the_fold_says_who_drew_what() -> None:
         (LEFT, True),
         (RIGHT, False),
     ]
+
+
+def test_a_box_that_a_reviewer_keeps_as_it_is_remains_its_drawers() -> None:
+    changed = Box(60, 1, 99, 41)
+    for boxes, machines in (((LEFT, RIGHT), [True, False]), ((LEFT, changed), [True, False])):
+        play = Play(mentions("a man/people"), rulings=[Boxes(("0:0-2",), boxes)])
+        key = Play(mentions("a man/people")).question(BOX_DRAWING).key
+        beside = f"{key}1,1,40,40"
+        play.judgments.append(Judgment("a", key, "ann", "none"))
+        play.judgments.append(Judgment("m", key, "machine", "drawn", LEFT, machine=True))
+        play.judgments.append(Judgment("b", beside, "bob", "drawn", RIGHT))
+        for judgments in (play.judgments, play.judgments[::-1]):
+            (chain,) = play.fold(judgments).chains
+            kept = [(one.judgment, one.worker) for one in chain.boxes]
+            assert kept == [("m", "machine"), ("b", "bob") if RIGHT in boxes else ("", "")]
+        assert [thing.machine for thing in play.state.layer.objects] == machines
+    # What is withdrawn is nobody's: the box is the reviewer's alone.
+    gone = [replace(judgment, void=True) for judgment in play.judgments]
+    assert not any(thing.machine for thing in play.fold(gone).layer.objects)
