@@ -13,6 +13,7 @@ from typing import Any
 
 from annotation.models import Campaign, Identity, Image, Judgment, Worker
 from annotation.protocol.kinds import is_page, kind_of
+from annotation.protocol.paging import ROLE_CONTROL
 
 #: Answers read at once.
 _PAGE = 500
@@ -26,7 +27,8 @@ _COLUMNS = (
 
 
 def answers(campaign: Campaign, *, known: bool = False) -> Iterator[dict[str, Any]]:
-    """Answers in the order in which they came; those on control items only with `known`.
+    """Answers in the order in which they came; those on control items only with `known`, also those on the
+    control images of a page.
 
     Each has: kind, image, key, worker, by (a person, a machine, or simulated), role, answer, box or None,
     flag, void (withdrawn), way, seconds, schema, instructions, settings (versions), at; and what else the
@@ -38,10 +40,10 @@ def answers(campaign: Campaign, *, known: bool = False) -> Iterator[dict[str, An
     after = 0
     while page := list(rows.filter(id__gt=after).values(*_COLUMNS)[:_PAGE]):
         after = page[-1]["id"]
-        yield from (_record(row, campaign) for row in page)
+        yield from (_record(row, campaign, known) for row in page)
 
 
-def _record(row: Mapping[str, Any], campaign: Campaign) -> dict[str, Any]:
+def _record(row: Mapping[str, Any], campaign: Campaign, known: bool) -> dict[str, Any]:
     box = [row[edge] for edge in ("xmin", "ymin", "xmax", "ymax")]
     at: datetime = row["created_at"]
     return {
@@ -61,7 +63,7 @@ def _record(row: Mapping[str, Any], campaign: Campaign) -> dict[str, Any]:
         "instructions": row["instructions"],
         "settings": row["assignment__settings_version"],
         "at": at.isoformat(),
-        **answer_details(row["kind"], row["key"], row["content"] or {}),
+        **answer_details(row["kind"], row["key"], row["content"] or {}, known=known),
     }
 
 
@@ -75,14 +77,15 @@ def _by(kind: str, provider: str | None, campaign: Campaign) -> str:
     return kind
 
 
-def answer_details(kind: str, key: str, content: Mapping[str, Any]) -> dict[str, Any]:
-    """What an answer says beside its word."""
+def answer_details(kind: str, key: str, content: Mapping[str, Any], *, known: bool = False) -> dict[str, Any]:
+    """What an answer says beside its word; of a page the pairs of control images only with `known`."""
     said = kind_of(kind).told(key, content)
     if not is_page(kind):
         return said
     pairs = [
         {**pair, "image": _key(pair["image"]), "caption": f"{_key(pair['caption'][0])}#{pair['caption'][1]}"}
         for pair in said["pairs"]
+        if known or pair["role"] != ROLE_CONTROL
     ]
     return {**said, "pairs": pairs}
 

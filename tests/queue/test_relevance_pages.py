@@ -18,6 +18,7 @@ from annotation.quality import controls, qualification
 from annotation.queue import leases, relevance_pages
 from annotation.queue.leases import NoTask
 from annotation.queue.submission import Answer, BadJudgment
+from annotation.selectors.answers import answers
 from annotation.task_types.relevance.rules import RELEVANCE
 from tests.factories import a_corpus, an_image
 from tests.queue.test_counted import held, submit, workers
@@ -258,3 +259,16 @@ def test_known_images_of_a_page_are_told_apart_from_asked_ones_only_in_what_is_s
     assert len(known) == 1 and {PAGE_ROLES[role] for role in known[0]["roles"]} == {KNOWN}
     page = relevance_pages.blocks(lease.id, seed=made.seed, settings=settings_of(made.settings))
     assert relevance_pages.page_content(page) == lease.content
+
+
+def test_pairs_of_known_images_are_exported_only_where_they_are_asked_for():
+    made = campaign({"trust": {"qualification": False, "probation_known": 1, "probation_items": 6}})
+    (worker,) = workers(1)
+    lease = held(made, worker)
+    submit(worker, lease, ticks(lease), then=False)
+    own = PageControl.objects.get(assignment=lease.id).control.image.key
+    (told,), (with_known,) = answers(made), answers(made, known=True)
+    assert len(told["pairs"]) == 50 and own not in {pair["image"] for pair in told["pairs"]}
+    known = [pair for pair in with_known["pairs"] if pair["role"] == KNOWN]
+    assert len(known) == 10 and {pair["image"] for pair in known} == {own}
+    assert [pair for pair in with_known["pairs"] if pair not in known] == told["pairs"]
