@@ -14,6 +14,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from annotation.common import database
 from annotation.common.registry import UnknownName
 from annotation.datasets import layers
 from annotation.datasets.datasheets import add_datasheet
@@ -92,7 +93,8 @@ def export_dataset(
     With `layer` named, or where only one exists, mentions, chains and boxes go with it, as its campaign's
     answers make it now; the mentions of excluded chains are plain words. A layer that is not finished is
     refused, unless its unfinished images go with it (`include_unfinished`) or are left out
-    (`only_finished`). One whose answers a simulation gave is refused, unless it is asked for as `simulated`.
+    (`only_finished`; so is what is finished while the export is written). One whose answers a simulation gave
+    is refused, unless it is asked for as `simulated`.
     `with_pictures` puts the pictures under out/images, as hard links where the file
     system allows, or into the files of a format that holds them. What is to be known of it is in
     `Written.notes` and in `NOTES.md`, how it was made in `DATASHEET.md` and `datasheet.json`; `left_out` of
@@ -104,6 +106,10 @@ def export_dataset(
     chosen = check_export(corpus=corpus, format=format, layer=layer, **choice)
     with_pictures = choice.get("with_pictures", False)
     done = set() if choice.get("include_unfinished") else _done(chosen)
+    if chosen.made_by is not None and choice.get("only_finished"):
+        chosen = _fixed(chosen, done)
+    # Once more: what was finished meanwhile counts as finished, and its rows are behind.
+    layers.layer_to_read(chosen.corpus, layer)
     writer = FORMATS.get(format)
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise ExportError(f"{out}: already exists; expected a new or an empty folder")
@@ -248,6 +254,12 @@ def _chosen(corpus: Corpus, layer: Layer | None, *, only_finished: bool) -> Chos
         asked = Exists(opened) | Exists(planned)
     unfinished = unfinished.filter(asked)
     return Chosen(corpus, layer, images, made_by, unfinished=unfinished.count())
+
+
+def _fixed(chosen: Chosen, done: set[int]) -> Chosen:
+    """The same of these finished images (ids) alone, whatever is finished from now on."""
+    images = Image.objects.filter(corpus=chosen.corpus, pk__in=database.these_ids(done))
+    return replace(chosen, images=images, left_out=chosen.corpus.images.count() - len(done))
 
 
 def _is_finished(layer: Layer, made_by: Campaign | None) -> Exists:

@@ -225,6 +225,28 @@ def test_an_export_says_that_a_machine_drew_a_box_which_a_reviewer_kept(tmp_path
     assert after["layer"] == before["layer"]
 
 
+def test_what_is_finished_while_an_export_is_written_stays_out_of_it(world: World, tmp_path: Path):
+    """As in a live campaign: its figures are those of the images that it holds."""
+    discard_worker(campaign=world.campaign, worker=world.workers[0])
+    world.work(enough=OpenImage.objects.filter(complete=True).exists)
+    undone = set(OpenImage.objects.filter(complete=False).values_list("image__key", flat=True))
+    keys = [row.image.key for row in world.images()]
+    assert 0 < len(undone) < len(keys)
+
+    def finishing(records: Any) -> Any:
+        world.work()
+        return iter(records)
+
+    folder = tmp_path / "out"
+    kept = out(world, folder, only_finished=True, progress=finishing)
+    assert not OpenImage.objects.filter(complete=False).exists()
+    assert set(kept) == set(keys) - undone
+    notes = (folder / "NOTES.md").read_text()
+    assert f"Left out: {len(undone)} of {len(keys)} images" in notes
+    figures = json.loads((folder / "datasheet.json").read_text())
+    assert figures["corpus"]["exported_images"] == figures["layer"]["images"] == len(kept)
+
+
 def _layer(world: World, row: OpenImage) -> Any:
     return layer_of(row.image, world.corpus.layers.get(name="import"))
 
