@@ -174,9 +174,10 @@ def check_export(
         raise ExportError(simulated_refusal(chosen.layer.name))
     if chosen.unfinished and not include_unfinished:
         raise ExportError(_unfinished(chosen))
-    if only_finished and not chosen.images.exists():
+    if chosen.layer is not None and only_finished and not chosen.images.exists():
         raise ExportError(
-            _("No image of layer “%(name)s” is finished: there is nothing to export yet.") % {"name": layer}
+            _("No image of layer “%(name)s” is finished: there is nothing to export yet.")
+            % {"name": chosen.layer.name}
         )
     _check_format(writer, chosen.images.order_by("position"))
     if with_pictures:

@@ -247,6 +247,14 @@ def test_what_is_finished_while_an_export_is_written_stays_out_of_it(world: Worl
     assert figures["corpus"]["exported_images"] == figures["layer"]["images"] == len(kept)
 
 
+def test_the_refusal_of_an_export_names_the_only_layer_where_none_was_named(tmp_path: Path):
+    world = World(some_images(2))
+    world.submit(0, world.held(0, q.BOX_DRAWING), then=False)
+    world.corpus.layers.get(name="import").delete()
+    with pytest.raises(ExportError, match=f"No image of layer “{world.campaign.name}” is finished"):
+        export_dataset(corpus=world.corpus.name, format="jsonl", out=tmp_path / "out", only_finished=True)
+
+
 def _layer(world: World, row: OpenImage) -> Any:
     return layer_of(row.image, world.corpus.layers.get(name="import"))
 
