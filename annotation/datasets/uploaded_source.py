@@ -88,6 +88,7 @@ def check_upload(upload: Upload, *, format: str = "", tell: _Tell) -> CheckedUpl
         listed.writelines(f"{digest}  {path}\n" for path, digest in sha256.items())
     tell("unpacking", 0.15)
     looking = _Looking(upload, tell)
+    shutil.rmtree(upload.folder / _PREVIEW, ignore_errors=True)
     with _names_as_sent(upload):
         problems = _build_tree(upload)
         format = format or guess_format(upload.folder / _TREE)
@@ -118,11 +119,18 @@ def import_upload(
     skip_problems: bool,
     progress: Callable[[Iterable[ImageRecord]], Iterable[ImageRecord]] = iter,
 ) -> ImportReport:
-    """Import what `check_upload` looked at; its files stay. Raises as it does, in the sender's names."""
+    """Import what `check_upload` looked at; its files stay. Raises as it does, in the sender's names.
+
+    The tree is made anew: only so is it known which pictures stay out of it. They are among the problems of
+    the report, and without `skip_problems` they end the import (IntakeError; SourceProblems of several).
+    """
     with _names_as_sent(upload):
-        if not (upload.folder / _TREE).is_dir():
-            _build_tree(upload)
-        return _imported(upload, format, progress, ImportHow(skip_problems=skip_problems))
+        problems = _build_tree(upload)
+        blocking = [each for each in problems if each.blocks]
+        if blocking and not skip_problems:
+            raise IntakeError(str(blocking[0])) if len(blocking) == 1 else SourceProblems("upload", blocking)
+        report = _imported(upload, format, progress, ImportHow(skip_problems=skip_problems))
+        return replace(report, problems=(*problems, *report.problems))
 
 
 def preview_picture(upload: Upload, number: int) -> Path:
@@ -215,7 +223,6 @@ def _build_tree(upload: Upload) -> list[SourceProblem]:
     """
     tree = upload.folder / _TREE
     shutil.rmtree(tree, ignore_errors=True)
-    shutil.rmtree(upload.folder / _PREVIEW, ignore_errors=True)
     tree.mkdir()
     limits = DEFAULT_LIMITS  # of all archives together
     try:

@@ -314,6 +314,36 @@ def test_pictures_of_several_folders_are_found_and_names_that_clash_are_told(ada
     assert [(each.sort, each.file) for each in found.problems] == [("repeated", "train/p0.jpg")]
 
 
+@pytest.mark.parametrize("looked_at", [True, False])
+def test_a_picture_left_out_for_its_name_ends_an_import_that_leaves_nothing_out(
+    ada: Account, looked_at: bool
+):
+    """By API an upload is imported without being looked at, too."""
+    lines = b"".join(b"p%d.jpg#0\tA dog .\n" % n for n in range(2))
+    upload = sent(ada, {"c.token.txt": lines, "a/p0.jpg": a_picture(0), "b/p1.jpg": a_picture(1)})
+    more = {
+        "c.token.txt": lines,
+        "a/p0.jpg": a_picture(0),
+        "b/p0.jpg": a_picture(2),
+        "b/p1.jpg": a_picture(1),
+    }
+    clash = sent(ada, more, name="clash")
+    both = sent(ada, {**more, "a/p1.jpg": a_picture(3)}, name="both")
+    if looked_at:
+        for each in (upload, clash, both):
+            checked(each)
+    with pytest.raises(IntakeError, match="^b/p0.jpg: another picture has the same name; give pictures"):
+        import_upload(clash, format="flickr8k", skip_problems=False)
+    with pytest.raises(SourceProblems, match="^both: 2 problems, so nothing was imported"):
+        import_upload(both, format="flickr8k", skip_problems=False)
+    assert not Corpus.objects.exists()
+    report = import_upload(clash, format="flickr8k", skip_problems=True)
+    assert (report.pictures, [each.file for each in report.problems]) == (2, ["b/p0.jpg"])
+    assert import_upload(upload, format="flickr8k", skip_problems=False).problems == ()
+    if looked_at:  # the page of an upload goes on showing its rows
+        assert uploaded_source.preview_picture(clash, 0).exists()
+
+
 def test_captions_that_do_not_read_as_english_are_told(ada: Account):
     lines = "".join(f"p{n}.jpg#0\tEin Mann mit Hut steht auf der Straße .\n" for n in range(4)).encode()
     assert checked(sent(ada, {"c.token.txt": lines})).english == 0
