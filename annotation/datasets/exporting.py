@@ -38,7 +38,7 @@ from annotation.protocol.terms import ImageRecord
 from annotation.selectors.controls import unchecked_answers, unchecked_kinds
 from annotation.selectors.corpora import corpus_named, layer_named
 from annotation.selectors.datasheet.figures import datasheet_figures
-from annotation.selectors.left_out import unsaid_stages
+from annotation.selectors.left_out import unsaid_by_every_format
 from annotation.selectors.records import stream_records
 from annotation.selectors.settings_versions import images_by_version
 
@@ -120,7 +120,7 @@ def export_dataset(
         if writer.holds_pictures:
             records = _with_pictures(records) if with_pictures else _without_pictures(records)
         written = writer.write(progress(records), partial)
-        for word, number in unsaid_stages(chosen.layer, chosen.images, chosen.made_by).items():
+        for word, number in unsaid_by_every_format(chosen.layer, chosen.images, chosen.made_by).items():
             written.leave_out(word, number)
         if with_pictures and not writer.holds_pictures:
             written.add("pictures", _link_pictures(chosen, partial / _IMAGES))

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import ngettext_lazy
 
-from annotation.models import Campaign, Chain, Image, Layer, OpenImage
+from annotation.models import Campaign, Chain, Image, Layer, LayerImage, OpenImage, PhraseMarks
 from annotation.protocol.boxes import EXCLUDED
 from annotation.protocol.state import CLOSED_STAGES
 
-#: What no format says of a layer, beside what `formats.contents` counts.
-EXCLUDED_CHAINS, OPEN_CHAINS = "excluded_chains", "open_chains"
+#: What no format says of a layer, and of marks, beside what `formats.contents` counts.
+EXCLUDED_CHAINS, OPEN_CHAINS, MARKED = "excluded_chains", "open_chains", "marked"
 #: What an export lacks, by the words of `Written.left_out`.
 _LACKS = {
     "layers": ngettext_lazy(
@@ -48,6 +48,11 @@ _LACKS = {
     OPEN_CHAINS: ngettext_lazy(
         "Not in the files: that %(n)d chain is still open.",
         "Not in the files: that %(n)d chains are still open.",
+        "n",
+    ),
+    MARKED: ngettext_lazy(
+        "Not in the files: the phrases that somebody marked in %(n)d image.",
+        "Not in the files: the phrases that somebody marked in %(n)d images.",
         "n",
     ),
     "splits": ngettext_lazy(
@@ -99,16 +104,19 @@ def missing_from_export(left_out: Mapping[str, int]) -> list[str]:
     return [told % {"n": left_out[word]} for word, told in _LACKS.items() if left_out.get(word)]
 
 
-def unsaid_stages(
+def unsaid_by_every_format(
     layer: Layer | None, images: QuerySet[Image], made_by: Campaign | None = None
 ) -> dict[str, int]:
-    """How many chains of these images are left out as excluded, and how many go out though they are open.
+    """How many chains of these images are left out as excluded, how many go out though they are open, and in
+    how many images somebody marked phrases which the layer does not hold.
 
     `made_by` is the campaign whose answers make the layer: such a layer has no rows of excluded chains, so
-    they are counted among the campaign's images.
+    they are counted among the campaign's images. Phrases of an image that a layer covers are its mentions.
     """
+    marked = PhraseMarks.objects.filter(image__in=images)
     if layer is None:
-        return {}
+        return {MARKED: marked.count()}
+    covered = LayerImage.objects.filter(layer=layer, image=OuterRef("image"))
     chains = Chain.objects.filter(layer=layer, image__in=images)
     excluded = chains.filter(stage=EXCLUDED).count()
     if made_by is not None:
@@ -117,4 +125,5 @@ def unsaid_stages(
     return {
         EXCLUDED_CHAINS: excluded,
         OPEN_CHAINS: chains.exclude(stage__in=("", *CLOSED_STAGES)).count(),
+        MARKED: marked.filter(~Exists(covered)).count(),
     }

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from PIL import Image as Picture
 
+from annotation.campaigns.phrases import mark_phrases
 from annotation.common.registry import UnknownName
 from annotation.datasets.exporting import ExportError, export_dataset
 from annotation.datasets.importing import import_corpus
@@ -20,7 +21,7 @@ from annotation.models import Corpus, Layer
 from annotation.protocol.boxes import BOXED, COVERAGE, EXCLUDED, NON_VISUAL, REVIEW
 from annotation.protocol.terms import ImageRecord
 from annotation.selectors.corpora import AmbiguousLayer
-from annotation.selectors.left_out import EXCLUDED_CHAINS, OPEN_CHAINS, missing_from_export
+from annotation.selectors.left_out import EXCLUDED_CHAINS, MARKED, OPEN_CHAINS, missing_from_export
 from annotation.selectors.records import stream_records
 from annotation.selectors.statistics import layer_statistics
 from tests.factories import HAT, MAN, STREET, a_corpus, a_layer, an_image, boxed, boxless, some_images
@@ -134,10 +135,25 @@ def test_what_no_format_says_of_a_layer_is_counted(tmp_path: Path):
     ]
 
 
+@pytest.mark.parametrize("format", ["csv", "jsonl", "parquet"])
+def test_phrases_marked_by_hand_are_counted_where_no_layer_holds_them(tmp_path: Path, format: str):
+    corpus = a_corpus("c", some_images(3, layered=False))
+    for image in corpus.images.order_by("position")[:2]:
+        mark_phrases(image=image, spans=[(0, 0, 2)])
+    written = export_dataset(corpus="c", format=format, out=tmp_path / "bare")
+    assert written.left_out["marked"] == 2
+    assert missing_from_export({"marked": 2}) == [
+        "Not in the files: the phrases that somebody marked in 2 images."
+    ]
+    staged(corpus)  # of the first image
+    written = export_dataset(corpus="c", format=format, out=tmp_path / "layered")
+    assert written.left_out["marked"] == 1
+
+
 def test_everything_that_can_be_left_out_has_its_sentence():
     of_layers = [value for name, value in vars(contents).items() if name.startswith("LEFT_OUT_")]
     assert len(of_layers) == 4
-    words = (*contents.RECORD_CONTENTS, *of_layers, EXCLUDED_CHAINS, OPEN_CHAINS)
+    words = (*contents.RECORD_CONTENTS, *of_layers, EXCLUDED_CHAINS, OPEN_CHAINS, MARKED)
     assert (
         len(missing_from_export(dict.fromkeys(words, 1)))
         == len(missing_from_export(dict.fromkeys(words, 2)))
