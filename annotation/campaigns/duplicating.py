@@ -10,6 +10,7 @@ from annotation.audit import record
 from annotation.campaigns.opening import create_campaign
 from annotation.common import database
 from annotation.models import Account, Campaign, Control
+from annotation.moderation.control_items.from_answers import COPIED_SOURCE, PROMOTED_SOURCE
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.quality.controls.authoring import raise_revision
 
@@ -55,10 +56,17 @@ def duplicate_campaign(
 
 
 def _copy_items(campaign: Campaign, made: Campaign, actor: Account | None) -> int:
+    """Copy the items in use of what `made` asks, and return how many.
+
+    Promoted items become copied ones: the answers that they rest on are not in `made`, so the answers given
+    there neither bear them out nor contradict them.
+    """
     rows = list(Control.objects.filter(campaign=campaign, kind__in=made.kinds, active=True).order_by("pk"))
     for row in rows:
         row.pk, row.campaign, row.created_by = None, made, actor
         row._state.adding = True
+        if row.source == PROMOTED_SOURCE:
+            row.source = COPIED_SOURCE
     Control.objects.bulk_create(rows, batch_size=500)
     if rows:
         raise_revision(made)

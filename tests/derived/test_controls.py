@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from copy import copy
+from importlib import import_module
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.urls import reverse
 
+from annotation import campaigns
 from annotation.datasets import layers
 from annotation.models import Campaign, Control, OpenImage
-from annotation.moderation import control_items, rulings
+from annotation.moderation import control_items, reopening, rulings
 from annotation.moderation.control_items.from_layer import NoGold
 from annotation.moderation.discarding import discard_worker, restore_worker
 from annotation.protocol import questions as q
@@ -19,7 +23,7 @@ from annotation.protocol.terms import Box
 from annotation.quality import controls
 from tests import worlds
 from tests.queue.world import TRUSTING, World
-from tests.review.world import HAT_BOX, MAN, THE_MAN, answer, the_world
+from tests.review.world import HAT, HAT_BOX, MAN, THE_MAN, answer, the_world
 from tests.sizes import usually_on
 from tests.trust.scenes import crowd_works, scenes
 from tests.web import world as people
@@ -52,6 +56,50 @@ def test_what_a_ruling_overruled_is_not_promoted_and_what_was_is_retired_and_nam
     assert not Control.objects.get().active
     # To take the ruling back does not put the item back: it can be promoted again.
     assert not rulings.withdraw_ruling(campaign=world.campaign, ruling=again.ruling.pk).retired
+
+
+def promoted_and_duplicated() -> tuple[World, Campaign]:
+    """A campaign with one promoted item, and its duplicate, open, with the same workers."""
+    world = the_world(verification_votes=3)
+    answer(world, q.COREF_LINK, "yes")
+    for worker in (1, 2):
+        answer(world, q.CHAIN_VERIFICATION, "true", worker=worker)
+    control_items.promote(campaign=world.campaign, kind=q.CHAIN_VERIFICATION, at_least=2)
+    made = campaigns.duplicate_campaign(campaign=world.campaign, name="again", open_to_all=True)
+    campaigns.open_campaign(
+        campaigns.CampaignPlan(
+            name="again", corpus=made.corpus.name, tasks=made.tasks, settings=made.settings, open_to_all=True
+        )
+    )
+    again = copy(world)
+    again.campaign = Campaign.objects.get(pk=made.pk)
+    return again, world.campaign
+
+
+def test_a_promoted_item_of_a_duplicated_campaign_is_not_held_against_its_own_answers():
+    again, first = promoted_and_duplicated()
+    answer(again, q.COREF_LINK, "yes")
+    ruled = rulings.make_ruling(image=again.images()[0].pk, ruling=Boxes((HAT,), (Box(*HAT_BOX),)))
+    assert not ruled.retired
+    # Nobody promoted this answer to an item here, so it may be changed.
+    checked = answer(again, q.CHAIN_VERIFICATION, "false", worker=1)
+    assert reopening.reopen_answer(worker=again.workers[1], assignment=checked.id)
+    discard_worker(campaign=again.campaign, worker=again.workers[0])
+    copied = Control.objects.get(campaign=again.campaign)
+    assert (copied.active, copied.source) == (True, "copied")
+    assert Control.objects.get(campaign=first).source == "promoted"
+
+
+def test_copies_of_earlier_versions_are_told_from_items_that_a_campaign_promoted_itself():
+    again, first = promoted_and_duplicated()
+    Control.objects.filter(campaign=again.campaign).update(source="promoted")
+    own = Control.objects.get(campaign=again.campaign)
+    own.pk, own.purpose = None, Control.QUALIFICATION
+    own.save(force_insert=True)
+    import_module("annotation.migrations.0038_copied_control_items").name_copies(apps, None)
+    assert Control.objects.get(campaign=first).source == "promoted"
+    told = dict(Control.objects.filter(campaign=again.campaign).values_list("purpose", "source"))
+    assert told == {Control.CONTROL: "copied", Control.QUALIFICATION: "promoted"}
 
 
 def test_a_ruling_names_the_items_that_it_retires_on_its_page():

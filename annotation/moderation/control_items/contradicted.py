@@ -1,7 +1,8 @@
 """Control items that later rulings and withdrawals contradict: they are retired, and named.
 
 Promoted items rest on votes of their own campaign, items from a campaign's layer on that campaign's
-images. Rulings, withdrawals and joins change both. Each of them locks the campaign (`lock_campaigns`), so
+images. Copies of promoted items in a duplicated campaign rest on nothing there, and are left alone.
+Rulings, withdrawals and joins change both. Each of them locks the campaign (`lock_campaigns`), so
 that no
 items are made meanwhile, and then checks the items of the images concerned (`retire_contradicted_items`).
 """

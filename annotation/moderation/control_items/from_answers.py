@@ -20,6 +20,8 @@ from annotation.queue.image_state import state_of
 
 #: Where they come from, as their rows say it.
 PROMOTED_SOURCE = "promoted"
+#: What the copy of a promoted item says in a campaign that duplicates another. It rests on answers there.
+COPIED_SOURCE = "copied"
 #: The least number of workers whose agreement can be taken for the truth.
 _LEAST = 2
 

@@ -210,6 +210,7 @@ SOURCES = {
     "api": gettext_lazy("by API"),
     "csv": gettext_lazy("a file"),
     "promoted": gettext_lazy("agreement"),
+    "copied": gettext_lazy("agreement in another campaign"),
     "captions": gettext_lazy("captions"),
 }
 
