@@ -4,7 +4,8 @@ and about a control item that proved wrong.
 Withdrawn judgments are void: kept and paid, and out of every fold. The images concerned are folded
 anew one by one, so that what they ask and show is what the others' judgments say, whatever the
 worker had answered. Both ways are made of steps that may be repeated: what died half-way is
-finished by asking for it again.
+finished by asking for it again. Where one way is asked for while the other runs, the later one wins: the
+earlier stops at the next image.
 
 Locks: the campaign, image by image, then standings in the order of their ids.
 """
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db.models import Max, QuerySet
@@ -71,7 +72,8 @@ class CannotDo(ValueError):
 @dataclass(frozen=True, slots=True)
 class Done:
     """What withdrawing or restoring came to: judgments and images changed now, drawers whose standing
-    changed with it, control items retired for it, and what these are."""
+    changed with it, control items retired for it, and what these are; `overtaken` are the kinds at which it
+    stopped, because the opposite was asked for meanwhile."""
 
     kinds: tuple[str, ...]
     judgments: int
@@ -79,6 +81,7 @@ class Done:
     drawers: int
     retired: int = 0
     items: tuple[str, ...] = ()
+    overtaken: tuple[str, ...] = ()
 
 
 def worker_named(pseudonym: str, campaign: Campaign) -> int:
@@ -108,6 +111,7 @@ def discard_worker(
     kinds = _kinds(campaign, kind, worker)
     _check_reason(reason)
     with database.writing():
+        lock_campaigns([campaign.pk])
         fresh = [row for row in _locked(campaign, worker, kinds) if row.withdrawn_at is None]
         for row in fresh:
             row.blocked, row.reason, row.withdrawn_at = True, reason, database.now()
@@ -119,14 +123,13 @@ def discard_worker(
     ).values_list("id", flat=True)
     for assignment in list(held):
         leases.return_lease(worker=worker, assignment=assignment)
-    judgments, images, retired = _mark(campaign, worker, kinds, void=True, actor=actor, progress=progress)
-    voted_on = _promoted_with(campaign, worker, kinds)
-    retired += list(Control.objects.filter(pk__in=voted_on).select_related("image").order_by("pk"))
+    marked = _mark(campaign, worker, kinds, void=True, actor=actor, progress=progress)
+    voted_on = _promoted_with(campaign, worker, [one for one in kinds if one not in marked.overtaken])
+    marked.retired += Control.objects.filter(pk__in=voted_on).select_related("image").order_by("pk")
     retire_control_items(campaign=campaign, controls=voted_on, actor=actor)
     # What was counted meanwhile saw some images as they had been.
     raise_revision(campaign)
-    drawers = _retell_drawers(campaign, worker, kinds)
-    return Done(kinds, judgments, images, drawers, len(retired), tuple(map(str, names_of_items(retired))))
+    return marked.done(kinds, drawers=_retell_drawers(campaign, worker, kinds))
 
 
 def restore_worker(
@@ -144,16 +147,16 @@ def restore_worker(
     """
     kinds = _kinds(campaign, kind, worker)
     with database.writing():
+        lock_campaigns([campaign.pk])
         back = [row for row in _locked(campaign, worker, kinds) if row.withdrawn_at is not None]
         for row in back:
             row.blocked, row.reason, row.withdrawn_at = False, "", None
             row.save(update_fields=["blocked", "reason", "withdrawn_at"])
         if back:
             _record("restore_worker", campaign, worker, back, actor)
-    judgments, images, retired = _mark(campaign, worker, kinds, void=False, actor=actor, progress=progress)
+    marked = _mark(campaign, worker, kinds, void=False, actor=actor, progress=progress)
     raise_revision(campaign)
-    drawers = _retell_drawers(campaign, worker, kinds)
-    return Done(kinds, judgments, images, drawers, len(retired), tuple(map(str, names_of_items(retired))))
+    return marked.done(kinds, drawers=_retell_drawers(campaign, worker, kinds))
 
 
 def suspend_worker(
@@ -291,6 +294,21 @@ def _record(
     record(actor=actor, act=act, campaign=campaign, worker=name, kinds=kinds, **about)
 
 
+@dataclass(slots=True)
+class _Marked:
+    """What marking came to so far."""
+
+    judgments: int = 0
+    images: int = 0
+    retired: list[Control] = field(default_factory=list)
+    overtaken: set[str] = field(default_factory=set)
+
+    def done(self, kinds: tuple[str, ...], *, drawers: int) -> Done:
+        items = tuple(map(str, names_of_items(self.retired)))
+        overtaken = tuple(kind for kind in kinds if kind in self.overtaken)
+        return Done(kinds, self.judgments, self.images, drawers, len(items), items, overtaken)
+
+
 def _mark(
     campaign: Campaign,
     worker: int,
@@ -299,17 +317,23 @@ def _mark(
     void: bool,
     actor: Account | None,
     progress: _Progress,
-) -> tuple[int, int, list[Control]]:
-    """Mark the worker's judgments of `kinds`, image by image, and fold each anew: how many of both, and the
-    control items that were retired for it."""
+) -> _Marked:
+    """Mark the worker's judgments of `kinds`, image by image, and fold each anew.
+
+    Kinds whose standings say the opposite by now are left out, and it ends where no other is left: the act
+    that changed them marks all images itself, since it writes the standings under the campaign's lock.
+    """
     mine: QuerySet[Judgment] = Judgment.objects.filter(campaign=campaign, worker=worker, kind__in=kinds)
     if not void:
         # What one person had answered twice stays void (`joining`).
         mine = mine.exclude(assignment__attempt__gt=0)
     left = mine.filter(image__isnull=False, void=not void)
+    opposite = Standing.objects.filter(
+        campaign=campaign, worker=worker, kind__in=kinds, withdrawn_at__isnull=void
+    ).values_list("kind", flat=True)
     total = left.values("image").distinct().count()
-    judgments = images = after_image = 0
-    retired: list[Control] = []
+    after_image = 0
+    marked = _Marked()
     while chunk := list(
         left.filter(image__gt=after_image)
         .order_by("image")
@@ -319,15 +343,20 @@ def _mark(
         for image in chunk:
             with database.writing():
                 lock_campaigns([campaign.pk])
+                overtaken = set(opposite.all())
+                marked.overtaken |= overtaken
+                if overtaken >= set(kinds):
+                    return marked
                 OpenImage.objects.select_for_update(no_key=True).get(pk=image)
-                judgments += mine.filter(image=image, void=not void).update(void=void)
+                changed = mine.filter(image=image, void=not void).exclude(kind__in=overtaken)
+                marked.judgments += changed.update(void=void)
                 image_state.refold_image(image)
                 task_rows.count_checks([image])
-                retired += retire_contradicted_items([image], actor=actor)
-            images += 1
-            progress(images, total)
+                marked.retired += retire_contradicted_items([image], actor=actor)
+            marked.images += 1
+            progress(marked.images, total)
         after_image = chunk[-1]
-    return judgments, images, retired
+    return marked
 
 
 def _promoted_with(campaign: Campaign, worker: int, kinds: Sequence[str]) -> list[int]:

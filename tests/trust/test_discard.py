@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from django.db import connections
 
-from annotation.models import Assignment, AuditEntry, Judgment, Standing, Task
+from annotation import jobs
+from annotation.models import Assignment, AuditEntry, Job, Judgment, Standing, Task
 from annotation.moderation import control_items, discarding
 from annotation.moderation.discarding import CannotDo
 from annotation.protocol import questions as q
@@ -264,6 +265,49 @@ def test_restoring_brings_back_what_was_there(spoilt):
     assert not Judgment.objects.filter(void=True).exists()
     acts = list(AuditEntry.objects.order_by("id").values_list("act", flat=True))
     assert acts == ["discard_worker", "restore_worker"]
+
+
+def test_a_discard_stops_where_the_worker_is_restored_meanwhile(spoilt):
+    before, about = picture(spoilt), {"campaign": spoilt.campaign, "worker": spoilt.workers[4]}
+    back: list[discarding.Done] = []
+
+    def restore(done: int, total: int) -> None:
+        if not back:
+            back.append(discarding.restore_worker(**about))
+
+    done = discarding.discard_worker(**about, progress=restore)
+    assert not Judgment.objects.filter(void=True).exists() and picture(spoilt) == before
+    assert (done.images, done.overtaken) == (1, done.kinds)
+    assert (back[0].images, back[0].overtaken) == (1, ())
+
+
+def test_a_restore_stops_where_the_worker_is_discarded_meanwhile(spoilt):
+    about = {"campaign": spoilt.campaign, "worker": spoilt.workers[4]}
+    discarding.discard_worker(**about)
+    before = picture(spoilt)
+
+    def discard(done: int, total: int) -> None:
+        discarding.discard_worker(**about, kind=q.COREF_LINK)
+
+    done = discarding.restore_worker(**about, progress=discard)
+    # Of one kind alone: the others are back.
+    mine = Judgment.objects.filter(worker=spoilt.workers[4])
+    assert set(mine.filter(void=True).values_list("kind", flat=True)) == {q.COREF_LINK} == {*done.overtaken}
+    assert not mine.filter(kind=q.COREF_LINK, void=False).exists()
+    discarding.discard_worker(**about)
+    assert picture(spoilt) == before
+
+
+@pytest.mark.parametrize(("job", "told"), [("discard", "restored meanwhile"), ("restore", "again meanwhile")])
+def test_a_job_that_the_opposite_overtook_says_so(spoilt, monkeypatch, job, told):
+    kinds = (q.COREF_LINK,)
+    monkeypatch.setattr(
+        discarding, f"{job}_worker", lambda **given: discarding.Done(kinds, 0, 1, 0, overtaken=kinds)
+    )
+    row = jobs.enqueue(kind=job, arguments={"worker": spoilt.workers[4]}, campaign=spoilt.campaign)
+    assert jobs.run_queued_job(row.pk) == Job.FAILED
+    row.refresh_from_db()
+    assert told in row.error
 
 
 def test_the_audit_says_whom_what_and_why(spoilt):

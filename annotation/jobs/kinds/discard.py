@@ -23,7 +23,8 @@ def discard_job(
 ) -> dict[str, Any]:
     """Withdraw what `worker` (the row's id) answered to `kind`, or all; the result is `discard.Done`.
 
-    Images that are done are not touched again, so a second run does what the first left.
+    Images that are done are not touched again, so a second run does what the first left. Raises JobError
+    where the answers were restored meanwhile.
     """
     done = service.discard_worker(
         campaign=_campaign(progress),
@@ -33,6 +34,11 @@ def discard_job(
         actor=progress.actor,
         progress=_images(progress),
     )
+    if done.overtaken:
+        raise JobError(
+            "stopped, because these answers were restored meanwhile: they count again "
+            f"({', '.join(done.overtaken)})"
+        )
     return asdict(done)
 
 
@@ -41,7 +47,8 @@ def discard_job(
 )
 def discard_several_job(progress: JobProgress, *, workers: list[int], reason: str = "") -> dict[str, Any]:
     """Withdraw all that these `workers` (the rows' ids) answered, one after another; the result counts what
-    `discard.Done` does. As `discard_job`, it may be done again."""
+    `discard.Done` does, and as `overtaken` the workers whose answers were restored meanwhile. As
+    `discard_job`, it may be done again."""
     campaign, counts = _campaign(progress), Counter[str]()
     progress.advance(phase="recomputing images")
     for number, worker in enumerate(workers):
@@ -53,12 +60,14 @@ def discard_several_job(progress: JobProgress, *, workers: list[int], reason: st
             progress=partial(_share_of, progress, number, len(workers)),
         )
         counts.update(judgments=done.judgments, images=done.images, retired=done.retired)
+        counts.update(overtaken=bool(done.overtaken))
     return {"workers": len(workers), **counts}
 
 
 @job_kind("restore", title=gettext_lazy("Restoring a worker's judgments"), refusals=REFUSALS)
 def restore_job(progress: JobProgress, *, worker: int, kind: str | None = None) -> dict[str, Any]:
-    """Undo `discard_job`; the result is `discard.Done`."""
+    """Undo `discard_job`; the result is `discard.Done`. Raises JobError where the answers were withdrawn
+    again meanwhile."""
     done = service.restore_worker(
         campaign=_campaign(progress),
         worker=worker,
@@ -66,6 +75,11 @@ def restore_job(progress: JobProgress, *, worker: int, kind: str | None = None) 
         actor=progress.actor,
         progress=_images(progress),
     )
+    if done.overtaken:
+        raise JobError(
+            "stopped, because these answers were withdrawn again meanwhile: they do not count "
+            f"({', '.join(done.overtaken)})"
+        )
     return asdict(done)
 
 

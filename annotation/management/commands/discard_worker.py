@@ -66,6 +66,9 @@ class Command(ReportCommand):
                 f"{did} ({', '.join(report['kinds'])})"
             )
         ]
+        if report["overtaken"]:
+            other = "withdrawn again" if report["restored"] else "restored"
+            lines.append(f"stopped, because they were {other} meanwhile: {', '.join(report['overtaken'])}")
         if report["drawers"]:
             lines.append(f"the status of {report['drawers']} drawers changed with their verdicts")
         if report["retired"]:
