@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from datetime import timedelta
+from functools import partial
+from html import unescape
 from typing import Any
 
 import pytest
@@ -29,7 +32,9 @@ from annotation.models import (
     WorkerMessage,
 )
 from annotation.protocol import questions as q
+from annotation.selectors.workers import worker_table
 from annotation.selectors.workers.earnings import earnings_of
+from annotation.web.staff import workers as worker_pages
 from annotation.workers import bonuses, messages, payments
 from annotation.workers.payments import PaymentError
 from tests import worlds
@@ -37,7 +42,7 @@ from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
 from tests.web import desk
 from tests.web import world as people
-from tests.web.staff import press, said, words
+from tests.web.staff import Form, forms, press, said, words
 
 pytestmark = pytest.mark.django_db
 
@@ -275,6 +280,45 @@ def test_a_message_is_on_every_page_of_a_worker_until_they_have_read_it(world, a
     assert "Draw tighter" not in words(page) and "Draw tighter" not in words(wanda.get(reverse("earnings")))
     assert "not read yet" not in words(ada.get(f"{WORKERS}quay-w0/"))
     assert AuditEntry.objects.get(act="message_workers").about == {"workers": ["quay-w0"]}
+
+
+def acting(page: Any) -> Form:
+    """The form of the page of workers that acts on those chosen."""
+    return next(form for form in forms(page) if form.action == reverse("act_on_workers", args=["quay"]))
+
+
+def test_a_message_to_nobody_is_still_there_to_be_sent(world, ada):
+    page = press(ada, WORKERS + "?find=quay", "Send", text="Draw <tighter> boxes.", reason="at random")
+    assert (page.status_code, said(page)) == (409, ["Choose workers first: tick them in the table."])
+    text = page.content.decode()
+    assert text.count("<details open>") == 1 and 'value="quay" autocapitalize' in text
+    form = acting(page)
+    assert (form.fields["text"], form.fields["reason"]) == (["Draw <tighter> boxes."], ["at random"])
+    # Links of the page lead to the list, not to the address that takes the form.
+    assert 'href="?' not in text and f'href="{WORKERS}?' in text
+    sent = {**form.fields, "worker": ["quay-w0"], "act": "message"}
+    assert said(ada.post(form.action, sent, follow=True)) == [
+        "Message sent to 1 worker: it is on their next page."
+    ]
+
+
+def test_a_refused_act_keeps_the_ticks_of_its_page_of_the_list(world, ada, monkeypatch):
+    monkeypatch.setattr(worker_pages, "worker_page", partial(worker_table.worker_page, size=1))
+    found = re.search(r'rel="next" href="([^"]+)"', ada.get(WORKERS).content.decode())
+    assert found is not None
+    later = WORKERS + unescape(found[1])
+    (name,) = acting(ada.get(later)).choices["worker"]
+    page = press(ada, later, "Withdraw their answers", worker=[name])
+    assert page.status_code == 409 and "tick the box" in said(page)[0]
+    assert acting(page).fields["worker"] == [name]
+
+
+def test_a_message_to_one_worker_that_is_refused_is_still_there(world, ada):
+    page = press(ada, f"{WORKERS}quay-w0/", "Send", text=" \n ")
+    assert page.status_code == 409
+    long = "x" * 2001
+    page = press(ada, f"{WORKERS}quay-w0/", "Send", text=long)
+    assert page.status_code == 409 and long in page.content.decode()
 
 
 def test_a_message_comes_with_the_next_task_of_a_page_that_is_open(work):

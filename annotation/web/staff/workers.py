@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -89,7 +90,15 @@ class ShownWorker:
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def worker_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """All workers of a campaign; sorted, filtered and paged by the address."""
-    asked = asked_in(request.GET)
+    return show_workers(request, campaign, asked_in(request.GET))
+
+
+def show_workers(
+    request: HttpRequest, campaign: Campaign, asked: WorkerTableRequest, *, refused: QueryDict | None = None
+) -> HttpResponse:
+    """The page of a campaign's workers; where its form was `refused`, with what was ticked and typed, as
+    status 409."""
+    given = refused if refused is not None else QueryDict()
     page = worker_page(campaign, asked)
     pay = settings_of(campaign.settings).pay
     return render(
@@ -115,7 +124,12 @@ def worker_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             states=FILTERS.items(),
             later=_as_query(replace(asked, after=page.after)) if page.after else "",
             first=_as_query(replace(asked, after=0)) or "?" if asked.after else "",
+            given=given,
+            ticked=given.getlist("worker"),
+            # What takes a form has another address than the list.
+            here=reverse("workers", args=[campaign.name]) if refused is not None else "",
         ),
+        status=200 if refused is None else 409,
     )
 
 
@@ -123,6 +137,13 @@ def worker_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def worker_detail(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
     """One worker of a campaign, by kind of question, with what can be done about them."""
+    return show_worker(request, campaign, pseudonym)
+
+
+def show_worker(
+    request: HttpRequest, campaign: Campaign, pseudonym: str, *, refused: QueryDict | None = None
+) -> HttpResponse:
+    """The page of one worker; where a form of it was `refused`, with what was typed, as status 409."""
     row = worker_rows(campaign, only=[_worker(campaign, pseudonym)])[0]
     pace = reading_paces(campaign, [row.id]).get(row.id)
     pay = settings_of(campaign.settings).pay
@@ -146,7 +167,9 @@ def worker_detail(request: HttpRequest, campaign: Campaign, pseudonym: str) -> H
             words=round(words_in_a_caption(campaign)) if pace is not None and pace.flagged else 0,
             words_a_minute=WORDS_A_MINUTE,
             told=told_to(campaign, row.id),
+            given=refused if refused is not None else QueryDict(),
         ),
+        status=200 if refused is None else 409,
     )
 
 

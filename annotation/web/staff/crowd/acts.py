@@ -9,6 +9,7 @@ import csv
 from collections.abc import Sequence
 
 from django.conf import settings
+from django.contrib import messages as page_messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -29,8 +30,8 @@ from annotation.protocol.campaign_settings import settings_of
 from annotation.selectors.campaign.cost import units
 from annotation.selectors.workers.worker_table import worker_rows_of
 from annotation.web.common.access import account_of, for_roles_on
-from annotation.web.staff.crowd.chosen import chosen_workers, page_of_worker
-from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, said
+from annotation.web.staff.crowd.chosen import chosen_workers, page_of_worker, show_again
+from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS
 from annotation.web.staff.workers import standings_together
 from annotation.workers import messages
 from annotation.workers.messages import MessageError
@@ -44,37 +45,49 @@ _COLUMNS = (
 @require_POST
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def workers_act(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """Do to the ticked workers, or to all of a list, what the button says."""
-    actor, sent = account_of(request), request.POST
-    reason = sent.get("reason", "").replace("\0", "").strip()[:200]
+    """Do to the ticked workers, or to all of a list, what the button says.
+
+    Where that is refused, the page is shown again with what was ticked and typed.
+    """
+    sent = request.POST
     query = sent.get("query", "")
-    with said(request, CannotDo, MessageError, jobs.JobError) as tell:
+    try:
         workers = chosen_workers(campaign, sent)
-        match sent.get("act", ""):
-            case "csv":
-                return _table(campaign, workers)
-            case "suspend":
-                done = bulk.suspend_workers(campaign=campaign, workers=workers, reason=reason, actor=actor)
-                tell(_suspended(done))
-            case "reinstate":
-                done = bulk.reinstate_workers(campaign=campaign, workers=workers, actor=actor)
-                tell(_reinstated(done))
-            case "discard":
-                if sent.get("sure") != "yes":
-                    raise CannotDo(
-                        _("Withdrawing answers takes them out of the results: tick the box to confirm.")
-                    )
-                arguments = {"workers": workers, "reason": reason}
-                jobs.enqueue(kind="discard_several", arguments=arguments, campaign=campaign, actor=actor)
-                tell(_("Withdrawing their answers; see “Jobs and exports” for the progress."))
-            case "message":
-                tell(tell_workers(request, campaign, workers, sent.get("text", ""), actor))
-            case _other:
-                raise CannotDo(_("Nothing was chosen: use one of the buttons."))
+        if sent.get("act", "") == "csv":
+            return _table(campaign, workers)
+        told = _act(request, campaign, workers)
+    except (CannotDo, MessageError, jobs.JobError) as error:
+        return show_again(request, campaign, str(error))
+    page_messages.success(request, told)
     if name := page_of_worker(campaign, sent):
         return redirect("worker", campaign.name, name)
     back = reverse("workers", args=[campaign.name])
     return redirect(f"{back}?{query.lstrip('?')}" if query else back)
+
+
+def _act(request: HttpRequest, campaign: Campaign, workers: Sequence[int]) -> str:
+    """Do what the button says, and return what came of it, in words."""
+    actor, sent = account_of(request), request.POST
+    reason = sent.get("reason", "").replace("\0", "").strip()[:200]
+    match sent.get("act", ""):
+        case "suspend":
+            return _suspended(
+                bulk.suspend_workers(campaign=campaign, workers=workers, reason=reason, actor=actor)
+            )
+        case "reinstate":
+            return _reinstated(bulk.reinstate_workers(campaign=campaign, workers=workers, actor=actor))
+        case "discard":
+            if sent.get("sure") != "yes":
+                raise CannotDo(
+                    _("Withdrawing answers takes them out of the results: tick the box to confirm.")
+                )
+            arguments = {"workers": workers, "reason": reason}
+            jobs.enqueue(kind="discard_several", arguments=arguments, campaign=campaign, actor=actor)
+            return _("Withdrawing their answers; see “Jobs and exports” for the progress.")
+        case "message":
+            return tell_workers(request, campaign, workers, sent.get("text", ""), actor)
+        case _other:
+            raise CannotDo(_("Nothing was chosen: use one of the buttons."))
 
 
 def tell_workers(

@@ -1,14 +1,16 @@
-"""Which workers a form of a campaign means: those that are ticked, or all of a list."""
+"""Which workers a form of a campaign means (those that are ticked, or all of a list), and the page on which
+it stands."""
 
 from __future__ import annotations
 
-from django.http import QueryDict
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.utils.translation import gettext as _
 
 from annotation.models import Campaign
 from annotation.moderation.discarding import CannotDo
 from annotation.selectors.workers.worker_table import matching_workers, workers_called
-from annotation.web.staff.workers import asked_in
+from annotation.web.staff.workers import asked_in, show_worker, show_workers
 
 #: Workers that one form may name. A list of more is meant as a whole.
 MOST_NAMED = 1_000
@@ -31,6 +33,18 @@ def chosen_workers(campaign: Campaign, sent: QueryDict) -> list[int]:
     if not found:
         raise CannotDo(_("Choose workers first: tick them in the table."))
     return found
+
+
+def show_again(request: HttpRequest, campaign: Campaign, why: str) -> HttpResponse:
+    """The page on which a refused form stands, with what was ticked and typed, and why it was refused: the
+    worker's own, or the list that its `query` and `after` say."""
+    messages.error(request, why)
+    sent = request.POST
+    if name := page_of_worker(campaign, sent):
+        return show_worker(request, campaign, name, refused=sent)
+    listed = QueryDict(sent.get("query", "").lstrip("?")[:2_000]).dict()
+    asked = asked_in({**listed, "after": sent.get("after", "")})
+    return show_workers(request, campaign, asked, refused=sent)
 
 
 def page_of_worker(campaign: Campaign, sent: QueryDict) -> str:
