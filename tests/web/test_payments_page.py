@@ -284,7 +284,12 @@ def test_a_message_is_on_every_page_of_a_worker_until_they_have_read_it(world, a
 
 def acting(page: Any) -> Form:
     """The form of the page of workers that acts on those chosen."""
-    return next(form for form in forms(page) if form.action == reverse("act_on_workers", args=["quay"]))
+    return forms_to(page, "act_on_workers")[0]
+
+
+def forms_to(page: Any, route: str) -> list[Form]:
+    """The forms of a page that a route of campaign quay takes."""
+    return [form for form in forms(page) if form.action == reverse(route, args=["quay"])]
 
 
 def test_a_message_to_nobody_is_still_there_to_be_sent(world, ada):
@@ -319,6 +324,34 @@ def test_a_message_to_one_worker_that_is_refused_is_still_there(world, ada):
     long = "x" * 2001
     page = press(ada, f"{WORKERS}quay-w0/", "Send", text=long)
     assert page.status_code == 409 and long in page.content.decode()
+
+
+def test_a_refused_bonus_or_payment_keeps_what_was_ticked_and_typed(world, ada):
+    page = press(ada, PAGE, "Give the bonus", amount="1.50", reason="Patience & care")
+    assert (page.status_code, said(page)) == (409, ["Choose workers first: tick them in the table."])
+    assert page.content.decode().count("<details open>") == 1 and 'href="?' not in page.content.decode()
+    fields = forms_to(page, "record_payments")[0].fields
+    assert (fields["amount"], fields["reason"]) == (["1.50"], ["Patience & care"])
+    page = press(ada, PAGE, "Give the bonus", worker=["quay-w1"], amount="much", reason="Patience")
+    assert page.status_code == 409 and forms_to(page, "record_payments")[0].fields["worker"] == ["quay-w1"]
+    page = press(ada, f"{WORKERS}quay-w0/", "Give the bonus", amount="much", reason="Patience")
+    to_be_paid, bonus = forms_to(page, "record_payments")
+    assert page.status_code == 409 and (bonus.fields["amount"], bonus.fields["reason"]) == (
+        ["much"],
+        ["Patience"],
+    )
+    assert to_be_paid.fields["amount"] == ["0.07"]
+    page = press(ada, f"{WORKERS}quay-w0/", "Record as paid", amount="9", reference="bank 7")
+    to_be_paid, bonus = forms_to(page, "record_payments")
+    assert page.status_code == 409 and to_be_paid.fields["amount"] == ["9"]
+    assert to_be_paid.fields["reference"] == ["bank 7"] and bonus.fields["amount"] == [""]
+
+
+def test_paying_nobody_on_the_page_of_workers_leads_back_to_it(world, ada):
+    form = acting(ada.get(WORKERS))
+    sent = {**form.fields, "act": "pay", "reference": "bank 7"}
+    page = ada.post(reverse("record_payments", args=["quay"]), sent, follow=True)
+    assert page.status_code == 409 and acting(page).fields["reference"] == ["bank 7"]
 
 
 def test_a_message_comes_with_the_next_task_of_a_page_that_is_open(work):

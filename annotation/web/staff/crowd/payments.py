@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from io import StringIO
 from typing import Any
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict, StreamingHttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -24,7 +26,7 @@ from annotation.protocol.work import UNPAID
 from annotation.selectors.campaign.cost import cents
 from annotation.web.common.access import account_of, for_roles_on
 from annotation.web.common.confirm import confirmed
-from annotation.web.staff.crowd.chosen import chosen_workers, page_of_worker
+from annotation.web.staff.crowd.chosen import chosen_workers, page_of_worker, show_again
 from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame, query_string, said
 from annotation.workers import approvals, bonuses, payments
 from annotation.workers.payments import Due, PaymentError
@@ -51,10 +53,16 @@ class _Owed:
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def payments_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """What everybody is due, the payments and bonuses so far, and what can be done about them."""
+    return _page(request, campaign)
+
+
+def _page(request: HttpRequest, campaign: Campaign, *, refused: QueryDict | None = None) -> HttpResponse:
+    """The page of payments; where its form was `refused`, with what was ticked and typed, as status 409."""
     pay = settings_of(campaign.settings).pay
     accounts = payments.due_accounts(campaign=campaign)
     owed = [account for account in accounts if account.due]
-    after = _number(request.GET, "after")
+    form = refused if refused is not None else QueryDict()
+    after = _number(form or request.GET, "after")
     page = [account for account in owed if account.worker > after]
     found = _newest(Payout.objects.filter(campaign=campaign), _number(request.GET, "payments_before"))
     given = _newest(Bonus.objects.filter(campaign=campaign), _number(request.GET, "bonuses_before"))
@@ -64,6 +72,11 @@ def payments_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         "number": len(owed),
         "later": query_string(after=page[_DUE - 1].worker) if len(page) > _DUE else "",
         "first": "?" if after else "",
+        "after": after,
+        "given": form,
+        "ticked": form.getlist("worker"),
+        # What takes a form has another address than the page.
+        "here": reverse("payments", args=[campaign.name]) if refused is not None else "",
         "total_due": cents(sum(each.due for each in owed if not each.held), pay.currency),
         "total_earned": cents(sum(each.earned for each in accounts), pay.currency),
         "total_bonuses": cents(sum(each.bonuses for each in accounts), pay.currency),
@@ -82,7 +95,10 @@ def payments_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         "reference": f"{campaign.name}-{timezone.now():%Y-%m-%d}"[: payments.LONGEST_REFERENCE],
     }
     return render(
-        request, "annotation/staff/payments.html", campaign_frame(request, campaign, "payments", **about)
+        request,
+        "annotation/staff/payments.html",
+        campaign_frame(request, campaign, "payments", **about),
+        status=200 if refused is None else 409,
     )
 
 
@@ -90,51 +106,58 @@ def payments_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 @confirmed
 def payments_record(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """Record that workers were paid, or give them a bonus: the ticked ones, or all, as the button says."""
-    sent, actor = request.POST, account_of(request)
-    currency = payments.currency_of(campaign)
-    with said(request, PaymentError, CannotDo) as tell:
-        match sent.get("act", ""):
-            case "pay_all":
-                made = payments.pay_all_due(
-                    campaign=campaign, reference=_text(sent, "reference"), actor=actor
-                )
-                tell(amounts_paid(made, currency))
-            case "pay":
-                workers = chosen_workers(campaign, sent)
-                made = payments.pay_all_due(
-                    campaign=campaign, reference=_text(sent, "reference"), workers=workers, actor=actor
-                )
-                tell(amounts_paid(made, currency))
-            case "pay_one":
-                (worker,) = chosen_workers(campaign, sent)[:1]
-                amount = payments.micros_of(_text(sent, "amount"))
-                reference = _text(sent, "reference")
-                made_one = payments.pay(
-                    worker=worker, campaign=campaign, amount=amount, reference=reference, actor=actor
-                )
-                tell(amounts_paid([made_one], currency))
-            case "bonus":
-                workers = chosen_workers(campaign, sent)
-                amount = payments.micros_of(_text(sent, "amount"))
-                given = bonuses.give_bonus(
-                    campaign=campaign,
-                    workers=workers,
-                    amount=amount,
-                    reason=_text(sent, "reason"),
-                    actor=actor,
-                )
-                told = ngettext(
-                    "Bonus of %(amount)s given to %(n)d worker: it is due from now on.",
-                    "Bonus of %(amount)s given to each of %(n)d workers: it is due from now on.",
-                    len(given),
-                )
-                tell(told % {"amount": cents(amount, currency), "n": len(given)})
-            case _other:
-                raise PaymentError(_("Nothing was chosen: use one of the buttons."))
+    """Record that workers were paid, or give them a bonus: the ticked ones, or all, as the button says.
+
+    Where that is refused, the page on which the form stands is shown again with what was ticked and typed.
+    """
+    sent = request.POST
+    try:
+        told = _record(request, campaign)
+    except (PaymentError, CannotDo) as error:
+        if "query" in sent or page_of_worker(campaign, sent):
+            return show_again(request, campaign, str(error))
+        messages.error(request, str(error))
+        return _page(request, campaign, refused=sent)
+    messages.success(request, told)
     if name := page_of_worker(campaign, sent):
         return redirect("worker", campaign.name, name)
     return redirect("payments", campaign.name)
+
+
+def _record(request: HttpRequest, campaign: Campaign) -> str:
+    """Do what the button says, and return what came of it, in words."""
+    sent, actor = request.POST, account_of(request)
+    currency = payments.currency_of(campaign)
+    reference = _text(sent, "reference")
+    match sent.get("act", ""):
+        case "pay_all":
+            made = payments.pay_all_due(campaign=campaign, reference=reference, actor=actor)
+            return amounts_paid(made, currency)
+        case "pay":
+            workers = chosen_workers(campaign, sent)
+            made = payments.pay_all_due(campaign=campaign, reference=reference, workers=workers, actor=actor)
+            return amounts_paid(made, currency)
+        case "pay_one":
+            (worker,) = chosen_workers(campaign, sent)[:1]
+            amount = payments.micros_of(_text(sent, "amount"))
+            made_one = payments.pay(
+                worker=worker, campaign=campaign, amount=amount, reference=reference, actor=actor
+            )
+            return amounts_paid([made_one], currency)
+        case "bonus":
+            workers = chosen_workers(campaign, sent)
+            amount = payments.micros_of(_text(sent, "amount"))
+            given = bonuses.give_bonus(
+                campaign=campaign, workers=workers, amount=amount, reason=_text(sent, "reason"), actor=actor
+            )
+            told = ngettext(
+                "Bonus of %(amount)s given to %(n)d worker: it is due from now on.",
+                "Bonus of %(amount)s given to each of %(n)d workers: it is due from now on.",
+                len(given),
+            )
+            return told % {"amount": cents(amount, currency), "n": len(given)}
+        case _other:
+            raise PaymentError(_("Nothing was chosen: use one of the buttons."))
 
 
 @require_POST
