@@ -21,7 +21,7 @@ from annotation.workers import invitations
 from annotation.workers.invitations import InvitationError
 from tests.queue.world import World
 from tests.web import world as people
-from tests.web.staff import press, said, words
+from tests.web.staff import forms, press, said, words
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "a-Rather-good-one-5"
@@ -268,6 +268,23 @@ def test_what_makes_no_sense_is_said(work: World, ada: Client, field: str, given
     answer = ada.post(reverse("make_invitation", args=["quay"]), {field: given}, follow=True)
     assert told in said(answer)[0]
     assert not Invitation.objects.exists()
+
+
+def test_a_refused_link_or_study_keeps_what_was_typed(work: World, ada: Client):
+    entry = reverse("entry", args=["quay"])
+    link = {"label": "course <7>", "uses": "many", "until": "2999-12-31", "language": "de"}
+    page = press(ada, entry, "Create a link", **link)
+    assert page.status_code == 409 and not Invitation.objects.exists()
+    made, study = (one for one in forms(page) if "invit" in one.action or "stud" in one.action)
+    assert {name: made.fields[name] for name in link} == {name: [typed] for name, typed in link.items()}
+    assert study.fields["wanted"] == ["20"]
+
+    given = {"provider": "mturk", "study": "5f", "wanted": "30", "completion": "XY", "screen_out": "Z"}
+    page = press(ada, entry, "Save the study", **given)
+    assert page.status_code == 409 and "has no id" in said(page)[0]
+    made, study = (one for one in forms(page) if "invit" in one.action or "stud" in one.action)
+    assert {name: study.fields[name] for name in given} == {name: [typed] for name, typed in given.items()}
+    assert made.fields["label"] == [""]
 
 
 def test_a_link_of_another_campaign_is_not_taken_back(work: World, ada: Client):

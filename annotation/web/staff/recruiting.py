@@ -8,7 +8,8 @@ from datetime import datetime, time
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.dateparse import parse_date
@@ -68,6 +69,15 @@ class ShownStudy:
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def recruiting_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """How people come to this campaign."""
+    return _page(request, campaign)
+
+
+def _page(
+    request: HttpRequest, campaign: Campaign, *, link: QueryDict | None = None, study: QueryDict | None = None
+) -> HttpResponse:
+    """The page of recruiting; where its form for a link or a study was refused, with what was typed, as
+    status 409."""
+    refused = link is not None or study is not None
     languages = dict(settings.LANGUAGES)
     rows = campaign.invitations.select_related("campaign").order_by("-pk")
     studies = [_study(request, row) for row in campaign.studies.order_by("pk")]
@@ -96,7 +106,10 @@ def recruiting_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             platforms=PLATFORMS.items(),
             webhook=request.build_absolute_uri(reverse("prolific_webhook")),
             signs=bool(settings.PROLIFIC_WEBHOOK_SECRET),
+            link=link or {},
+            study=study or {},
         ),
+        status=409 if refused else 200,
     )
 
 
@@ -118,17 +131,23 @@ def open_to_all(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 @require_POST
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def invitation_make(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """Make a link."""
-    with said(request, InvitationError) as tell:
+    """Make a link. Where that is refused, the page is shown again with what was typed."""
+    sent = request.POST
+    try:
         invitations.make_invitation(
             campaign=campaign,
-            label=_plain(request.POST.get("label", "")),
-            uses=_uses(request.POST.get("uses", "")),
-            expires_at=_end_of(request.POST.get("until", "")),
-            language=request.POST.get("language", ""),
+            label=_plain(sent.get("label", "")),
+            uses=_uses(sent.get("uses", "")),
+            expires_at=_end_of(sent.get("until", "")),
+            language=sent.get("language", ""),
             actor=account_of(request),
         )
-        tell(_("Link created. Copy it from the list and send it to the people whom you invite."))
+    except InvitationError as error:
+        messages.error(request, str(error))
+        return _page(request, campaign, link=sent)
+    messages.success(
+        request, _("Link created. Copy it from the list and send it to the people whom you invite.")
+    )
     return redirect("entry", campaign.name)
 
 
@@ -146,9 +165,10 @@ def invitation_revoke(request: HttpRequest, campaign: Campaign, invitation: int)
 @require_POST
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def study_edit(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """Tell of a study on a platform, or change one."""
+    """Tell of a study on a platform, or change one. Where that is refused, the page is shown again with what
+    was typed."""
     sent = request.POST
-    with said(request, InvitationError, VisitError) as tell:
+    try:
         platform_visits.save_study(
             campaign=campaign,
             provider=sent.get("provider", ""),
@@ -158,7 +178,10 @@ def study_edit(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             screen_out_code=_plain(sent.get("screen_out", "")),
             actor=account_of(request),
         )
-        tell(_("Study saved. Give its address to the platform."))
+    except (InvitationError, VisitError) as error:
+        messages.error(request, str(error))
+        return _page(request, campaign, study=sent)
+    messages.success(request, _("Study saved. Give its address to the platform."))
     return redirect("entry", campaign.name)
 
 
