@@ -37,8 +37,9 @@ from models_core.features.text.similarity import (
     average,
     greater,
 )
-from models_core.features.text.wordnet import DEBIAN_FOLDER, WordNet
+from models_core.features.text.wordnet import DEBIAN_FOLDER, WORDNET_FILES, WordNet
 from models_core.phase_cache import PhaseArrays, PhaseCache, digest_of_parts, from_json_array, to_json_array
+from models_core.storage import file_digest
 from models_core.systems.caption_reading import CaptionWords, plain
 from models_core.systems.dataset import CountedWords, Features, Vectors
 from models_core.systems.recipe import BadRecipe, Recipe
@@ -201,8 +202,10 @@ def check_resources(recipe: Recipe, aids: Resources) -> None:
 
 def wordnet_digest(recipe: Recipe, aids: Resources) -> str:
     """SHA-256 of the noun files that a recipe asks; empty where it asks none. Raises WordNetMissing."""
-    asked = "lin" in recipe.text.similarities
-    return WordNet(aids.wordnet or DEBIAN_FOLDER).digest if asked else ""
+    if "lin" not in recipe.text.similarities:
+        return ""
+    folder = WordNet(aids.wordnet or DEBIAN_FOLDER).folder
+    return digest_of_parts([file_digest(folder / name) for name in WORDNET_FILES])
 
 
 def similarity_of(
@@ -231,7 +234,7 @@ def similarity_of(
     if "lin" in wanted:
         wordnet = WordNet(aids.wordnet or DEBIAN_FOLDER)
         counts = Counter(word for caption in sentences for word in caption)
-        return made("lin", {"wordnet": wordnet.digest}, lambda: Lin(wordnet, counts).kernel())
+        return made("lin", {"wordnet": wordnet_digest(recipe, aids)}, lambda: Lin(wordnet, counts).kernel())
     parts: list[WordKernel] = []
     if recipe.text.of_background:
         text = digest_of_parts([list(sentence) for sentence in aids.background])

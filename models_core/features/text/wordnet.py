@@ -15,9 +15,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from models_core.phase_cache import digest_of_parts
-from models_core.storage import file_digest
-
 #: Where Debian and Ubuntu install the files.
 DEBIAN_FOLDER = Path("/usr/share/wordnet")
 WORDNET_FILES = ("index.noun", "data.noun", "noun.exc")
@@ -70,11 +67,6 @@ class WordNet:
                     "(on Debian and Ubuntu: apt-get install wordnet-base)"
                 )
         self._synsets: dict[int, Synset] = {}
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the noun files."""
-        return digest_of_parts([file_digest(self.folder / name) for name in WORDNET_FILES])
 
     def lemmas(self, word: str) -> tuple[str, ...]:
         """The base forms of `word` that WordNet knows, the word as it stands first.
