@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from annotation.common.registry import UnknownName
+from annotation.formats.names import image_id
 from evaluation.services.common import ImportRefused
 from evaluation.services.features.store import FeatureSet, feature_set, is_label
 from evaluation.services.weak.collections import WeakCollection, weak_collection
@@ -17,10 +18,25 @@ from models_core.systems.training import check_needs
 
 @dataclass(frozen=True, slots=True)
 class Auxiliary:
-    """Weak pairs by the names that the method knows them by, and what a system's manifest says of them."""
+    """Weak pairs by the names that the method knows them by, the ids of their images, and what a system's
+    manifest says of them."""
 
     pairs: dict[str, WeakPairs] = field(default_factory=dict)
+    ids: dict[str, Sequence[str]] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
+
+    def check_apart(self, corpus: str, others: Iterable[str]) -> None:
+        """Raise ImportRefused where weak pairs are of `others`, images of the corpus that are not learned
+        from. An image is the same by its name, with or without a picture's extension."""
+        unseen = {image_id(name): name for name in others}
+        for name, ids in self.ids.items():
+            shared = [unseen[one] for one in map(image_id, ids) if one in unseen]
+            if shared:
+                raise ImportRefused(
+                    f"collection {self.facts[name]['collection']!r} has {len(shared)} images of corpus "
+                    f"{corpus!r} that are not training images, such as {shared[0]!r}: the system would learn "
+                    "their texts; give a collection without them"
+                )
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +88,7 @@ def auxiliary_pairs(recipe: Recipe, given: Sequence[str], features: str) -> Auxi
     for name, named in check_auxiliary(recipe, given, features).items():
         collection, vectors = named.collection, named.vectors
         text_of = dict(zip(collection.ids(), collection.texts(named.kinds), strict=True))
+        found.ids[name] = vectors.ids()
         found.pairs[name] = WeakPairs(vectors.vectors(), [text_of[one] for one in vectors.ids()])
         found.facts[name] = {
             "collection": collection.name,

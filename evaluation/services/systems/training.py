@@ -187,6 +187,8 @@ def _train(
         training = found.chosen(train, seed=seed)
         # What selects nothing needs none.
         held = found.chosen(held_out, seed=seed) if held_out or chosen.kind.selects else []
+    learned = set(training)
+    further.check_apart(corpus, (one.name for n, one in enumerate(found.examples) if n not in learned))
     facts = {
         "corpus": corpus,
         "corpus_digest": found.digest,

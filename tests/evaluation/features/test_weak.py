@@ -155,6 +155,21 @@ def test_what_a_recipe_lacks_or_cannot_use_is_told_before_anything_is_read(descr
         said("train_system", "mine", "--recipe", recipe, *ask)
 
 
+def test_weak_pairs_of_images_that_are_no_training_images_are_refused(corpus, features, tmp_path):
+    said("import_features", corpus, features, "--name", "cnn")
+    for name, last in (("own", 36), ("every", 40)):
+        rows = [{**row, "id": f"image{n:02}"} for n, row in enumerate(ROWS[:last])]
+        (tmp_path / name).mkdir()
+        said("import_weak", name, as_csv(tmp_path / name, rows))
+        np.savez(tmp_path / "weak.npz", vectors=vectors(last), ids=np.array([row["id"] for row in rows]))
+        said("import_features", name, tmp_path / "weak.npz", "--name", "cnn")
+    ask = ("--corpus", corpus, "--features", "cnn", "--recipe", "Weak-only", "--auxiliary")
+    said("train_system", "trained", *ask, "weak=own")
+    with pytest.raises(CommandError, match="'every' has 4 images of corpus 'world' that are .*'image36.png'"):
+        said("train_system", "mine", *ask, "weak=every")
+    assert not System.objects.filter(name="mine").exists()
+
+
 def test_both_need_features_of_one_name(described, features):
     ask = ("--corpus", described, "--recipe", "SAE", "--auxiliary", "weak=flickr1m")
     with pytest.raises(CommandError, match="give a feature set .* that both have"):
