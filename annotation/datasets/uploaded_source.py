@@ -121,7 +121,7 @@ def import_upload(
 ) -> ImportReport:
     """Import what `check_upload` looked at; its files stay. Raises as it does, in the sender's names.
 
-    The tree is made anew: only so is it known which pictures stay out of it. They are among the problems of
+    The tree is built again, which tells the pictures that do not fit into it. They are among the problems of
     the report, and without `skip_problems` they end the import (IntakeError; SourceProblems of several).
     """
     with _names_as_sent(upload):

@@ -318,7 +318,7 @@ def _mark(
     actor: Account | None,
     progress: _Progress,
 ) -> _Marked:
-    """Mark the worker's judgments of `kinds`, image by image, and fold each anew.
+    """Mark the worker's judgments of `kinds`, image by image, and recompute each.
 
     Kinds whose standings say the opposite by now are left out, and it ends where no other is left: the act
     that changed them marks all images itself, since it writes the standings under the campaign's lock.

@@ -15,7 +15,7 @@ class Batch(models.Model):
 
     `digest` is over what the pool was made from (corpus, runs, depth, filter, judges, seed), and
     `numbers` what it came to. `reused` names judgments from files whose answers were not asked for
-    again. `judgments` is the newest set collected from it, which `collections` times became another one.
+    again. `judgments` is the newest set collected from it; `collections` counts how often that changed.
     """
 
     corpus = models.ForeignKey("annotation.Corpus", on_delete=models.PROTECT, related_name="batches")

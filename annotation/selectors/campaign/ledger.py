@@ -26,7 +26,7 @@ UNSETTLED = timedelta(minutes=10)
 #: Seconds for which a process keeps sums, and how long sums may be added to before all is counted again.
 _KEPT = 24 * 3600
 COUNTED_ANEW = timedelta(days=1)
-#: The periodic work has an hour to count again; after that, whoever reads the sums counts.
+#: The periodic work has an hour to count again. Sums that are older than that are counted when they are read.
 _GRACE = timedelta(hours=1)
 #: What is kept lies at least `UNSETTLED` back. Clocks of several machines differ by less than this; what lies
 #: beyond was kept before a clock was set back.

@@ -118,17 +118,17 @@ def decode_alignments(wanted: DecodeRequest, *, progress: PhaseProgress = no_pro
     decoder = _Decoder.of(wanted)
     corpus = corpus_named(decoder.found.corpus)
     _check_free(corpus, wanted)
+    chosen = decoder.found.to_rank(wanted.split, seed=wanted.seed)
+    check_left_out(decoder.stored, wanted.system, decoder.found, chosen, wanted.split)
     beta, tried, chosen_on = wanted.beta, {}, set[int]()
     if beta is None:
         if not (wanted.gold and wanted.choose_on):
             raise ImportRefused("beta is chosen by people's boxes; name their layer, and a split to look at")
-        tried = decoder.shares(wanted.choose_on, BETAS, progress)
         chosen_on = set(decoder.found.to_rank(wanted.choose_on, seed=wanted.seed))
+        tried = decoder.shares(wanted.choose_on, BETAS, progress)
         beta = max(tried, key=lambda one: tried[one])
     elif not 0 <= beta < np.inf:
         raise ImportRefused(f"beta is {beta}; expected a number of at least 0")
-    chosen = decoder.found.to_rank(wanted.split, seed=wanted.seed)
-    check_left_out(decoder.stored, wanted.system, decoder.found, chosen, wanted.split)
     counts = {"images": 0, "mentions": 0, "chains": 0, "chosen_on": 0}
     images: list[str] = []
     right: dict[str, list[float]] = {name: [] for name in ("own", "random", "largest", "possible")}

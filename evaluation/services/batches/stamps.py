@@ -1,8 +1,8 @@
 """What a batch's figures are made from, as one word: while it is the same, so are they.
 
 Its campaign and those of the batches before it, whose answers it takes as well: their states and settings,
-who may count, what is withdrawn, and what was collected, and how often: what is collected may be what was
-collected before. Runs, and judgments from files, never change.
+who may count, what is withdrawn, and what was collected, and how often: the same may be collected twice.
+Runs, and judgments from files, never change.
 
 What ended a batch in rounds is made from less, the answers alone (`answers_at_end`): a campaign that is
 paused or closed changes nothing about the order of the systems.

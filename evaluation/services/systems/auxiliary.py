@@ -28,7 +28,7 @@ class Auxiliary:
     def check_apart(self, corpus: str, others: Iterable[str]) -> None:
         """Raise ImportRefused where weak pairs are of `others`, images of the corpus that are not learned
         from. An image is the same by its name, with or without a picture's extension."""
-        unseen = {image_id(name): name for name in others}
+        unseen = {image_id(name): name for name in others} if self.ids else {}
         for name, ids in self.ids.items():
             shared = [unseen[one] for one in map(image_id, ids) if one in unseen]
             if shared:

@@ -27,6 +27,6 @@ def check_left_out(
     if seen:
         raise ImportRefused(
             f"system {name!r} learned from {len(seen)} of the {len(places)} images of fold {what}, such as "
-            f"{seen[0]!r}: of these images the fold that was left out at the training has others; take the "
-            "features or regions and the seed of the training, or a file of image names"
+            f"{seen[0]!r}: folds differ between features, regions and seeds; take those of the training, or "
+            "name images in a file"
         )

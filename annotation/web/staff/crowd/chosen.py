@@ -1,5 +1,5 @@
-"""Which workers a form of a campaign means (those that are ticked, or all of a list), and the page on which
-it stands."""
+"""Which workers a form of a campaign means (those that are ticked, or all of a list), and the page that the
+form is on."""
 
 from __future__ import annotations
 
