@@ -100,7 +100,12 @@ class Fold:
         for lane in self.lanes:
             chains.extend(self._lane(lane, reading))
         chains.sort(key=lambda c: c.mentions[0].place)
-        moot = [j.id for votes in reading.votes.values() for j in votes.queue[votes.next :]]
+        moot = [
+            j.id
+            for votes in reading.votes.values()
+            for j in votes.queue[votes.next :]
+            if j.id not in reading.kept
+        ]
         result: LayerRecord | None = None
         merged: tuple[Merged, ...] = ()
         if not reading.questions and all(c.closed for c in chains):
@@ -323,6 +328,7 @@ def _ruled(chain: Chain, ruling: Boxes | Closure, moves: list[ChainMove], readin
     if isinstance(ruling, Boxes):
         drawn = _drawn_boxes(chain, reading)
         boxes = tuple(drawn.get(box) or WorkerBox(box, "", "") for box in ruling.boxes)
+        reading.kept.update(one.judgment for one in boxes if one.judgment)
     elif ruling.kind == "excluded":
         stage = loop.EXCLUDED
     else:

@@ -28,11 +28,13 @@ _NO_VOTES = _Votes()
 
 @dataclass(slots=True)
 class Reading:
-    """One pass over the judgments: votes by key, and the questions found open."""
+    """One pass over the judgments: votes by key, and the questions found open. `kept`: the judgments whose
+    boxes a reviewer kept as they are, which count although no question consumed them."""
 
     votes: dict[str, _Votes]
     skipped: list[str]
     questions: list[Question] = field(default_factory=list)
+    kept: set[str] = field(default_factory=set)
 
     def take(
         self,

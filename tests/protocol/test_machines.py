@@ -191,6 +191,10 @@ def test_a_box_that_a_reviewer_keeps_as_it_is_remains_its_drawers() -> None:
             kept = [(one.judgment, one.worker) for one in chain.boxes]
             assert kept == [("m", "machine"), ("b", "bob") if RIGHT in boxes else ("", "")]
         assert [thing.machine for thing in play.state.layer.objects] == machines
+        # Its drawing counts, although no question consumed it: without the moot votes all is the same.
+        assert play.state.moot == (("a",) if RIGHT in boxes else ("a", "b"))
+        used = [one for one in play.judgments if one.id not in play.state.moot]
+        assert play.fold(used).chains == play.state.chains
     # What is withdrawn is nobody's: the box is the reviewer's alone.
     gone = [replace(judgment, void=True) for judgment in play.judgments]
     assert not any(thing.machine for thing in play.fold(gone).layer.objects)
