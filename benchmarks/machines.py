@@ -265,6 +265,9 @@ def main() -> None:
     parser.add_argument("--save", type=Path, help="Store the proposer that --taught teaches here")
     parser.add_argument("--least-chance", type=float, default=_SETTINGS.least_chance)
     parser.add_argument("--bar", type=float, default=_SETTINGS.bar)
+    parser.add_argument(
+        "--tries", type=int, default=_SETTINGS.tries, help="Boxes in a row that it proposes for a chain"
+    )
     parser.add_argument("--arms", default="a,b,bad")
     parser.add_argument("--learn-from", type=int, default=600, help="Other scenes for the chances of links")
     parser.add_argument("--boxes", action="store_true", help="How good the boxes of --proposer are")
@@ -272,7 +275,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=1, help="Seeds of arm a that run side by side")
     given = parser.parse_args()
     load_kinds()
-    settings = replace(_SETTINGS, least_chance=given.least_chance, bar=given.bar)
+    settings = replace(_SETTINGS, least_chance=given.least_chance, bar=given.bar, tries=given.tries)
     stored = BoxProposer.load(given.proposer) if given.proposer else None
     side = stored.settings.side if stored else ProposerSettings().side
     shown = [scene(n, ANNOTATED, side) for n in range(given.images)]

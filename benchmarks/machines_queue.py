@@ -2,7 +2,7 @@
 
     python -m benchmarks.machines_queue [--proposer FOLDER] [--images N] [--seeds N]
         [--arms printed,a,a+savings,b,b+savings,bad] [--at-once N] [--from-images N] [--retrain-each N]
-        [--least-chance P] [--bar P] [--processes N] [--keep FOLDER]
+        [--least-chance P] [--bar P] [--tries N] [--processes N] [--keep FOLDER]
 
 The same generated scenes, crowd and figures; each arm of each seed is a campaign of its own, answered by
 `simulate_crowd --through queue`, without control items and misconduct. A machine is turned on by the
@@ -228,6 +228,9 @@ def main() -> None:
     )
     parser.add_argument("--least-chance", type=float, default=usual.least_chance)
     parser.add_argument("--bar", type=float, default=usual.bar)
+    parser.add_argument(
+        "--tries", type=int, default=usual.tries, help="Boxes in a row that a machine proposes for a chain"
+    )
     parser.add_argument("--processes", type=int, default=1, help="Campaigns that are answered side by side")
     parser.add_argument(
         "--keep", type=Path, help="Keep each campaign's figures here; those that are there are not run again"
@@ -242,7 +245,7 @@ def main() -> None:
     images = [gold for gold, _ in shown]
     boxes = proposed(stored, shown) if stored else {}
     chances = learn_chances(scene(n, TAUGHT, 1)[0][2] for n in range(600))
-    known = replace(usual, least_chance=given.least_chance, bar=given.bar)
+    known = replace(usual, least_chance=given.least_chance, bar=given.bar, tries=given.tries)
     learning = replace(
         known,
         images_at_once=given.at_once,

@@ -184,7 +184,8 @@ class Assignment(models.Model):
     attempt = models.PositiveSmallIntegerField(
         default=0,
         db_default=0,
-        help_text="Of a test, from 0. Of a task, above 0: answered once too often by one person (joining)",
+        help_text="Of a test, from 0. Of a task, above 0: answered once too often by one person (joining), "
+        "or a machine's further box",
     )
     role = models.CharField(max_length=20)
     settings_version = models.PositiveSmallIntegerField(

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import Max, QuerySet
+from django.db.models import Max, Q, QuerySet
 
 from annotation.audit import record
 from annotation.common import database
@@ -325,8 +325,8 @@ def _mark(
     """
     mine: QuerySet[Judgment] = Judgment.objects.filter(campaign=campaign, worker=worker, kind__in=kinds)
     if not void:
-        # What one person had answered twice stays void (`joining`).
-        mine = mine.exclude(assignment__attempt__gt=0)
+        # What one person had answered twice stays void (`joining`); a machine may (`machine.tries`).
+        mine = mine.exclude(~Q(worker__kind=Worker.MACHINE), assignment__attempt__gt=0)
     left = mine.filter(image__isnull=False, void=not void)
     opposite = Standing.objects.filter(
         campaign=campaign, worker=worker, kind__in=kinds, withdrawn_at__isnull=void

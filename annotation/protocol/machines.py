@@ -71,6 +71,10 @@ class MachineSettings:
         Fraction,
         Field(description=_("Chance of being accepted, as a machine rates it, from which it proposes a box")),
     ] = field(default=0.3, metadata={"source": "decided (docs/machines.md)"})
+    tries: Annotated[
+        WholeFromOne,
+        Field(description=_("Boxes in a row that a machine proposes for a chain before people draw")),
+    ] = field(default=2, metadata={"source": "decided (docs/machines.md)"})
     bar: Annotated[
         Fraction,
         Field(

@@ -165,12 +165,14 @@ def page_key(kind: str, batch: str, number: int) -> str:
     return f"{kind}|{batch}|{number}"
 
 
-def judgment_name(image: str, worker: str, key: str) -> str:
-    """The id of a worker's judgment on a key of an image, given once: 18 hexadecimal digits.
+def judgment_name(image: str, worker: str, key: str, attempt: int = 0) -> str:
+    """The id of a worker's judgment on a key of an image, given once: 18 hexadecimal digits. `attempt`, from
+    0, tells the boxes apart that a machine proposed for a key.
 
     It enters the key of a box's quality, and must therefore not depend on when it was given.
     """
-    return blake2b("\x1f".join((image, worker, key)).encode(), digest_size=9).hexdigest()
+    parts = (image, worker, key, str(attempt)) if attempt else (image, worker, key)
+    return blake2b("\x1f".join(parts).encode(), digest_size=9).hexdigest()
 
 
 def check_judgment(judgment: Judgment) -> None:

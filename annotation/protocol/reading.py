@@ -79,7 +79,8 @@ class Reading:
 
 
 def sort_votes_by_key(judgments: Iterable[Judgment]) -> Reading:
-    """Sort the votes by key. A worker's second vote on a key is surplus and never read.
+    """Sort the votes by key. A worker's second vote on a key is surplus and never read, but for a machine's
+    box: once people have refused one, it may propose another (`machine.tries`).
 
     A double check or a surplus answer is no vote, but who gave it is not asked the same again.
     """
@@ -94,7 +95,7 @@ def sort_votes_by_key(judgments: Iterable[Judgment]) -> Reading:
             found = votes[judgment.key] = _Votes()
         if judgment.role in (q.DOUBLE_CHECK, q.SURPLUS):
             found.workers.add(judgment.worker)
-        elif judgment.worker in found.workers:
+        elif judgment.worker in found.workers and not (judgment.machine and judgment.box):
             surplus.append(judgment.id)
         else:
             found.workers.add(judgment.worker)

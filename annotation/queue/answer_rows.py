@@ -30,6 +30,7 @@ class LeasedAssignment(NamedTuple):
     state: str
     role: str
     kind: str
+    attempt: int
     leased_at: Any
     token: str
     key: str
@@ -40,7 +41,8 @@ class LeasedAssignment(NamedTuple):
 
 #: The columns of Held, of an assignment `a` and its image `im`; the key is that of `{of}`.
 LEASED_ASSIGNMENT_COLUMNS = (
-    "a.id, a.worker_id, a.state, a.role, a.kind, a.leased_at, a.token, {of}.key, im.key, im.width, im.height"
+    "a.id, a.worker_id, a.state, a.role, a.kind, a.attempt, a.leased_at, a.token, {of}.key, "
+    "im.key, im.width, im.height"
 )
 
 

@@ -106,9 +106,10 @@ def claim(cursor: Any, holder: WorkerState, kind: str) -> Claim | None:
     return None
 
 
-def claim_task(cursor: Any, holder: WorkerState, kind: str, task: int) -> Claim | None:
+def claim_task(cursor: Any, holder: WorkerState, kind: str, task: int, *, tries: int = 1) -> Claim | None:
     """Take a place on the task with this id, where it waits for a vote that this worker may give and nobody
-    holds it; None otherwise."""
+    holds it; None otherwise. A worker may answer it `tries` times; a task that they gave back is not theirs.
+    """
     locking = database.locking("t", skip=True)
     cursor.execute(
         f"""UPDATE annotation_task SET live = live + 1 WHERE id = (
@@ -117,10 +118,11 @@ def claim_task(cursor: Any, holder: WorkerState, kind: str, task: int) -> Claim 
                     AND t.role = 'vote' AND t.live < t.wanted
                     AND (t.barred_id IS NULL OR t.barred_id <> %s)
                     AND NOT EXISTS (SELECT 1 FROM annotation_assignment a
-                        WHERE a.task_id = t.id AND a.worker_id = %s)
+                        WHERE a.task_id = t.id AND a.worker_id = %s
+                            AND (a.state <> 'submitted' OR a.attempt >= %s))
                 LIMIT 1{locking}
             ) AND live < wanted RETURNING {_SHOWN}""",
-        [task, holder.campaign, kind, holder.worker, holder.worker],
+        [task, holder.campaign, kind, holder.worker, holder.worker, tries - 1],
     )
     row = cursor.fetchone()
     return Claim._make(row) if row else None

@@ -12,9 +12,9 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from django.db.models import Max, Min, QuerySet
+from django.db.models import Exists, F, Max, Min, OuterRef, Q, QuerySet
 
-from annotation.models import Campaign, Machine, MachineProposals, OpenImage, Task
+from annotation.models import Assignment, Campaign, Machine, MachineProposals, OpenImage, Task
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import mention_from, question_from
 from annotation.protocol.machines import machine_trust, next_proposal
@@ -55,6 +55,15 @@ class _Turn:
         self.over = not self.kinds
         self._verdicts: NewestVerdicts | None = None
 
+    def open_tasks(self) -> QuerySet[Task]:
+        """The open questions that it may answer: neither those that it gave back, nor those that it answered
+        as often as it may."""
+        own = Assignment.objects.filter(task=OuterRef("pk"), worker=self.machine.worker_id)
+        tries = self.settings.machine.tries
+        over = own.filter(~Q(state=Assignment.SUBMITTED) | Q(attempt__gte=tries - 1))
+        asked = Task.objects.filter(kind__in=self.kinds, state=Task.OPEN, role=VOTE, live__lt=F("wanted"))
+        return asked.exclude(Exists(over))
+
     def leaves(self, kind: str, categories: Iterable[str]) -> bool:
         """Whether people draw again for one of these categories (`protocol.machines.categories_left`)."""
         if self._verdicts is None:
@@ -81,9 +90,7 @@ def take_turns(campaign: Campaign, submit: Submit, *, at_most: int = IMAGES_PER_
     turn = _Turn(campaign, machine, submit)
     if turn.over:
         return 0
-    open_tasks = Task.objects.filter(
-        campaign=campaign, kind__in=turn.kinds, state=Task.OPEN, role=VOTE, live=0
-    ).exclude(assignments__worker=machine.worker_id)  # It gave those back.
+    open_tasks = turn.open_tasks().filter(campaign=campaign)
     waiting = OpenImage.objects.filter(
         campaign=campaign,
         complete=False,
@@ -150,12 +157,11 @@ def _answer_image(row: OpenImage, turn: _Turn) -> int:
 
 def _answers(row: OpenImage, turn: _Turn, stored: MachineProposals) -> Iterator[tuple[Task, Answer]]:
     """The open tasks about an image that the machine has an answer to, each with it."""
-    tasks = Task.objects.filter(image=row, kind__in=turn.kinds, state=Task.OPEN, role=VOTE, live=0)
     mentions = {one.id: one for one in map(mention_from, row.mentions)}
     proposals = proposals_from(stored.boxes)
     least = turn.settings.machine.least_chance
     earlier = drawn_boxes(turn.machine, row)
-    for task in tasks.exclude(assignments__worker=turn.machine.worker_id).order_by("pk"):
+    for task in turn.open_tasks().filter(image=row).order_by("pk"):
         content = task.items.get(position=0).content
         question = question_from(task.kind, task.key, content)
         of_chain = tuple(mentions[name] for name in question.mentions)

@@ -270,7 +270,7 @@ def _to_task(cursor: Any, row: _OfTask, sent: _Sent) -> _Answered:
         role, placed = _late(cursor, task)
     if role == q.DOUBLE_CHECK and held.key in image.state["open"]:
         role = q.VOTE  # Asked again since the lease was given: the lease holds one of its places.
-    name = judgment_name(held.image_key, holder.pseudonym, held.key)
+    name = _name_of(held, holder)
     judgment = Judgment(
         name,
         held.key,
@@ -342,7 +342,7 @@ def _withdrawn(
     held, terms, answer, at = row.held, row.terms, sent.answer, sent.at
     if held.state == Assignment.LEASED:
         cursor.execute("UPDATE annotation_task SET live = live - 1 WHERE id = %s", [row.task.id])
-    name = judgment_name(held.image_key, holder.pseudonym, held.key)
+    name = _name_of(held, holder)
     judgment = Judgment(
         name, held.key, holder.pseudonym, answer.answer, answer.box, answer.flag, held.role, void=True
     )
@@ -357,6 +357,12 @@ def _withdrawn(
         worker_trust.trust_update(holder.id, after, at),
     ]
     return _Answered(row.now, holder._replace(standing=after), False, statements)
+
+
+def _name_of(held: LeasedAssignment, holder: WorkerState) -> str:
+    """The name of an answer to a task. Only a machine answers one more than once."""
+    attempt = held.attempt if holder.machine else 0
+    return judgment_name(held.image_key, holder.pseudonym, held.key, attempt)
 
 
 def _check_visit(cursor: Any, held: LeasedAssignment, terms: Terms, holder: WorkerState) -> None:

@@ -185,10 +185,10 @@ def _ask(
     gate, machine = crowd.gate, crowd.machine
     proposed = machine.answer(question, truth) if machine is not None else None
     if machine is not None and proposed is not None:
-        name = judgment_name(truth.image, machine.name, question.key)
+        name = judgment_name(truth.image, machine.name, question.key, proposed.attempt)
         drawers[name] = machine.name
         cost.machine += 1
-        yield Judgment(name, question.key, machine.name, "drawn", proposed, machine=True)
+        yield Judgment(name, question.key, machine.name, "drawn", proposed.box, machine=True)
         return
     wanted = question.wanted
     if gate is not None and question.kind in twice:

@@ -1,13 +1,16 @@
 """A machine in the simulated crowd: it proposes boxes, and is judged by the rules of machine workers.
 
-It answers a drawing question before people are asked, once for each, by the box that its proposals have for
-the phrase shown. People are asked at once where it is not sure enough, where it is suspended, where people
-draw that category again, and while too many of its first boxes wait for verdicts (as `queue.machine_turns`).
+It answers a drawing question before people are asked, at most `MachineSettings.tries` times, by the boxes
+that its proposals have for the phrase shown. People are asked at once where it is not sure enough, where it
+is suspended, where people draw that category again, and while too many of its first boxes wait for verdicts
+(as `queue.machine_turns`).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
+from typing import NamedTuple
 
 from annotation.protocol.gold import Truth
 from annotation.protocol.kinds import draws, kind_of
@@ -34,6 +37,13 @@ from annotation.protocol.trust import (
 from annotation.protocol.trust_settings import TrustSettings
 
 
+class MachineAnswer(NamedTuple):
+    """A box that a machine draws, and how many it drew for the same question before."""
+
+    box: Box
+    attempt: int
+
+
 class SimulatedMachine:
     """`proposals(image)` are its proposals for the image of that name, None where it has none.
 
@@ -56,6 +66,7 @@ class SimulatedMachine:
         self._standings: dict[str, WorkerTrust] = {}
         self._verdicts: list[tuple[tuple[str, ...], bool]] = []
         self._boxes: dict[tuple[str, frozenset[str]], set[Box]] = {}
+        self._tried: Counter[tuple[str, str]] = Counter()
         self._waiting = 0
         self.drawn = self.good = 0
         self.suspended_after: int | None = None
@@ -65,9 +76,10 @@ class SimulatedMachine:
         self._verdicts.clear()
         self._standings = {kind: own for kind, own in self._standings.items() if own.state != SUSPENDED}
 
-    def answer(self, question: Question, truth: Truth) -> Box | None:
+    def answer(self, question: Question, truth: Truth) -> MachineAnswer | None:
         """The box that it draws; None where people are to be asked."""
-        if not draws(question.kind) or self.name in question.barred:
+        attempt = self._tried[truth.image, question.key]
+        if not draws(question.kind) or attempt >= self._settings.tries:
             return None
         if not self._settings.takes(truth.image, seed=self._seed):
             return None
@@ -91,10 +103,11 @@ class SimulatedMachine:
         if found is None or not self._left(question.kind).isdisjoint(Chain("", mentions).categories):
             return None
         own.add(found.box)
+        self._tried[truth.image, question.key] += 1
         self._waiting += 1
         self.drawn += 1
         self._standings[question.kind] = trust_after(standing, ItemDone(), self._trust)
-        return found.box
+        return MachineAnswer(found.box, attempt)
 
     def judged(self, question: Question, truth: Truth, *, good: bool) -> None:
         """A person has said of its box whether it is good."""

@@ -49,7 +49,9 @@ VIOLATION_QUERIES: dict[str, str] = {
             (SELECT 1 FROM annotation_assignment a WHERE a.id = j.assignment_id AND a.attempt > 0)""",
     "answers set aside that count": """
         SELECT j.id FROM annotation_judgment j JOIN annotation_assignment a ON a.id = j.assignment_id
-        WHERE j.campaign_id = %(campaign)s AND j.image_id IS NOT NULL AND a.attempt > 0 AND NOT j.void""",
+        JOIN annotation_worker w ON w.id = a.worker_id
+        WHERE j.campaign_id = %(campaign)s AND j.image_id IS NOT NULL AND a.attempt > 0 AND NOT j.void
+            AND w.kind <> 'machine'""",
 }
 
 MET_TWICE = "questions that one worker had as a task and as a control item"

@@ -102,6 +102,7 @@ REFUSED: dict[str, tuple[tuple[Any, ...], Any]] = {
     "machine.images_at_once": (COUNT, 100),
     "machine.system": ((3, True, None, "a\0b"), "drawer"),
     "machine.least_chance": (SHARE, 0.75),
+    "machine.tries": (FROM_ONE, 3),
     "machine.bar": (SHARE, 0.7),
     "machine.check_first": ((1, "no", None), False),
 }

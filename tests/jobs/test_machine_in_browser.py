@@ -35,7 +35,7 @@ __all__ = ["broker", "installation", "open_page", "profiles"]
 @pytest.fixture
 def work(transactional_db: None, tmp_path: Path, settings: Any) -> World:
     settings.DATA_DIR = tmp_path / "data"
-    machine = {"share": 1.0, "from_images": 40, "system": "scenes", "least_chance": 0.0}
+    machine = {"share": 1.0, "from_images": 40, "system": "scenes", "least_chance": 0.0, "tries": 1}
     found = desk.campaign(tmp_path / "drawn", settings={**TRUSTING, "machine": machine})
     people.account("ada", "researcher")
     # One that has hardly learned: whatever it draws, people decide.

@@ -198,3 +198,22 @@ def test_a_box_that_a_reviewer_keeps_as_it_is_remains_its_drawers() -> None:
     # What is withdrawn is nobody's: the box is the reviewer's alone.
     gone = [replace(judgment, void=True) for judgment in play.judgments]
     assert not any(thing.machine for thing in play.fold(gone).layer.objects)
+
+
+def test_a_machines_further_box_counts_once_its_first_is_refused() -> None:
+    play = Play(mentions("a man/people"))
+    key = play.question(BOX_DRAWING).key
+    boxes = (LEFT, RIGHT)
+    play.judgments += [
+        Judgment(f"m{place}", key, "machine", "drawn", box, machine=True) for place, box in enumerate(boxes)
+    ]
+    play.judgments.append(Judgment("again", key, "ann", "drawn", LEFT))
+    play.judgments.append(Judgment("twice", key, "ann", "drawn", RIGHT))
+    # A person's second answer to a question is never read; a machine's is, in its turn.
+    for answer, pending in (("bad", "m1"), ("bad", "again")):
+        play.say("bob", answer)
+        (chain,) = play.state.chains
+        assert chain.pending is not None and chain.pending.judgment == pending
+    assert "twice" in play.state.moot
+    links = [Judgment(f"l{n}", "coref_link|0:0-2|1:0-2", "machine", "yes", machine=True) for n in (1, 2)]
+    assert Play(mentions("a man/people", "the man/people")).fold(links).moot == ("l2",)

@@ -20,20 +20,26 @@ from tests.queue.world import TRUSTING, World
 WITH_MACHINE = {**TRUSTING, "machine": {"share": 1.0}}
 
 
-def proposals_of(truth: Truth, *, chance: float = 0.9, wrong: bool = False) -> Proposals:
-    """For each mention its chain's gold boxes, or a corner of the picture."""
-    corner = (Box(1, 1, 4, 4),)
+#: Boxes that show nothing, none like another.
+_WRONG = (Box(1, 1, 4, 4), Box(6, 1, 9, 4))
+
+
+def proposals_of(truth: Truth, *, chance: float = 0.9, wrong: bool = False, bad: int = 0) -> Proposals:
+    """For each mention its chain's gold boxes, after so many `bad` ones; or a corner of the picture."""
     return {
-        name: [ProposedBox(box, chance) for box in (corner if wrong else truth.boxes[chain])]
+        name: [
+            ProposedBox(box, chance) for box in (_WRONG[:1] if wrong else _WRONG[:bad] + truth.boxes[chain])
+        ]
         for name, chain in truth.chain_of.items()
     }
 
 
-def a_machine(world: World, *, wrong: bool = False, chance: float = 0.9) -> Machine:
+def a_machine(world: World, *, wrong: bool = False, chance: float = 0.9, bad: int = 0) -> Machine:
     machine = machines.machine_add(campaign=world.campaign, name="drawer")
     machines.machine_learnt(machine, images=0, source="the truth")
     found = [
-        (truth.image, proposals_of(truth, wrong=wrong, chance=chance)) for truth in world.truths.values()
+        (truth.image, proposals_of(truth, wrong=wrong, chance=chance, bad=bad))
+        for truth in world.truths.values()
     ]
     assert machines.store_proposals(machine, found) == len(found)
     return machine

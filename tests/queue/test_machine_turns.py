@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -33,6 +34,7 @@ from annotation.selectors.drawing_ways import drawing_ways
 from annotation.selectors.layer_cost import answers_cost
 from annotation.selectors.machines.boxes import category_records, judged_boxes
 from annotation.selectors.machines.proposals import machine_at_work, stored_proposals
+from annotation.simulation_driver.soundness import violations
 from tests.queue.machines_at_work import (
     WITH_MACHINE,
     a_machine,
@@ -100,8 +102,39 @@ def test_a_refused_box_is_drawn_by_a_person() -> None:
     for image in world.images():
         state = image_state.state_of(image)
         assert not any(d.machine for chain in state.chains for d in chain.boxes)
-    # One try for each chain: where it was refused, people draw.
+    # It has one box for each chain: where that was refused, people draw.
     assert own.values("image", "key").distinct().count() == own.count()
+
+
+@pytest.mark.parametrize(("tries", "wrong"), [(1, 1), (2, 1), (2, 2), (3, 2)])
+def test_a_machine_proposes_another_box_where_one_was_refused(tries: int, wrong: int) -> None:
+    world = World(settings={**WITH_MACHINE, "machine": {"share": 1.0, "tries": tries}})
+    machine = a_machine(world, bad=wrong)
+    work(world)
+    assert all(image.complete for image in world.images()) and not any(violations(world.campaign).values())
+    own = Judgment.objects.filter(worker=machine.worker, kind=q.BOX_DRAWING)
+    asked = Counter(own.values_list("image", "key"))
+    chains = [chain for image in world.images() for chain in image_state.state_of(image).chains]
+    accepted = [drawn for chain in chains for drawn in chain.boxes if drawn.machine]
+    assert max(asked.values()) == min(tries, wrong + 1)
+    assert bool(accepted) == (tries > wrong)
+    layers = [image_state.state_of(image).layer for image in world.images()]
+    # All of it is withdrawn with the machine, and comes back with it.
+    discarding.discard_worker(campaign=world.campaign, worker=machine.worker.pk)
+    assert not Judgment.objects.filter(worker=machine.worker, void=False).exists()
+    discarding.restore_worker(campaign=world.campaign, worker=machine.worker.pk)
+    assert not Judgment.objects.filter(worker=machine.worker, void=True).exists()
+    assert [image_state.state_of(image).layer for image in world.images()] == layers
+
+
+def test_a_machine_may_draw_where_a_persons_box_was_refused() -> None:
+    world, machine = to_draw(1)
+    drawn = world.held(0, q.BOX_DRAWING)
+    world.submit(0, drawn, Answer("drawn", Box(1, 1, 4, 4)), then=False)
+    judged = world.held(1, q.BOX_QUALITY)
+    world.submit(1, judged, Answer("bad"), then=False)
+    turns(world)
+    assert Judgment.objects.filter(worker=machine.worker, image__isnull=False, key=drawn.key).exists()
 
 
 def test_a_refused_box_is_not_proposed_again_once_a_person_has_drawn_another() -> None:

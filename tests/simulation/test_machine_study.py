@@ -101,17 +101,19 @@ def test_a_machine_does_not_draw_a_refused_box_again(images: list[Gold]) -> None
     image, size, gold = images[0]
     truth = Truth(gold, image=image, size=size)
     name = next(iter(truth.mentions))
-    corner, theirs = Box(1, 1, 9, 9), Box(20, 20, 60, 60)
-    machine = SimulatedMachine(
-        {image: {name: [ProposedBox(corner, 0.9)]}}.get, settings=MachineSettings(share=1.0)
-    )
+    corner, theirs, third = Box(1, 1, 9, 9), Box(20, 20, 60, 60), Box(70, 1, 90, 20)
+    proposals = {name: [ProposedBox(corner, 0.9), ProposedBox(third, 0.8), ProposedBox(theirs, 0.7)]}
+    machine = SimulatedMachine({image: proposals}.get, settings=MachineSettings(share=1.0))
 
     def asked(*boxes: Box) -> Question:
         return Question(BOX_DRAWING, f"{BOX_DRAWING}|{name}", 1, frozenset(), (name,), boxes)
 
-    assert machine.answer(asked(), truth) == corner
-    quality = Question(BOX_QUALITY, f"{BOX_QUALITY}|{name}", 1, frozenset(), (name,), pending=corner)
-    machine.judged(quality, truth, good=False)
+    # It proposes another one once the first is refused, and then leaves the chain to people.
+    for attempt, box in enumerate((corner, third)):
+        assert machine.answer(asked(), truth) == (box, attempt)
+        quality = Question(BOX_QUALITY, f"{BOX_QUALITY}|{name}", 1, frozenset(), (name,), pending=box)
+        machine.judged(quality, truth, good=False)
+    assert machine.answer(asked(), truth) is None
     assert machine.answer(asked(theirs), truth) is None
 
 

@@ -16,7 +16,7 @@ from annotation.models import Assignment, Campaign, Worker
 from annotation.models import Standing as StandingRow
 from annotation.protocol import trust
 from annotation.protocol.controls import choose_control, is_control_due
-from annotation.protocol.kinds import is_page, kind_of
+from annotation.protocol.kinds import draws, is_page, kind_of
 from annotation.quality import controls, qualification, worker_trust
 from annotation.queue import check_first, dispatch, relevance_pages, visits
 from annotation.queue.dispatch import NoTask, WorkerState
@@ -128,12 +128,15 @@ def take_machine_lease(*, worker: int, campaign: Campaign, kind: str, task: int)
         refused = _why_machine_waits(cursor, terms, holder, at)
         if refused is not None:
             return refused
-        claimed = dispatch.claim_task(cursor, holder, kind, task)
+        tries = terms.settings.machine.tries if draws(kind) else 1
+        claimed = dispatch.claim_task(cursor, holder, kind, task, tries=tries)
         if claimed is None:
             return NoTask(TAKEN, "Somebody else has this question, or had it.")
         expires = at + timedelta(minutes=terms.settings.lease.minutes)
         request = _Request(terms, holder, kind, at, expires)
-        assignment = _insert(cursor, request, claimed.role, task=claimed.task)
+        # Nobody else counts them up: the machine's standing is locked.
+        attempt = Assignment.objects.filter(task=claimed.task, worker=worker).count()
+        assignment = _insert(cursor, request, claimed.role, task=claimed.task, attempt=attempt)
         return _lease(assignment, claimed, kind, expires, terms)
 
 
@@ -342,7 +345,13 @@ def _known_lease(
 
 
 def _insert(
-    cursor: Any, request: _Request, role: str, *, task: int | None = None, control: int | None = None
+    cursor: Any,
+    request: _Request,
+    role: str,
+    *,
+    task: int | None = None,
+    control: int | None = None,
+    attempt: int = 0,
 ) -> int:
     """Lease what is asked for: the assignment's id."""
     terms, holder, kind, at, expires = request
@@ -351,9 +360,9 @@ def _insert(
         """INSERT INTO annotation_assignment
                (campaign_id, worker_id, kind, task_id, control_id, attempt, role, settings_version, state,
                 leased_at, expires_at, ended_at, token, seconds, pay, "right")
-           VALUES (%s, %s, %s, %s, %s, 0, %s, %s, 'leased', %s, %s, NULL, '', 0, 0, NULL) RETURNING id""",
+           VALUES (%s, %s, %s, %s, %s, %s, %s, %s, 'leased', %s, %s, NULL, '', 0, 0, NULL) RETURNING id""",
         [
-            *[terms.id, holder.worker, kind, task, control, role, terms.version],
+            *[terms.id, holder.worker, kind, task, control, attempt, role, terms.version],
             *[database.sql_time(at), database.sql_time(expires)],
         ],
     )
