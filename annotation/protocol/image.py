@@ -310,6 +310,20 @@ class Fold:
         return Outcome(name, kind=loop.non_visual_kind(votes) if name == loop.NO_BOX else ""), state
 
 
+def may_be_asked_again(key: str, state: ImageState) -> bool:
+    """Whether the box loop may come back to this question, or has: a drawer's "none" leads to requirement or
+    coverage once more, under the same key, until the chain is closed."""
+    if any(question.key == key for question in state.questions):
+        return True
+    if q.question_of(key) not in _KINDS.values():
+        return False
+    about = key.split("|")[1]
+    return any(
+        chain.stage not in loop.CLOSED_BOX_STAGES and q.mention_set(chain.mentions) == about
+        for chain in state.chains
+    )
+
+
 def fold(
     mentions: Sequence[Mention],
     judgments: Iterable[Judgment],

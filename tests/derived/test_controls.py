@@ -18,10 +18,12 @@ from annotation.moderation.control_items.from_layer import NoGold
 from annotation.moderation.discarding import discard_worker, restore_worker
 from annotation.protocol import questions as q
 from annotation.protocol.gold import Truth
+from annotation.protocol.image import may_be_asked_again
 from annotation.protocol.rulings import Boxes, Closure
 from annotation.protocol.terms import Box
 from annotation.quality import controls
 from tests import worlds
+from tests.protocol.build import Play, mentions
 from tests.queue.world import TRUSTING, World
 from tests.review.world import HAT, HAT_BOX, MAN, THE_MAN, answer, the_world
 from tests.sizes import usually_on
@@ -201,3 +203,16 @@ def test_a_worker_who_is_withdrawn_elsewhere_takes_no_items_along(people_world: 
     before = Control.objects.filter(active=True).count()
     discard_worker(campaign=people_world.campaign, worker=people_world.workers[0])
     assert Control.objects.filter(active=True).count() == before
+
+
+def test_what_the_box_loop_may_come_back_to_is_not_promoted_yet() -> None:
+    play = Play(mentions("a man/people"))
+    play.say("ann", "drawn", Box(1, 1, 40, 40)).say("bob", "good")
+    key = play.question(q.BOX_COVERAGE).key
+    play.say("cyd", "more")
+    assert play.question().kind == q.BOX_DRAWING and may_be_asked_again(key, play.state)
+    # Its drawer finds no other: the same question is asked once more, and settled otherwise.
+    play.say("eve", "none")
+    assert play.question().key == key and may_be_asked_again(key, play.state)
+    play.say("fay", "complete").say("gus", "complete")
+    assert play.state.complete and not may_be_asked_again(key, play.state)

@@ -21,6 +21,7 @@ from annotation.moderation.control_items.from_answers import consumed
 from annotation.moderation.control_items.from_layer import clear, gold_answer
 from annotation.protocol.contents import question_from
 from annotation.protocol.gold import Truth
+from annotation.protocol.image import may_be_asked_again
 from annotation.protocol.state import ImageState
 from annotation.quality.controls.authoring import retire_control_items
 from annotation.quality.controls.items import ControlItemName, plain_gold_answer
@@ -66,7 +67,7 @@ def _borne_out(item: Control, row: OpenImage, state: ImageState) -> bool:
     if item.source == PROMOTED:
         answers = Judgment.objects.filter(image=row, key=item.key, void=False)
         alike = set(answers.values_list("answer", flat=True)) == {item.known}
-        return alike and consumed(row.pk, item.key, state)
+        return alike and consumed(row.pk, item.key, state) and not may_be_asked_again(item.key, state)
     if not state.complete:
         return False
     truth = Truth(state.layer, size=(row.image.width, row.image.height))

@@ -10,6 +10,7 @@ from annotation.common import database
 from annotation.models import Account, Campaign, Control, Item, Judgment, Task
 from annotation.protocol.contents import question_from
 from annotation.protocol.controls import draw_sample
+from annotation.protocol.image import may_be_asked_again
 from annotation.protocol.kinds import all_kinds
 from annotation.protocol.questions import VOTE
 from annotation.protocol.state import ImageState
@@ -42,10 +43,10 @@ def promote(
     """Make control items of settled questions that `at_least` workers answered, all of them alike.
 
     Votes and double checks count, also those that no question consumed. Left out are questions that
-    anybody flagged, that are open, that are control items already, or that a worker answered who is
-    suspended, taken off or discarded at this kind; and, named, those that the image no longer asks, because
-    of a ruling or of what was withdrawn. At most `per_answer` for each answer, drawn by the campaign's seed.
-    Raises CannotPromote.
+    anybody flagged, that are open or may be asked again, that are control items already, or that a worker
+    answered who is suspended, taken off or discarded at this kind; and, named, those that the image no longer
+    asks, because of a ruling or of what was withdrawn. At most `per_answer` for each answer, drawn by the
+    campaign's seed. Raises CannotPromote.
 
     By default a question is settled by one answer or two: to have more of them, ask for `at_least` two,
     or set more votes.
@@ -86,6 +87,8 @@ def _promoted(
             task = Task.objects.select_related("image__image").get(pk=int(name))
             if task.image_id not in states:
                 states[task.image_id] = state_of(task.image)
+            if may_be_asked_again(task.key, states[task.image_id]):
+                continue
             if consumed(task.image_id, task.key, states[task.image_id]):
                 chosen.append(name)
                 taken += 1
