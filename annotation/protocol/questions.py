@@ -166,8 +166,8 @@ def page_key(kind: str, batch: str, number: int) -> str:
 
 
 def judgment_name(image: str, worker: str, key: str, attempt: int = 0) -> str:
-    """The id of a worker's judgment on a key of an image, given once: 18 hexadecimal digits. `attempt`, from
-    0, tells the boxes apart that a machine proposed for a key.
+    """The id of a worker's judgment on a key of an image: 18 hexadecimal digits. People answer a key once; a
+    machine may propose several boxes for one, which `attempt` tells apart, from 0.
 
     It enters the key of a box's quality, and must therefore not depend on when it was given.
     """

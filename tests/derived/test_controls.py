@@ -18,14 +18,12 @@ from annotation.moderation.control_items.from_layer import NoGold
 from annotation.moderation.discarding import discard_worker, restore_worker
 from annotation.protocol import questions as q
 from annotation.protocol.gold import Truth
-from annotation.protocol.image import may_be_asked_again
 from annotation.protocol.rulings import Boxes, Closure
 from annotation.protocol.terms import Box
 from annotation.quality import controls
 from tests import worlds
-from tests.protocol.build import Play, mentions
 from tests.queue.world import TRUSTING, World
-from tests.review.world import HAT, HAT_BOX, MAN, THE_MAN, answer, the_world
+from tests.review.world import HAT, HAT_BOX, MAN, THE_MAN, answer, held, the_world
 from tests.sizes import usually_on
 from tests.trust.scenes import crowd_works, scenes
 from tests.web import world as people
@@ -205,14 +203,14 @@ def test_a_worker_who_is_withdrawn_elsewhere_takes_no_items_along(people_world: 
     assert Control.objects.filter(active=True).count() == before
 
 
-def test_what_the_box_loop_may_come_back_to_is_not_promoted_yet() -> None:
-    play = Play(mentions("a man/people"))
-    play.say("ann", "drawn", Box(1, 1, 40, 40)).say("bob", "good")
-    key = play.question(q.BOX_COVERAGE).key
-    play.say("cyd", "more")
-    assert play.question().kind == q.BOX_DRAWING and may_be_asked_again(key, play.state)
-    # Its drawer finds no other: the same question is asked once more, and settled otherwise.
-    play.say("eve", "none")
-    assert play.question().key == key and may_be_asked_again(key, play.state)
-    play.say("fay", "complete").say("gus", "complete")
-    assert play.state.complete and not may_be_asked_again(key, play.state)
+def test_what_the_box_loop_may_come_back_to_is_not_promoted_yet():
+    world = the_world(limits={"fruitless": 3})
+    answer(world, q.COREF_LINK, "yes")
+    answer(world, q.CHAIN_VERIFICATION, "true", worker=1)
+    world.submit(0, held(world, 0, q.BOX_DRAWING, mention=MAN), then=False)
+    answer(world, q.BOX_QUALITY, "good", worker=1, mention=MAN)
+    # Two say that a box is missing, one after the other, and the drawer between them finds no other thing.
+    answer(world, q.BOX_COVERAGE, "more", worker=1, mention=MAN)
+    answer(world, q.BOX_DRAWING, "none", worker=2, mention=MAN)
+    answer(world, q.BOX_COVERAGE, "more", worker=3, mention=MAN)
+    assert control_items.promote(campaign=world.campaign, kind=q.BOX_COVERAGE, at_least=2).added == 0

@@ -3,7 +3,7 @@
 import pytest
 
 from annotation.protocol.boxes import BoxLimits
-from annotation.protocol.image import Fold, fold
+from annotation.protocol.image import Fold, fold, may_be_asked_again
 from annotation.protocol.merging import MergeRules
 from annotation.protocol.questions import BadJudgment, Judgment, void_judgments
 from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume, Ruling
@@ -324,3 +324,16 @@ def test_two_mentions_on_one_span_are_refused():
 def test_settings_that_cannot_work_are_refused(kind, values):
     with pytest.raises(ValueError, match="expected|odd number|is none of"):
         kind(**values)
+
+
+def test_a_question_of_the_box_loop_may_be_asked_again_until_the_chain_is_closed() -> None:
+    play = Play(mentions("a man/people"))
+    play.say("ann", "drawn", MAN).say("bob", "good")
+    key = play.question("box_coverage").key
+    play.say("cyd", "more")
+    assert play.question().kind == "box_drawing" and may_be_asked_again(key, play.state)
+    # Its drawer finds no other: the same question is asked once more, and settled otherwise.
+    play.say("eve", "none")
+    assert play.question().key == key and may_be_asked_again(key, play.state)
+    play.say("fay", "complete").say("gus", "complete")
+    assert play.state.complete and not may_be_asked_again(key, play.state)

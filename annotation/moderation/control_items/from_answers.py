@@ -43,10 +43,10 @@ def promote(
     """Make control items of settled questions that `at_least` workers answered, all of them alike.
 
     Votes and double checks count, also those that no question consumed. Left out are questions that
-    anybody flagged, that are open or may be asked again, that are control items already, or that a worker
-    answered who is suspended, taken off or discarded at this kind; and, named, those that the image no longer
-    asks, because of a ruling or of what was withdrawn. At most `per_answer` for each answer, drawn by the
-    campaign's seed. Raises CannotPromote.
+    anybody flagged, that are open or may be asked again, that are control items already, or that somebody
+    answered who is suspended at this kind, or whose answers to it are withdrawn. Those that the image no
+    longer asks, because of a ruling or of what was withdrawn, are left out and named. At most `per_answer`
+    for each answer, drawn by the campaign's seed. Raises CannotPromote.
 
     By default a question is settled by one answer or two: to have more of them, ask for `at_least` two,
     or set more votes.
