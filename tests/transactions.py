@@ -11,15 +11,20 @@ from django.db import connection
 _WRITES = re.compile(r"(?i)\s*(insert|update|delete|execute|with)\b|.*for no key update", re.S)
 
 
+def may_write(statement: str) -> bool:
+    """Whether a statement writes or locks, or is a planned one (EXECUTE), whose text does not tell."""
+    return _WRITES.match(statement) is not None
+
+
 def written(act: Callable[[], object]) -> list[tuple[bool, str]]:
-    """The statements that write or lock during `act`: whether each was in a transaction, and its text.
+    """The statements that may write or lock during `act`: whether each was in a transaction, and its text.
 
     For tests with `django_db(transaction=True)`: within the transaction of a test, all are.
     """
     found = []
 
     def watch(execute: Any, statement: str, *given: Any) -> Any:
-        if _WRITES.match(statement):
+        if may_write(statement):
             found.append((connection.in_atomic_block, statement))
         return execute(statement, *given)
 

@@ -45,6 +45,7 @@ from tests import worlds
 from tests.derived import batch_world as world
 from tests.derived.batch_recount import Places, Recount, Rows
 from tests.sizes import THOROUGH, sized
+from tests.transactions import may_write
 
 pytestmark = pytest.mark.django_db
 
@@ -452,13 +453,13 @@ def once(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Wrote:
-    """Whether statements wrote anything."""
+    """Whether statements may have written anything."""
 
     def __init__(self) -> None:
         self.anything = False
 
     def __call__(self, execute: Any, statement: str, params: Any, many: bool, context: Any) -> Any:
-        self.anything |= statement.lstrip()[:6].upper() in ("INSERT", "UPDATE", "DELETE")
+        self.anything |= may_write(statement)
         return execute(statement, params, many, context)
 
 
