@@ -16,6 +16,7 @@ order. Each campaign is in a SQLite of its own that is gone afterwards.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import pickle
 import shutil
@@ -23,6 +24,7 @@ import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,9 +68,10 @@ _LEARNING, _TAUGHT_BEFORE = frozenset(("a", "a+savings")), frozenset(("b", "b+sa
 class CampaignRun:
     """A campaign to answer: the arm's title, the seed, how many images, and its machine's boxes (none: no
     machine, unless it `learns`) and settings. The folder `template` has the scenes imported; the arm of
-    this seed is kept in the file `kept`.
+    this seed is kept in the folder `keep`.
     """
 
+    name: str
     title: str
     seed: int
     images: int
@@ -77,7 +80,17 @@ class CampaignRun:
     learns: bool
     machine: MachineSettings
     template: Path
-    kept: Path
+    keep: Path
+
+    @property
+    def kept(self) -> Path:
+        """The file of this arm and seed: another one where settings or boxes are others."""
+        settings = _settings_of(self).as_dict()
+        if not (self.boxes or self.learns):
+            del settings["machine"]
+        about = json.dumps([self.images, settings, sorted(self.boxes.items())], default=repr)
+        digest = sha256(about.encode()).hexdigest()[:8]
+        return self.keep / f"{self.name.replace(' ', '-')}-{self.seed}-{digest}.pickle"
 
 
 def answered(run: CampaignRun) -> StudiedArm:
@@ -233,7 +246,9 @@ def main() -> None:
     )
     parser.add_argument("--processes", type=int, default=1, help="Campaigns that are answered side by side")
     parser.add_argument(
-        "--keep", type=Path, help="Keep each campaign's figures here; those that are there are not run again"
+        "--keep",
+        type=Path,
+        help="Keep each campaign's figures here; those of the same settings are not run again",
     )
     given = parser.parse_args()
     load_kinds()
@@ -265,6 +280,7 @@ def main() -> None:
         template.mkdir()
         runs = [
             CampaignRun(
+                name,
                 title,
                 seed,
                 given.images,
@@ -273,7 +289,7 @@ def main() -> None:
                 name in _LEARNING,
                 learning if name in _LEARNING else known,
                 template,
-                keep / f"{name.replace(' ', '-')}-{seed}.pickle",
+                keep,
             )
             for seed in range(given.seeds)
             for name, title in arms

@@ -356,12 +356,14 @@ def _ruled(chain: Chain, ruling: Boxes | Closure, moves: list[ChainMove], readin
 def _drawn_boxes(chain: Chain, reading: Reading) -> dict[Box, WorkerBox]:
     """The boxes that workers drew for these mentions: what a reviewer keeps as it is remains its drawer's.
 
-    Of equal boxes the one whose key comes first counts, so that the order of different keys changes nothing.
+    Of equal boxes that of a person counts before a machine's, and then the one whose key comes first, so that
+    the order of different keys changes nothing.
     """
     named = q.set_key(q.BOX_DRAWING, q.mention_set(chain.mentions))
+    keys = sorted(key for key in reading.votes if key.startswith(named))
+    drawn = [vote for key in keys for vote in reading.votes[key].queue]
     found: dict[Box, WorkerBox] = {}
-    for key in sorted(key for key in reading.votes if key.startswith(named)):
-        for vote in reading.votes[key].queue:
-            if vote.box is not None:
-                found.setdefault(vote.box, WorkerBox(vote.box, vote.id, vote.worker, vote.machine))
+    for vote in sorted(drawn, key=lambda vote: vote.machine):
+        if vote.box is not None:
+            found.setdefault(vote.box, WorkerBox(vote.box, vote.id, vote.worker, vote.machine))
     return found

@@ -18,6 +18,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
+from annotation.protocol.boxes import BoxLimits
 from annotation.protocol.controls import Seed, draw_number
 from annotation.protocol.setting_types import Fraction, StorableText, WholeFromOne, WholeNumber
 from annotation.protocol.terms import Box, Mention, representative
@@ -127,8 +128,8 @@ def next_proposal(
     """The box to propose for a chain that has these accepted boxes; None where it is left to people.
 
     Proposals are those of the mention that people are shown for the chain. Boxes that show what an accepted
-    one shows are passed over, and those that are much like one that people `refused` of this machine for the
-    chain.
+    one shows are passed over, and those that are much like one that people `refused` for the chain, whoever
+    drew it (accepted ones among these change nothing).
     """
     for proposed in proposals.get(representative(mentions).id, ()):
         if proposed.chance < least_chance:
@@ -137,6 +138,12 @@ def next_proposal(
         if fresh and all(proposed.box.iou(box) < SAME_THING for box in accepted):
             return proposed
     return None
+
+
+def machine_tries(machine: MachineSettings, limits: BoxLimits) -> int:
+    """How many boxes machines propose for one drawing question: no more than leave people a round in which
+    they draw before the chain goes to review."""
+    return min(machine.tries, limits.fruitless)
 
 
 def best_first(proposals: Iterable[ProposedBox]) -> list[ProposedBox]:

@@ -12,7 +12,8 @@ from annotation.protocol.redundancy import VoteRule
 
 
 class _Votes:
-    """The votes on one key: one per worker, in arrival order, each consumed once."""
+    """The votes on one key: one per worker (of a machine each of its boxes), in arrival order, each consumed
+    once."""
 
     __slots__ = ("next", "queue", "workers")
 

@@ -9,15 +9,16 @@ from __future__ import annotations
 import logging
 import random
 import secrets
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from django.db.models import Exists, F, Max, Min, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, QuerySet
 
 from annotation.models import Assignment, Campaign, Machine, MachineProposals, OpenImage, Task
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import mention_from, question_from
-from annotation.protocol.machines import machine_trust, next_proposal
+from annotation.protocol.machines import machine_tries, machine_trust, next_proposal
 from annotation.protocol.questions import VOTE, Answer, BadJudgment
 from annotation.protocol.terms import Chain
 from annotation.queue.leases import (
@@ -28,7 +29,7 @@ from annotation.queue.leases import (
     why_no_machine_lease,
 )
 from annotation.selectors.machines.boxes import NewestVerdicts, drawing_kinds
-from annotation.selectors.machines.proposals import drawn_boxes, machine_at_work, proposals_from
+from annotation.selectors.machines.proposals import drawing_answers, machine_at_work, proposals_from
 
 _log = logging.getLogger(__name__)
 
@@ -128,9 +129,9 @@ def _answer_image(row: OpenImage, turn: _Turn) -> int:
     if stored is None:
         return 0
     count = 0
-    for task, answer in _answers(row, turn, stored):
+    for task, attempt, answer in _answers(row, turn, stored):
         lease = take_machine_lease(
-            worker=machine.worker_id, campaign=row.campaign, kind=task.kind, task=task.pk
+            worker=machine.worker_id, campaign=row.campaign, kind=task.kind, task=task.pk, attempt=attempt
         )
         if not isinstance(lease, Lease):
             if lease.code == TAKEN:
@@ -155,25 +156,36 @@ def _answer_image(row: OpenImage, turn: _Turn) -> int:
     return count
 
 
-def _answers(row: OpenImage, turn: _Turn, stored: MachineProposals) -> Iterator[tuple[Task, Answer]]:
-    """The open tasks about an image that the machine has an answer to, each with it."""
+def _answers(row: OpenImage, turn: _Turn, stored: MachineProposals) -> Iterator[tuple[Task, int, Answer]]:
+    """The open tasks about an image that the machine has an answer to, each with how many boxes it drew for
+    it before, and the answer."""
     mentions = {one.id: one for one in map(mention_from, row.mentions)}
     proposals = proposals_from(stored.boxes)
     least = turn.settings.machine.least_chance
-    earlier = drawn_boxes(turn.machine, row)
-    for task in turn.open_tasks().filter(image=row).order_by("pk"):
+    # An image keeps the limits with which it was opened.
+    tries = machine_tries(turn.settings.machine, settings_of(row.settings).protocol.limits)
+    own = Count("assignments", filter=Q(assignments__worker=turn.machine.worker_id))
+    # Before the answers: where another turn has drawn since, the lease is refused.
+    tasks = list(turn.open_tasks().filter(image=row).annotate(own=own).order_by("pk"))
+    given = drawing_answers(row.campaign, row) if tasks else []
+    reported = {one.key for one in given if one.reported}
+    by_machines = Counter(one.key for one in given if one.machine)
+    for task in tasks:
+        if task.key in reported or by_machines[task.key] >= tries:
+            continue
         content = task.items.get(position=0).content
         question = question_from(task.kind, task.key, content)
         of_chain = tuple(mentions[name] for name in question.mentions)
-        refused = earlier.get(frozenset(question.mentions), frozenset()) - set(question.boxes)
-        found = next_proposal(proposals, of_chain, question.boxes, least_chance=least, refused=refused)
+        about = frozenset(question.mentions)
+        drawn = {one.box for one in given if one.box is not None and one.mentions == about}
+        found = next_proposal(proposals, of_chain, question.boxes, least_chance=least, refused=drawn)
         if found is None:
             continue
         categories = Chain("", of_chain).categories
         if not turn.leaves(task.kind, categories):
-            about = {
+            said = {
                 "chance": round(found.chance, 3),
                 "version": stored.version,
                 "categories": list(categories),
             }
-            yield task, Answer("drawn", found.box, content=about)
+            yield task, task.own, Answer("drawn", found.box, content=said)

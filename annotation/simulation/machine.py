@@ -1,6 +1,6 @@
 """A machine in the simulated crowd: it proposes boxes, and is judged by the rules of machine workers.
 
-It answers a drawing question before people are asked, at most `MachineSettings.tries` times, by the boxes
+It answers a drawing question before people are asked, at most `machine_tries` times, by the boxes
 that its proposals have for the phrase shown. People are asked at once where it is not sure enough, where it
 is suspended, where people draw that category again, and while too many of its first boxes wait for verdicts
 (as `queue.machine_turns`).
@@ -12,12 +12,14 @@ from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
+from annotation.protocol.boxes import BoxLimits
 from annotation.protocol.gold import Truth
 from annotation.protocol.kinds import draws, kind_of
 from annotation.protocol.machines import (
     MachineSettings,
     Proposals,
     categories_left,
+    machine_tries,
     machine_trust,
     next_proposal,
 )
@@ -47,8 +49,8 @@ class MachineAnswer(NamedTuple):
 class SimulatedMachine:
     """`proposals(image)` are its proposals for the image of that name, None where it has none.
 
-    `drawn` counts its boxes, `good` those that were accepted; `suspended_after` is how many it had drawn when
-    its verdicts suspended it, None while they have not.
+    The images have the default limits. `drawn` counts its boxes, `good` those that were accepted;
+    `suspended_after` is how many it had drawn when its verdicts suspended it, None while they have not.
     """
 
     name = "machine"
@@ -65,7 +67,8 @@ class SimulatedMachine:
         self._trust = machine_trust(trust or TrustSettings(), settings)
         self._standings: dict[str, WorkerTrust] = {}
         self._verdicts: list[tuple[tuple[str, ...], bool]] = []
-        self._boxes: dict[tuple[str, frozenset[str]], set[Box]] = {}
+        self._tries = machine_tries(settings, BoxLimits())
+        self._refused: dict[tuple[str, frozenset[str]], set[Box]] = {}
         self._tried: Counter[tuple[str, str]] = Counter()
         self._waiting = 0
         self.drawn = self.good = 0
@@ -79,7 +82,7 @@ class SimulatedMachine:
     def answer(self, question: Question, truth: Truth) -> MachineAnswer | None:
         """The box that it draws; None where people are to be asked."""
         attempt = self._tried[truth.image, question.key]
-        if not draws(question.kind) or attempt >= self._settings.tries:
+        if not draws(question.kind) or attempt >= self._tries:
             return None
         if not self._settings.takes(truth.image, seed=self._seed):
             return None
@@ -92,22 +95,26 @@ class SimulatedMachine:
         if proposals is None:
             return None
         mentions = tuple(truth.mentions[name] for name in question.mentions)
-        own = self._boxes.setdefault((truth.image, frozenset(question.mentions)), set())
         found = next_proposal(
             proposals,
             mentions,
             question.boxes,
             least_chance=self._settings.least_chance,
-            refused=own - set(question.boxes),
+            refused=self._refused.get((truth.image, frozenset(question.mentions)), ()),
         )
         if found is None or not self._left(question.kind).isdisjoint(Chain("", mentions).categories):
             return None
-        own.add(found.box)
         self._tried[truth.image, question.key] += 1
         self._waiting += 1
         self.drawn += 1
         self._standings[question.kind] = trust_after(standing, ItemDone(), self._trust)
         return MachineAnswer(found.box, attempt)
+
+    def refused(self, question: Question, truth: Truth) -> None:
+        """A person has said of a box, whoever drew it, that it is not good."""
+        assert question.pending is not None
+        about = truth.image, frozenset(question.mentions)
+        self._refused.setdefault(about, set()).add(question.pending)
 
     def judged(self, question: Question, truth: Truth, *, good: bool) -> None:
         """A person has said of its box whether it is good."""

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from typing import Any
 
-from annotation.models import Assignment, Campaign, Control, Judgment, OpenImage, Payout, Task
+from annotation.models import Assignment, Campaign, Control, Judgment, OpenImage, Payout, Task, Worker
 from annotation.protocol import questions as q
 from annotation.protocol.boxes import EXCLUDED, REVIEW
 from annotation.protocol.campaign_settings import settings_of
@@ -179,7 +179,7 @@ class Recount:
     # Agreement and known items -----------------------------------------------------------------------
 
     def agreement(self) -> dict[str, tuple[int, float]]:
-        """Kind -> pairs of a vote and its double check, and the share of them that are equal."""
+        """Kind -> pairs of a person's vote and its double check, and the share of them that are equal."""
         equal: dict[str, list[bool]] = defaultdict(list)
         task_of: dict[int | None, int | None] = {lease.pk: lease.task_id for lease in self.leases}
         usual = [j for j in self.judgments if not j.void and not j.flag]
@@ -188,6 +188,7 @@ class Recount:
                 continue
             task = task_of[check.assignment_id]
             votes = [j for j in usual if j.role == q.VOTE and task_of[j.assignment_id] == task]
+            votes = [j for j in votes if j.worker.kind == Worker.PERSON]
             if votes:
                 equal[check.kind].append(min(votes, key=lambda j: j.pk).answer == check.answer)
         return {kind: (len(found), sum(found) / len(found)) for kind, found in equal.items()}

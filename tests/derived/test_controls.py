@@ -18,9 +18,11 @@ from annotation.moderation.control_items.from_layer import NoGold
 from annotation.moderation.discarding import discard_worker, restore_worker
 from annotation.protocol import questions as q
 from annotation.protocol.gold import Truth
+from annotation.protocol.questions import Answer
 from annotation.protocol.rulings import Boxes, Closure
 from annotation.protocol.terms import Box
 from annotation.quality import controls
+from annotation.queue import leases
 from tests import worlds
 from tests.queue.world import TRUSTING, World
 from tests.review.world import HAT, HAT_BOX, MAN, THE_MAN, answer, held, the_world
@@ -100,6 +102,22 @@ def test_copies_of_earlier_versions_are_told_from_items_that_a_campaign_promoted
     assert Control.objects.get(campaign=first).source == "promoted"
     told = dict(Control.objects.filter(campaign=again.campaign).values_list("purpose", "source"))
     assert told == {Control.CONTROL: "copied", Control.QUALIFICATION: "promoted"}
+
+
+def test_what_somebody_may_still_answer_late_is_not_promoted():
+    world = the_world(verification_votes=3)
+    answer(world, q.COREF_LINK, "yes")
+    given_back = held(world, 3, q.CHAIN_VERIFICATION)
+    leases.return_lease(worker=world.workers[3], assignment=given_back.id)
+    for worker in (1, 2):
+        answer(world, q.CHAIN_VERIFICATION, "true", worker=worker)
+
+    def promoted() -> int:
+        return control_items.promote(campaign=world.campaign, kind=q.CHAIN_VERIFICATION, at_least=2).added
+
+    assert promoted() == 0
+    world.submit(3, given_back, Answer("true"), then=False)
+    assert promoted() == 1
 
 
 def test_a_ruling_names_the_items_that_it_retires_on_its_page():

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from annotation.protocol.boxes import BoxLimits
 from annotation.protocol.controls import draw_number
+from annotation.protocol.image import Fold
 from annotation.protocol.kinds import all_kinds, machine_kinds
 from annotation.protocol.machines import (
     MOST_PROPOSALS,
@@ -15,6 +17,7 @@ from annotation.protocol.machines import (
     best_first,
     categories_left,
     learns_now,
+    machine_tries,
     machine_trust,
     next_proposal,
 )
@@ -198,6 +201,28 @@ def test_a_box_that_a_reviewer_keeps_as_it_is_remains_its_drawers() -> None:
     # What is withdrawn is nobody's: the box is the reviewer's alone.
     gone = [replace(judgment, void=True) for judgment in play.judgments]
     assert not any(thing.machine for thing in play.fold(gone).layer.objects)
+
+
+def test_of_equal_boxes_that_a_reviewer_keeps_a_persons_counts() -> None:
+    """People refused the machine's, and accepted the person's."""
+    play = Play(mentions("a man/people"))
+    key = play.question(BOX_DRAWING).key
+    play.judgments.append(Judgment("m", key, "machine", "drawn", LEFT, machine=True))
+    play.say("bob", "bad")
+    play.judgments.append(Judgment("a", key, "ann", "drawn", LEFT))
+    play.say("bob", "good").say("bob", "complete").say("cid", "complete")
+    before = play.state
+    kept = Fold(mentions("a man/people"), rulings=[Boxes(("0:0-2",), (LEFT,))])(play.judgments)
+    for state in (before, kept):
+        assert [one.judgment for chain in state.chains for one in chain.boxes] == ["a"]
+
+
+def test_a_machine_leaves_people_a_round_before_review() -> None:
+    tries = {
+        (tries, fruitless): machine_tries(MachineSettings(tries=tries), BoxLimits(fruitless=fruitless))
+        for tries, fruitless in ((1, 3), (2, 3), (4, 3), (2, 1), (2, 0))
+    }
+    assert tries == {(1, 3): 1, (2, 3): 2, (4, 3): 3, (2, 1): 1, (2, 0): 0}
 
 
 def test_a_machines_further_box_counts_once_its_first_is_refused() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 import pytest
@@ -34,7 +33,6 @@ from annotation.selectors.drawing_ways import drawing_ways
 from annotation.selectors.layer_cost import answers_cost
 from annotation.selectors.machines.boxes import category_records, judged_boxes
 from annotation.selectors.machines.proposals import machine_at_work, stored_proposals
-from annotation.simulation_driver.soundness import violations
 from tests.queue.machines_at_work import (
     WITH_MACHINE,
     a_machine,
@@ -104,61 +102,6 @@ def test_a_refused_box_is_drawn_by_a_person() -> None:
         assert not any(d.machine for chain in state.chains for d in chain.boxes)
     # It has one box for each chain: where that was refused, people draw.
     assert own.values("image", "key").distinct().count() == own.count()
-
-
-@pytest.mark.parametrize(("tries", "wrong"), [(1, 1), (2, 1), (2, 2), (3, 2)])
-def test_a_machine_proposes_another_box_where_one_was_refused(tries: int, wrong: int) -> None:
-    world = World(settings={**WITH_MACHINE, "machine": {"share": 1.0, "tries": tries}})
-    machine = a_machine(world, bad=wrong)
-    work(world)
-    assert all(image.complete for image in world.images()) and not any(violations(world.campaign).values())
-    own = Judgment.objects.filter(worker=machine.worker, kind=q.BOX_DRAWING)
-    asked = Counter(own.values_list("image", "key"))
-    chains = [chain for image in world.images() for chain in image_state.state_of(image).chains]
-    accepted = [drawn for chain in chains for drawn in chain.boxes if drawn.machine]
-    assert max(asked.values()) == min(tries, wrong + 1)
-    assert bool(accepted) == (tries > wrong)
-    layers = [image_state.state_of(image).layer for image in world.images()]
-    # All of it is withdrawn with the machine, and comes back with it.
-    discarding.discard_worker(campaign=world.campaign, worker=machine.worker.pk)
-    assert not Judgment.objects.filter(worker=machine.worker, void=False).exists()
-    discarding.restore_worker(campaign=world.campaign, worker=machine.worker.pk)
-    assert not Judgment.objects.filter(worker=machine.worker, void=True).exists()
-    assert [image_state.state_of(image).layer for image in world.images()] == layers
-
-
-def test_a_machine_may_draw_where_a_persons_box_was_refused() -> None:
-    world, machine = to_draw(1)
-    drawn = world.held(0, q.BOX_DRAWING)
-    world.submit(0, drawn, Answer("drawn", Box(1, 1, 4, 4)), then=False)
-    judged = world.held(1, q.BOX_QUALITY)
-    world.submit(1, judged, Answer("bad"), then=False)
-    turns(world)
-    assert Judgment.objects.filter(worker=machine.worker, image__isnull=False, key=drawn.key).exists()
-
-
-def test_a_refused_box_is_not_proposed_again_once_a_person_has_drawn_another() -> None:
-    world = World(settings=WITH_MACHINE)
-    world.work([q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT])
-    machine = a_machine(world, wrong=True)
-    turns(world)
-    first = Judgment.objects.filter(worker=machine.worker).count()
-    world.work([q.BOX_QUALITY])
-    again = Judgment.objects.filter(campaign=world.campaign, kind=q.BOX_DRAWING).exclude(
-        worker=machine.worker
-    )
-    # People draw and accept a box of their own, and say that there is one more.
-    drawn = world.held(0, q.BOX_DRAWING)
-    world.submit(0, drawn, then=False)
-    world.work([q.BOX_QUALITY])
-    while isinstance(found := world.take(1, q.BOX_COVERAGE), leases.Lease):
-        world.submit(1, found, Answer("more"), then=False)
-    assert again.count() == 1
-    names = drawn.key.split("|")[1]
-    asked = Task.objects.filter(campaign=world.campaign, kind=q.BOX_DRAWING, state="open", live=0)
-    assert any(names == key.split("|")[1] and key != drawn.key for key in asked.values_list("key", flat=True))
-    turns(world)
-    assert Judgment.objects.filter(worker=machine.worker).count() == first
 
 
 def test_until_a_lesson_is_over_the_machine_draws_what_it_drew_before() -> None:

@@ -44,7 +44,8 @@ def promote(
 
     Votes and double checks count, also those that no question consumed. Left out are questions that
     anybody flagged, that are open or may be asked again, that are control items already, or that somebody
-    answered who is suspended at this kind, or whose answers to it are withdrawn. Those that the image no
+    answered who is suspended at this kind, or whose answers to it are withdrawn; also those that somebody
+    gave back or let expire, who may still answer late. Those that the image no
     longer asks, because of a ruling or of what was withdrawn, are left out and named. At most `per_answer`
     for each answer, drawn by the campaign's seed. Raises CannotPromote.
 
@@ -129,6 +130,8 @@ def _agreed(campaign: int, kind: str, at_least: int) -> list[tuple[int, str]]:
                WHERE j.campaign_id = %s AND j.kind = %s AND NOT j.void AND t.state = 'settled'
                    AND NOT EXISTS (SELECT 1 FROM annotation_control c WHERE c.campaign_id = t.campaign_id
                                    AND c.image_id = o.image_id AND c.key = t.key)
+                   AND NOT EXISTS (SELECT 1 FROM annotation_assignment a
+                                   WHERE a.task_id = t.id AND a.state <> 'submitted')
                GROUP BY t.id
                HAVING count(DISTINCT j.worker_id) >= %s
                    AND min(j.answer) = max(j.answer) AND min(j.answer) <> ''

@@ -111,11 +111,14 @@ def take_lease(
         return take_next_lease(cursor, terms, holder, kind, holding, database.now())
 
 
-def take_machine_lease(*, worker: int, campaign: Campaign, kind: str, task: int) -> Lease | NoTask:
+def take_machine_lease(
+    *, worker: int, campaign: Campaign, kind: str, task: int, attempt: int = 0
+) -> Lease | NoTask:
     """A lease of this one task for a machine, or why it gets none; under the locks and rules of `take_lease`.
 
     A machine votes. It gets no control item, nothing that is asked a second time to tell agreement, and
-    nothing of a kind that only people answer.
+    nothing of a kind that only people answer. `attempt` is how often it has had the task: where it had it
+    once more meanwhile, its answer may be one that was refused, and it gets none.
     """
     with database.writing(), connection.cursor() as cursor:
         terms = terms_of(cursor, campaign.pk)
@@ -129,13 +132,14 @@ def take_machine_lease(*, worker: int, campaign: Campaign, kind: str, task: int)
         if refused is not None:
             return refused
         tries = terms.settings.machine.tries if draws(kind) else 1
+        # Nobody else counts them up: the machine's standing is locked.
+        if attempt != Assignment.objects.filter(task=task, worker=worker).count():
+            return NoTask(TAKEN, "The machine has had this question meanwhile.")
         claimed = dispatch.claim_task(cursor, holder, kind, task, tries=tries)
         if claimed is None:
             return NoTask(TAKEN, "Somebody else has this question, or had it.")
         expires = at + timedelta(minutes=terms.settings.lease.minutes)
         request = _Request(terms, holder, kind, at, expires)
-        # Nobody else counts them up: the machine's standing is locked.
-        attempt = Assignment.objects.filter(task=claimed.task, worker=worker).count()
         assignment = _insert(cursor, request, claimed.role, task=claimed.task, attempt=attempt)
         return _lease(assignment, claimed, kind, expires, terms)
 

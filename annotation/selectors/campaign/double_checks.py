@@ -1,6 +1,7 @@
 """How far two workers agree who were asked the same thing: percent and Cohen's kappa by kind.
 
-A share of the tasks that one answer settles is asked of a second worker, outside the fold. Kappa is
+A share of the tasks that one answer settles is asked of a second worker, outside the fold; their answer is
+compared with the first of a person. Kappa is
 (observed - expected) / (1 - expected), where expected is how often two would agree who give each
 answer as often as the first and the second ones did (Cohen 1960); undefined where that is always.
 """
@@ -74,6 +75,7 @@ def _agreement(campaign: Campaign) -> dict[str, DoubleCheckAgreement]:
                JOIN annotation_judgment v ON v.id = (
                    SELECT min(j.id) FROM annotation_assignment a
                    JOIN annotation_judgment j ON j.assignment_id = a.id
+                   JOIN annotation_worker w ON w.id = j.worker_id AND w.kind <> 'machine'
                    WHERE a.task_id = b.task_id AND a.id <> b.id
                        AND j.role = 'vote' AND j.flag = '' AND NOT j.void)""",
             [campaign.pk, NEWEST_DOUBLE_CHECKS],

@@ -1,14 +1,23 @@
-"""A machine at work: which one it is, what it would draw in an image, and what it drew there."""
+"""A machine at work: which one it is, what it would draw in an image, and what was drawn there before."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Q
 
-from annotation.models import Campaign, Judgment, Machine, MachineProposals, OpenImage, Standing
+from annotation.models import (
+    Campaign,
+    Judgment,
+    Machine,
+    MachineProposals,
+    OpenImage,
+    Standing,
+    Worker,
+)
 from annotation.protocol.machines import Proposals, ProposedBox
+from annotation.protocol.questions import VOTE
 from annotation.protocol.terms import Box
 from annotation.selectors.machines.boxes import drawing_kinds
 
@@ -53,17 +62,29 @@ def picture_sizes(campaign: Campaign) -> dict[str, tuple[int, int]]:
     }
 
 
-def drawn_boxes(machine: Machine, image: OpenImage) -> dict[frozenset[str], frozenset[Box]]:
-    """Mentions of a chain -> the boxes that the machine drew for them in an image, accepted or not."""
-    rows = Judgment.objects.filter(
-        image=image,
-        worker=machine.worker_id,
-        kind__in=drawing_kinds(machine.campaign),
-        xmin__isnull=False,
-        void=False,
-    )
-    found: dict[frozenset[str], set[Box]] = {}
-    places: Any = rows.values_list("key", "xmin", "ymin", "xmax", "ymax")
-    for key, *corners in places:
-        found.setdefault(frozenset(key.split("|")[1].split()), set()).add(Box(*corners))
-    return {names: frozenset(boxes) for names, boxes in found.items()}
+class DrawingAnswer(NamedTuple):
+    """A vote on a drawing question: the question's key, the mentions of its chain, the box where one was
+    drawn, and whether a machine gave it or it reports a problem."""
+
+    key: str
+    mentions: frozenset[str]
+    box: Box | None
+    machine: bool
+    reported: bool
+
+
+def drawing_answers(campaign: Campaign, image: OpenImage) -> list[DrawingAnswer]:
+    """What people and machines answered to the drawing questions of an image, whether their boxes were
+    accepted or not."""
+    rows = Judgment.objects.filter(image=image, kind__in=drawing_kinds(campaign), role=VOTE, void=False)
+    columns: Any = rows.values_list("key", "worker__kind", "flag", "xmin", "ymin", "xmax", "ymax")
+    return [
+        DrawingAnswer(
+            key,
+            frozenset(key.split("|")[1].split()),
+            Box(*corners) if None not in corners else None,
+            kind == Worker.MACHINE,
+            bool(flag),
+        )
+        for key, kind, flag, *corners in columns
+    ]

@@ -1,0 +1,193 @@
+"""How many boxes a machine proposes for a chain, and which; people draw before it goes to review."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import astuple
+from typing import Any
+
+import pytest
+
+from annotation.models import Judgment, MachineProposals, Task, Worker
+from annotation.moderation import discarding
+from annotation.moderation.reopening import CannotReopen, change_answer
+from annotation.protocol import boxes as loop
+from annotation.protocol import questions as q
+from annotation.protocol.questions import Answer
+from annotation.protocol.terms import Box
+from annotation.queue import image_state, machine_turns, submission
+from annotation.queue.leases import Lease, NoTask
+from annotation.selectors.campaign.double_checks import agreement
+from annotation.simulation_driver.soundness import violations
+from tests.queue.machines_at_work import WITH_MACHINE, a_machine, to_draw, turns, work
+from tests.queue.world import TRUSTING, World
+from tests.sizes import usually_on
+
+pytestmark = [pytest.mark.django_db, *usually_on("postgresql")]
+
+#: Boxes that show nothing, none like another.
+NOTHING = ((1, 1, 4, 4), (6, 1, 9, 4), (1, 6, 4, 9), (6, 6, 9, 9))
+
+
+def proposes_nothing_good(world: World) -> None:
+    """Have the machine of a world propose boxes that show nothing, and be sure of them."""
+    for row in MachineProposals.objects.all():
+        row.boxes = {name: [[*box, 0.9] for box in NOTHING] for name in row.boxes}
+        row.save()
+
+
+@pytest.mark.parametrize(("tries", "wrong"), [(1, 1), (2, 1), (2, 2), (3, 2)])
+def test_a_machine_proposes_another_box_where_one_was_refused(tries: int, wrong: int) -> None:
+    world = World(settings={**WITH_MACHINE, "machine": {"share": 1.0, "tries": tries}})
+    machine = a_machine(world, bad=wrong)
+    work(world)
+    assert all(image.complete for image in world.images()) and not any(violations(world.campaign).values())
+    own = Judgment.objects.filter(worker=machine.worker, kind=q.BOX_DRAWING)
+    asked = Counter(own.values_list("image", "key"))
+    chains = [chain for image in world.images() for chain in image_state.state_of(image).chains]
+    accepted = [drawn for chain in chains for drawn in chain.boxes if drawn.machine]
+    assert max(asked.values()) == min(tries, wrong + 1)
+    assert bool(accepted) == (tries > wrong)
+    layers = [image_state.state_of(image).layer for image in world.images()]
+    # All of it is withdrawn with the machine, and comes back with it.
+    discarding.discard_worker(campaign=world.campaign, worker=machine.worker.pk)
+    assert not Judgment.objects.filter(worker=machine.worker, void=False).exists()
+    discarding.restore_worker(campaign=world.campaign, worker=machine.worker.pk)
+    assert not Judgment.objects.filter(worker=machine.worker, void=True).exists()
+    assert [image_state.state_of(image).layer for image in world.images()] == layers
+
+
+def test_a_machine_may_draw_where_a_persons_box_was_refused() -> None:
+    world, machine = to_draw(1)
+    drawn = world.held(0, q.BOX_DRAWING)
+    world.submit(0, drawn, Answer("drawn", Box(1, 1, 4, 4)), then=False)
+    judged = world.held(1, q.BOX_QUALITY)
+    world.submit(1, judged, Answer("bad"), then=False)
+    turns(world)
+    assert Judgment.objects.filter(worker=machine.worker, image__isnull=False, key=drawn.key).exists()
+
+
+def test_a_refused_box_is_not_proposed_again_once_a_person_has_drawn_another() -> None:
+    world = World(settings=WITH_MACHINE)
+    world.work([q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT])
+    machine = a_machine(world, wrong=True)
+    turns(world)
+    first = Judgment.objects.filter(worker=machine.worker).count()
+    world.work([q.BOX_QUALITY])
+    again = Judgment.objects.filter(campaign=world.campaign, kind=q.BOX_DRAWING).exclude(
+        worker=machine.worker
+    )
+    # People draw and accept a box of their own, and say that there is one more.
+    drawn = world.held(0, q.BOX_DRAWING)
+    world.submit(0, drawn, then=False)
+    world.work([q.BOX_QUALITY])
+    while isinstance(found := world.take(1, q.BOX_COVERAGE), Lease):
+        world.submit(1, found, Answer("more"), then=False)
+    assert again.count() == 1
+    names = drawn.key.split("|")[1]
+    asked = Task.objects.filter(campaign=world.campaign, kind=q.BOX_DRAWING, state="open", live=0)
+    assert any(names == key.split("|")[1] and key != drawn.key for key in asked.values_list("key", flat=True))
+    turns(world)
+    assert Judgment.objects.filter(worker=machine.worker).count() == first
+
+
+@pytest.mark.parametrize(("fruitless", "tries"), [(1, 2), (3, 4), (0, 2)])
+def test_people_draw_before_a_chain_goes_to_review(fruitless: int, tries: int) -> None:
+    machine_sets = {"share": 1.0, "tries": tries}
+    world = World(settings={**WITH_MACHINE, "limits": {"fruitless": fruitless}, "machine": machine_sets})
+    machine = a_machine(world)
+    proposes_nothing_good(world)
+    work(world)
+    drawn = Judgment.objects.filter(kind=q.BOX_DRAWING)
+    assert drawn.exclude(worker=machine.worker).exists()
+    asked = Counter(drawn.filter(worker=machine.worker).values_list("image", "key"))
+    assert set(asked.values()) == ({fruitless} if fruitless else set())
+    chains = [chain for image in world.images() for chain in image_state.state_of(image).chains]
+    assert not any(chain.stage == loop.REVIEW for chain in chains)
+
+
+def test_the_boxes_of_two_machines_count_together() -> None:
+    world, first = to_draw(1, machine={"share": 1.0, "tries": 2})
+    proposes_nothing_good(world)
+    turns(world)
+    second = a_machine(world, name="another")
+    proposes_nothing_good(world)
+    while not isinstance(judged := world.take(1, q.BOX_QUALITY), NoTask):
+        world.submit(1, judged, Answer("bad"), then=False)
+        turns(world)
+    drawn = Judgment.objects.filter(worker__kind=Worker.MACHINE, kind=q.BOX_DRAWING)
+    assert {row.worker_id for row in drawn} == {first.worker_id, second.worker_id}
+    assert max(Counter(drawn.values_list("image", "key")).values()) == 2
+
+
+def test_what_people_refused_of_a_person_is_not_proposed() -> None:
+    world, machine = to_draw(1)
+    drawn = world.held(0, q.BOX_DRAWING)
+    right = world.right(drawn)
+    world.submit(0, drawn, right, then=False)
+    world.submit(1, world.held(1, q.BOX_QUALITY), Answer("bad"), then=False)
+    turns(world)
+    boxes = Judgment.objects.filter(worker=machine.worker, key=drawn.key)
+    assert right.box is not None
+    assert astuple(right.box) not in list(boxes.values_list("xmin", "ymin", "xmax", "ymax"))
+
+
+def test_a_machine_does_not_draw_where_a_person_reports_a_problem() -> None:
+    world, machine = to_draw(1, flags_to_review=2)
+    drawn = world.held(0, q.BOX_DRAWING)
+    world.submit(0, drawn, Answer(flag="chunk_wrong"), then=False)
+    turns(world)
+    assert Judgment.objects.filter(worker=machine.worker).exists()
+    assert not Judgment.objects.filter(worker=machine.worker, key=drawn.key).exists()
+
+
+def test_a_turn_that_was_overtaken_does_not_propose_a_refused_box_again() -> None:
+    """While it answers one question, another turn answers the next, and a person refuses that box."""
+    world = World(settings=WITH_MACHINE)
+    world.work([q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT])
+    machine = a_machine(world, bad=2)
+    overtaken: list[int] = []
+
+    def submit(**given: Any) -> Any:
+        done = submission.submit(**given)
+        if not overtaken:
+            overtaken.append(turns(world))
+            for worker in range(len(world.workers)):
+                while not isinstance(judged := world.take(worker, q.BOX_QUALITY), NoTask):
+                    world.submit(worker, judged, Answer("bad"), then=False)
+        return done
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(submission, "_let_machine_answer", lambda image: None)
+        machine_turns.take_turns(world.campaign, submit)
+    assert overtaken[0]
+    drawn = Judgment.objects.filter(worker=machine.worker, kind=q.BOX_DRAWING)
+    assert max(Counter(drawn.values_list("image", "key", "xmin", "ymin")).values()) == 1
+
+
+def test_a_refusal_may_be_taken_back_as_long_as_nobody_looked_at_the_next_box() -> None:
+    world, machine = to_draw(1)
+    proposes_nothing_good(world)
+    turns(world)
+    first, second = world.held(1, q.BOX_QUALITY), world.held(2, q.BOX_QUALITY)
+    world.submit(1, first, Answer("bad"), then=False)
+    world.submit(2, second, Answer("bad"), then=False)
+    turns(world)
+    tried = Judgment.objects.filter(worker=machine.worker, kind=q.BOX_DRAWING)
+    assert tried.count() > tried.values("key").distinct().count()
+    change_answer(worker=world.workers[1], assignment=first.id, answer=Answer("good"))
+    assert not any(violations(world.campaign).values())
+    # Somebody has in hand what the machine drew after the other refusal.
+    looked = [world.take(worker, q.BOX_QUALITY) for worker in range(len(world.workers))]
+    assert any(not isinstance(one, NoTask) for one in looked)
+    with pytest.raises(CannotReopen):
+        change_answer(worker=world.workers[2], assignment=second.id, answer=Answer("good"))
+
+
+def test_a_double_check_of_a_drawing_is_compared_with_a_person() -> None:
+    trust = {**TRUSTING["trust"], "double_check_share": 1.0}
+    world = World(settings={"trust": trust, "machine": {"share": 1.0}}, workers=6)
+    a_machine(world, wrong=True)
+    work(world)
+    found = agreement(world.campaign, fresh=True)[q.BOX_DRAWING]
+    assert found.pairs and found.iou == 1.0
