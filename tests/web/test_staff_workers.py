@@ -140,6 +140,15 @@ def test_a_kind_that_is_none_is_refused(world, ada):
     assert "not a kind of question" in said(page)[0] and not Job.objects.exists()
 
 
+def test_a_refused_act_keeps_what_was_chosen_and_typed(world, ada):
+    typed = {"kind": q.BOX_DRAWING, "reason": "boxes far too large"}
+    address = reverse("act_on_worker", args=["quay", "quay-w0"])
+    page = ada.post(address, typed)
+    assert page.status_code == 409 and "Nothing was chosen" in said(page)[0]
+    (form,) = (form for form in forms(page) if form.action == address)
+    assert (form.fields["kind"], form.fields["reason"]) == ([q.BOX_DRAWING], ["boxes far too large"])
+
+
 def identified(world, place=0):
     account = people.account("wanda", "annotator")
     Identity.objects.create(worker=Worker.objects.get(pk=world.workers[place]), account=account)

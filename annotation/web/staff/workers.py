@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -147,6 +148,7 @@ def show_worker(
     row = worker_rows(campaign, only=[_worker(campaign, pseudonym)])[0]
     pace = reading_paces(campaign, [row.id]).get(row.id)
     pay = settings_of(campaign.settings).pay
+    given = refused if refused is not None else QueryDict()
     return render(
         request,
         "annotation/staff/worker.html",
@@ -167,7 +169,8 @@ def show_worker(
             words=round(words_in_a_caption(campaign)) if pace is not None and pace.flagged else 0,
             words_a_minute=WORDS_A_MINUTE,
             told=told_to(campaign, row.id),
-            given=refused if refused is not None else QueryDict(),
+            given=given,
+            chosen_kind=given.get("kind") if given.get("kind") in campaign.kinds else "",
         ),
         status=200 if refused is None else 409,
     )
@@ -176,37 +179,47 @@ def show_worker(
 @require_POST
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def worker_act(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
-    """Take a worker off a kind or all, let them back, withdraw their answers or restore them."""
-    found, actor = _worker(campaign, pseudonym), account_of(request)
+    """Take a worker off a kind or all, let them back, withdraw their answers or restore them.
+
+    Where that is refused, the page is shown again with what was chosen and typed.
+    """
+    try:
+        told = _act_on(request, campaign, _worker(campaign, pseudonym))
+    except (CannotDo, UnknownName, jobs.JobError) as error:
+        messages.error(request, str(error))
+        return show_worker(request, campaign, pseudonym, refused=request.POST)
+    messages.success(request, told)
+    return redirect("worker", campaign.name, pseudonym)
+
+
+def _act_on(request: HttpRequest, campaign: Campaign, worker: int) -> str:
+    """Do what the button says, and return what came of it, in words."""
+    actor = account_of(request)
     kind = request.POST.get("kind", "") or None
     reason = request.POST.get("reason", "").strip()[:200]
-    with said(request, CannotDo, UnknownName, jobs.JobError) as tell:
-        if kind is not None and kind not in campaign.kinds:
-            raise CannotDo(_("“%(kind)s” is not a kind of question.") % {"kind": kind[:60]})
-        match request.POST.get("act", ""):
-            case "suspend":
-                changed = discarding.suspend_worker(
-                    campaign=campaign, worker=found, kind=kind, reason=reason, actor=actor
-                )
-                tell(_changed(changed, _("Suspended: %(kinds)s."), _("They are already suspended.")))
-            case "reinstate":
-                changed = discarding.reinstate_worker(campaign=campaign, worker=found, kind=kind, actor=actor)
-                tell(
-                    _changed(
-                        changed, _("Reinstated: %(kinds)s."), _("They were not suspended: nothing changed.")
-                    )
-                )
-            case "discard":
-                arguments = {"worker": found, "kind": kind, "reason": reason}
-                jobs.enqueue(kind="discard", arguments=arguments, campaign=campaign, actor=actor)
-                tell(_("Withdrawing their answers; see “Jobs and exports” for the progress."))
-            case "restore":
-                arguments = {"worker": found, "kind": kind}
-                jobs.enqueue(kind="restore", arguments=arguments, campaign=campaign, actor=actor)
-                tell(_("Restoring their answers; see “Jobs and exports” for the progress."))
-            case _other:
-                raise CannotDo(_("Nothing was chosen: use one of the buttons."))
-    return redirect("worker", campaign.name, pseudonym)
+    if kind is not None and kind not in campaign.kinds:
+        raise CannotDo(_("“%(kind)s” is not a kind of question.") % {"kind": kind[:60]})
+    match request.POST.get("act", ""):
+        case "suspend":
+            changed = discarding.suspend_worker(
+                campaign=campaign, worker=worker, kind=kind, reason=reason, actor=actor
+            )
+            return _changed(changed, _("Suspended: %(kinds)s."), _("They are already suspended."))
+        case "reinstate":
+            changed = discarding.reinstate_worker(campaign=campaign, worker=worker, kind=kind, actor=actor)
+            return _changed(
+                changed, _("Reinstated: %(kinds)s."), _("They were not suspended: nothing changed.")
+            )
+        case "discard":
+            arguments = {"worker": worker, "kind": kind, "reason": reason}
+            jobs.enqueue(kind="discard", arguments=arguments, campaign=campaign, actor=actor)
+            return _("Withdrawing their answers; see “Jobs and exports” for the progress.")
+        case "restore":
+            arguments = {"worker": worker, "kind": kind}
+            jobs.enqueue(kind="restore", arguments=arguments, campaign=campaign, actor=actor)
+            return _("Restoring their answers; see “Jobs and exports” for the progress.")
+        case _other:
+            raise CannotDo(_("Nothing was chosen: use one of the buttons."))
 
 
 @require_POST
