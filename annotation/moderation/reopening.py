@@ -2,10 +2,10 @@
 
 An answer may be changed while it is one of the last of its kind (`selectors.workers.recent_answers`) and no
 other answer depends on it: the fold without it, and the fold with what it is changed to, leave every other
-judgment with the use it has (`ImageState.moot` says which have none), and nobody has in hand what would not
-be asked any more, nor has looked at a box that would be another. Then the judgment says the new answer, and
-the image is folded anew: the same layer comes out as if that had been answered at once. The audit log keeps
-what was said before, under the worker's pseudonym alone.
+judgment of a person with the use it has (`ImageState.moot` says which have none), and nobody has in hand
+what would not be asked any more, nor has looked at a box that would be another. Then the judgment says the
+new answer, and the image is folded anew: the same layer comes out as if that had been answered at once. The
+audit log keeps what was said before, under the worker's pseudonym alone.
 
 Pay and the time worked stay. So does the grade of a control item: it tells how somebody answers who does not
 know what they are asked. A control item may be changed where the question answered before it could be, so

@@ -129,7 +129,7 @@ def next_proposal(
 
     Proposals are those of the mention that people are shown for the chain. Boxes that show what an accepted
     one shows are passed over, and those that are much like one that people `refused` for the chain, whoever
-    drew it (accepted ones among these change nothing).
+    drew it.
     """
     for proposed in proposals.get(representative(mentions).id, ()):
         if proposed.chance < least_chance:

@@ -177,8 +177,8 @@ def _answers(row: OpenImage, turn: _Turn, stored: MachineProposals) -> Iterator[
         question = question_from(task.kind, task.key, content)
         of_chain = tuple(mentions[name] for name in question.mentions)
         about = frozenset(question.mentions)
-        drawn = {one.box for one in given if one.box is not None and one.mentions == about}
-        found = next_proposal(proposals, of_chain, question.boxes, least_chance=least, refused=drawn)
+        refused = [one.box for one in given if one.box and one.refused and one.mentions == about]
+        found = next_proposal(proposals, of_chain, question.boxes, least_chance=least, refused=refused)
         if found is None:
             continue
         categories = Chain("", of_chain).categories

@@ -15,9 +15,10 @@ from annotation.protocol import boxes as loop
 from annotation.protocol import questions as q
 from annotation.protocol.questions import Answer
 from annotation.protocol.terms import Box
-from annotation.queue import image_state, machine_turns, submission
+from annotation.queue import image_state, leases, machine_turns, submission
 from annotation.queue.leases import Lease, NoTask
 from annotation.selectors.campaign.double_checks import agreement
+from annotation.selectors.machines.reports import machine_reports
 from annotation.simulation_driver.soundness import violations
 from tests.queue.machines_at_work import WITH_MACHINE, a_machine, to_draw, turns, work
 from tests.queue.world import TRUSTING, World
@@ -29,11 +30,18 @@ pytestmark = [pytest.mark.django_db, *usually_on("postgresql")]
 NOTHING = ((1, 1, 4, 4), (6, 1, 9, 4), (1, 6, 4, 9), (6, 6, 9, 9))
 
 
-def proposes_nothing_good(world: World) -> None:
-    """Have the machine of a world propose boxes that show nothing, and be sure of them."""
+def proposes_nothing_good(world: World, boxes: int = len(NOTHING)) -> None:
+    """Have the machine of a world propose so many boxes that show nothing, and be sure of them."""
     for row in MachineProposals.objects.all():
-        row.boxes = {name: [[*box, 0.9] for box in NOTHING] for name in row.boxes}
+        row.boxes = {name: [[*box, 0.9] for box in NOTHING[:boxes]] for name in row.boxes}
         row.save()
+
+
+def more(world: World) -> None:
+    """Have everybody say that boxes are missing."""
+    for worker in range(len(world.workers)):
+        while not isinstance(asked := world.take(worker, q.BOX_COVERAGE), NoTask):
+            world.submit(worker, asked, Answer("more"), then=False)
 
 
 @pytest.mark.parametrize(("tries", "wrong"), [(1, 1), (2, 1), (2, 2), (3, 2)])
@@ -182,6 +190,48 @@ def test_a_refusal_may_be_taken_back_as_long_as_nobody_looked_at_the_next_box() 
     assert any(not isinstance(one, NoTask) for one in looked)
     with pytest.raises(CannotReopen):
         change_answer(worker=world.workers[2], assignment=second.id, answer=Answer("good"))
+
+
+def test_a_box_that_nobody_refused_may_be_proposed_again() -> None:
+    """The machine drew it after a refusal, which was taken back."""
+    world, machine = to_draw(1)
+    proposes_nothing_good(world, boxes=2)
+    turns(world)
+    first = world.held(1, q.BOX_QUALITY)
+    drawn = Judgment.objects.get(name=first.key.split("|")[1])
+    world.submit(1, first, Answer("bad"), then=False)
+    turns(world)
+    own = Judgment.objects.filter(worker=machine.worker, kind=q.BOX_DRAWING).order_by("pk")
+    assert own.filter(key=drawn.key).count() == 2
+    waiting = machine_reports(world.campaign)[0].waiting
+    change_answer(worker=world.workers[1], assignment=first.id, answer=Answer("good"))
+    # Nobody is asked about it any more; the one that was accepted after all waits neither.
+    assert machine_reports(world.campaign)[0].waiting == waiting - 1
+    more(world)
+    turns(world)
+    unused, again = own.filter(key__startswith=drawn.key[: drawn.key.rindex("|")]).values_list(
+        "xmin", "ymin", "xmax", "ymax"
+    )[1:]
+    assert unused == again == NOTHING[1]
+
+
+def test_what_a_person_drew_late_and_nobody_refused_may_be_proposed() -> None:
+    world, machine = to_draw(1)
+    proposes_nothing_good(world, boxes=1)
+    late = world.held(0, q.BOX_DRAWING)
+    leases.return_lease(worker=world.workers[0], assignment=late.id)
+    leased = {worker: world.take(worker, q.BOX_DRAWING) for worker in (1, 2, 3)}
+    for worker, lease in leased.items():
+        if isinstance(lease, Lease) and lease.key == late.key:
+            world.submit(worker, lease, Answer("drawn", Box(20, 20, 60, 60)), then=False)
+    world.submit(0, late, Answer("drawn", Box(*NOTHING[0])), then=False)
+    for worker in leased:
+        while not isinstance(judged := world.take(worker, q.BOX_QUALITY), NoTask):
+            world.submit(worker, judged, Answer("good"), then=False)
+    more(world)
+    turns(world)
+    about = late.key[: late.key.rindex("|")]
+    assert Judgment.objects.filter(worker=machine.worker, key__startswith=f"{about}|20,20,60,60").exists()
 
 
 def test_a_double_check_of_a_drawing_is_compared_with_a_person() -> None:

@@ -131,7 +131,8 @@ def _agreed(campaign: int, kind: str, at_least: int) -> list[tuple[int, str]]:
                    AND NOT EXISTS (SELECT 1 FROM annotation_control c WHERE c.campaign_id = t.campaign_id
                                    AND c.image_id = o.image_id AND c.key = t.key)
                    AND NOT EXISTS (SELECT 1 FROM annotation_assignment a
-                                   WHERE a.task_id = t.id AND a.state <> 'submitted')
+                                   JOIN annotation_worker w ON w.id = a.worker_id
+                                   WHERE a.task_id = t.id AND a.state <> 'submitted' AND w.erased_at IS NULL)
                GROUP BY t.id
                HAVING count(DISTINCT j.worker_id) >= %s
                    AND min(j.answer) = max(j.answer) AND min(j.answer) <> ''

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -46,7 +46,7 @@ def judged_boxes(machine: Machine, *, since: int = 0) -> Iterator[MachineBox]:
     """A machine's boxes, the newest first, those of version `since` and later, in portions of two queries
     each. The verdict on a box is the first vote about it, as in its standing."""
     for portion in _portions(machine, since):
-        verdicts = _verdicts(machine.campaign, portion)
+        verdicts = box_verdicts(machine.campaign, {box.image for box in portion})
         for box in portion:
             yield box._replace(good=verdicts.get((box.image, box.name)))
 
@@ -75,7 +75,7 @@ class NewestVerdicts:
                     for each in box.categories:
                         self._unread.setdefault(each, []).append(box)
                 continue
-            verdicts = _verdicts(self._campaign, boxes)
+            verdicts = box_verdicts(self._campaign, {box.image for box in boxes})
             judged = (verdicts.get((box.image, box.name)) for box in boxes)
             found += [good for good in judged if good is not None]
         return found[:count][::-1]
@@ -145,11 +145,12 @@ def _mentions(images: set[int]) -> dict[int, dict[str, Any]]:
     return {pk: {one.id: one for one in map(mention_from, plain)} for pk, plain in rows}
 
 
-def _verdicts(campaign: Campaign, boxes: Iterable[MachineBox]) -> dict[tuple[int, str], bool]:
-    """(image, name of the drawing) -> whether the first vote on it says that the box is good."""
+def box_verdicts(campaign: Campaign, images: Collection[int]) -> dict[tuple[int, str], bool]:
+    """(image, name of the drawing) -> whether the first vote on it says that the box is good,
+    whoever drew it; of these open images (ids)."""
     found: dict[tuple[int, str], bool] = {}
     votes = Judgment.objects.filter(
-        image__in={box.image for box in boxes},
+        image__in=images,
         kind__in={judged_by(kind) for kind in drawing_kinds(campaign)},
         role=VOTE,
         void=False,

@@ -19,7 +19,7 @@ from annotation.models import (
 from annotation.protocol.machines import Proposals, ProposedBox
 from annotation.protocol.questions import VOTE
 from annotation.protocol.terms import Box
-from annotation.selectors.machines.boxes import drawing_kinds
+from annotation.selectors.machines.boxes import box_verdicts, drawing_kinds
 
 
 def machine_at_work(campaign: int) -> Machine | None:
@@ -64,27 +64,29 @@ def picture_sizes(campaign: Campaign) -> dict[str, tuple[int, int]]:
 
 class DrawingAnswer(NamedTuple):
     """A vote on a drawing question: the question's key, the mentions of its chain, the box where one was
-    drawn, and whether a machine gave it or it reports a problem."""
+    drawn and whether people refused it, whether a machine gave it, and whether it reports a problem."""
 
     key: str
     mentions: frozenset[str]
     box: Box | None
+    refused: bool
     machine: bool
     reported: bool
 
 
 def drawing_answers(campaign: Campaign, image: OpenImage) -> list[DrawingAnswer]:
-    """What people and machines answered to the drawing questions of an image, whether their boxes were
-    accepted or not."""
+    """What people and machines answered to the drawing questions of an image."""
     rows = Judgment.objects.filter(image=image, kind__in=drawing_kinds(campaign), role=VOTE, void=False)
-    columns: Any = rows.values_list("key", "worker__kind", "flag", "xmin", "ymin", "xmax", "ymax")
+    columns: Any = rows.values_list("name", "key", "worker__kind", "flag", "xmin", "ymin", "xmax", "ymax")
+    verdicts = box_verdicts(campaign, [image.pk])
     return [
         DrawingAnswer(
             key,
             frozenset(key.split("|")[1].split()),
             Box(*corners) if None not in corners else None,
+            verdicts.get((image.pk, name)) is False,
             kind == Worker.MACHINE,
             bool(flag),
         )
-        for key, kind, flag, *corners in columns
+        for name, key, kind, flag, *corners in columns
     ]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from annotation.models import Campaign, Machine, Standing
+from annotation.models import Campaign, Machine, Standing, Task
 from annotation.protocol.campaign_settings import settings_of
+from annotation.protocol.kinds import judged_by
 from annotation.protocol.machines import categories_left, machine_trust
+from annotation.protocol.questions import VOTE
 from annotation.protocol.trust import TRUST_STATES
 from annotation.selectors.machines.boxes import category_records, drawing_kinds, judged_boxes
 
@@ -25,7 +27,8 @@ class CategoryReport:
 class MachineReport:
     """A machine as pages and commands show it: how its worker stands, and what became of its boxes.
 
-    `judged`, `good` and `waiting` (no verdict yet) count all of its boxes; `categories` those of its version.
+    `judged`, `good` and `waiting` (people are asked, and have not answered) count all of its boxes;
+    `categories` those of its version.
     """
 
     name: str
@@ -52,6 +55,7 @@ def machine_reports(campaign: Campaign) -> list[MachineReport]:
         kinds = drawing_kinds(campaign)
         standing = Standing.objects.filter(campaign=campaign, worker=machine.worker, kind__in=kinds).first()
         every = list(judged_boxes(machine))[::-1]
+        asked = _asked_about(machine)
         newest = [box for box in every if machine.version and box.version >= machine.version]
         verdicts = [(box.categories, box.good) for box in newest if box.good is not None]
         left = categories_left(verdicts, kind=kinds[0], settings=trust) if kinds else frozenset()
@@ -66,7 +70,7 @@ def machine_reports(campaign: Campaign) -> list[MachineReport]:
                 state=_state(standing),
                 judged=sum(box.good is not None for box in every),
                 good=sum(box.good is True for box in every),
-                waiting=sum(box.good is None for box in every),
+                waiting=sum(box.good is None and (box.image, box.name) in asked for box in every),
                 categories=tuple(
                     CategoryReport(one.category, one.judged, one.good, one.category in left)
                     for one in category_records(newest)
@@ -74,6 +78,15 @@ def machine_reports(campaign: Campaign) -> list[MachineReport]:
             )
         )
     return found
+
+
+def _asked_about(machine: Machine) -> set[tuple[int, str]]:
+    """(image, name of the drawing) of its boxes about which people are asked."""
+    kinds = [judged_by(kind) for kind in drawing_kinds(machine.campaign)]
+    tasks = Task.objects.filter(
+        campaign=machine.campaign_id, barred=machine.worker_id, kind__in=kinds, state=Task.OPEN, role=VOTE
+    )
+    return {(image, key.split("|")[1]) for image, key in tasks.values_list("image", "key")}
 
 
 def _state(standing: Standing | None) -> str:
