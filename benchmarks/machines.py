@@ -141,7 +141,8 @@ def arm_a(
             if done == len(shown) or not learns_now(settings, finished=done, learnt=state["learnt"]):
                 return
             begin, pictures = state["proposer"], [p for p in state["pictures"] if p.phrases]
-            lesson = ProposerSettings().for_pictures(len(pictures), from_scratch=begin is None)
+            learned = BoxProposer().learned_from(pictures)
+            lesson = ProposerSettings().for_pictures(learned, from_scratch=begin is None)
             began = time.process_time()
             proposer = BoxProposer(lesson).fit(pictures, seed=seed + done, begin=begin, device=device)
             state["learnt"], state["proposer"] = done, proposer

@@ -310,9 +310,10 @@ def _learnt(
     settings = begin.settings if begin is not None else ProposerSettings()
     records = to_learn_from.records_to_learn_from(row)
     with pictures_on_disk(taught_pictures(records, settings.side, unreadable=unreadable)) as pictures:
-        settings = settings.for_pictures(len(pictures), from_scratch=begin is None)
         judged = to_learn_from.first_verdicts(row)
         pictures.sort(key=lambda picture: judged.get(picture.image, len(judged)))
+        learned = BoxProposer(settings).learned_from(pictures)
+        settings = settings.for_pictures(learned, from_scratch=begin is None)
         return BoxProposer(settings).fit(
             pictures,
             seed=seed,

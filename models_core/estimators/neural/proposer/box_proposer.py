@@ -93,8 +93,7 @@ class BoxProposer:
             )
         for picture in taught:
             self._check(picture.colours)
-        held_out = self._held_out(taught)
-        learned = taught[: len(taught) - len(held_out)]
+        learned, held_out = self._split(taught)
         said = [one for picture in learned for phrase in picture.phrases for one in phrase.said]
         begun = begin if begin is not None and begin.network_ is not None else None
         self.words_ = begun.words_.with_more(said) if begun else Words.of(said)
@@ -219,14 +218,24 @@ class BoxProposer:
                 f"a picture of shape {colours.shape} and type {colours.dtype}; expected {expected} and uint8"
             )
 
-    def _held_out(self, taught: Sequence[TaughtPicture]) -> Sequence[TaughtPicture]:
-        """The last pictures, by which the chance is set right; none where they have too few phrases."""
+    def learned_from(self, pictures: Sequence[TaughtPicture]) -> int:
+        """How many of these pictures `fit` takes its steps from: those with phrases that are not held out."""
+        learned, _ = self._split([picture for picture in pictures if picture.phrases])
+        return len(learned)
+
+    def _split(
+        self, taught: Sequence[TaughtPicture]
+    ) -> tuple[Sequence[TaughtPicture], Sequence[TaughtPicture]]:
+        """The pictures to learn from, and the last ones, by which the chance is set right: none where they
+        have too few phrases."""
         held = int(len(taught) * self.settings.held_out)
         most = int(len(taught) * _LARGEST_SHARE) if held else 0
         phrases = [len(picture.phrases) for picture in reversed(taught)]
         while held < most and sum(phrases[:held]) < _HELD_OUT:
             held += 1
-        return taught[len(taught) - held :] if sum(phrases[:held]) >= _LEAST_HELD_OUT else []
+        if sum(phrases[:held]) < _LEAST_HELD_OUT:
+            held = 0
+        return taught[: len(taught) - held], taught[len(taught) - held :]
 
     def _logits(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Of boxes with the logits of their looks the logit of both, (boxes,)."""

@@ -96,7 +96,7 @@ class ProposerSettings:
         check_fields(self)
 
     def for_pictures(self, pictures: int, *, from_scratch: bool) -> ProposerSettings:
-        """The same for a lesson from so many pictures.
+        """The same for a lesson from so many pictures, those held out not counted.
 
         From scratch it takes `EPOCHS_FROM_SCRATCH`, but `STEPS_FROM_SCRATCH` at least and
         `MOST_STEPS_FROM_SCRATCH` at most; more where its own epochs are more. One that continues an earlier

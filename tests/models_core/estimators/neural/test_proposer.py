@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -251,7 +252,9 @@ def test_more_is_held_out_of_few_pictures_and_nothing_of_very_few() -> None:
     pictures = [TaughtPicture(np.zeros((SIDE, SIDE, 3), np.uint8), (phrase,) * 7) for _ in range(200)]
     # A tenth; as many as have 60 phrases; a quarter at most; none below 30 phrases.
     for count, held in ((200, 20), (60, 9), (40, 9), (20, 5), (16, 0)):
-        assert len(proposer._held_out(pictures[:count])) == held
+        assert proposer.learned_from(pictures[:count]) == count - held
+    # What says nothing is neither learned from nor held out.
+    assert proposer.learned_from([replace(pictures[0], phrases=()), *pictures[:40]]) == 31
 
 
 def test_overlap_is_that_of_loops() -> None:
