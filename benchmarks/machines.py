@@ -332,7 +332,7 @@ def show(people: StudiedArm, arms: Sequence[StudiedArm], images: int) -> None:
     found = study_of(people, arms)
     report = {
         "images": images,
-        "seeds": people.images[0].runs,
+        "seeds": len(people.seeds),
         "interval_remark": "",
         "machine": [asdict(figure) for figure in found.figures],
         "boxes": [asdict(boxes) for boxes in found.boxes],

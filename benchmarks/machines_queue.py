@@ -1,8 +1,8 @@
 """`benchmarks.machines` once more, through the queue: leases, double checks and the machine's turns.
 
     python -m benchmarks.machines_queue [--proposer FOLDER] [--images N] [--seeds N]
-        [--arms printed,a,a+savings,b,b+savings,bad] [--at-once N] [--from-images N] [--retrain-each N]
-        [--least-chance P] [--bar P] [--tries N] [--processes N] [--keep FOLDER]
+        [--arms printed,savings,a,a+savings,b,b+savings,bad] [--scenes SEED] [--at-once N] [--from-images N]
+        [--retrain-each N] [--least-chance P] [--bar P] [--tries N] [--processes N] [--keep FOLDER]
 
 The same generated scenes, crowd and figures; each arm of each seed is a campaign of its own, answered by
 `simulate_crowd --through queue`, without control items and misconduct. A machine is turned on by the
@@ -10,7 +10,9 @@ campaign's settings (`machine.share` 1). In the arms *a* it begins with nothing 
 teaches it, from what is finished by then (`machine.from_images`, `machine.retrain_each`), and at most
 `--at-once` unfinished images are asked about (`machine.images_at_once`); in the others all are opened at
 once, and its boxes come as from a file. *printed* is people alone again, asked about links in the printed
-order. Each campaign is in a SQLite of its own that is gone afterwards.
+order, and *savings* people alone with fewer questions. Lessons take no time here, nor do reviewers' rulings:
+people's seconds are those of their answers. The chances of links are learned from 600 other scenes. Each
+campaign is in a SQLite of its own that is gone afterwards.
 """
 
 from __future__ import annotations
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
 _SOURCE = "benchmarks.machines_queue"
 _TITLES = {
     "printed": "people alone, printed order",
+    "savings": f"people alone: {ALL_SAVINGS}",
     "a": "a: from nothing",
     "a+savings": f"a+savings: {ALL_SAVINGS}",
     "b": "b: taught before",
@@ -66,14 +69,15 @@ _LEARNING, _TAUGHT_BEFORE = frozenset(("a", "a+savings")), frozenset(("b", "b+sa
 
 @dataclass(frozen=True, slots=True)
 class CampaignRun:
-    """A campaign to answer: the arm's title, the seed, how many images, and its machine's boxes (none: no
-    machine, unless it `learns`) and settings. The folder `template` has the scenes imported; the arm of
-    this seed is kept in the folder `keep`.
+    """A campaign to answer: the arm's title, the seed of its crowd and that of the `scenes`, how many images,
+    and its machine's boxes (none: no machine, unless it `learns`) and settings. The folder `template` has the
+    scenes imported; the arm of this seed is kept in the folder `keep`.
     """
 
     name: str
     title: str
     seed: int
+    scenes: int
     images: int
     protocol: ImageSettings | None
     boxes: Mapping[str, Proposals]
@@ -88,7 +92,7 @@ class CampaignRun:
         settings = _settings_of(self).as_dict()
         if not (self.boxes or self.learns):
             del settings["machine"]
-        about = json.dumps([self.images, settings, sorted(self.boxes.items())], default=repr)
+        about = json.dumps([self.scenes, self.images, settings, sorted(self.boxes.items())], default=repr)
         digest = sha256(about.encode()).hexdigest()[:8]
         return self.keep / f"{self.name.replace(' ', '-')}-{self.seed}-{digest}.pickle"
 
@@ -116,13 +120,13 @@ def _set_up(folder: Path) -> None:
     load_kinds()
 
 
-def _scenes_imported(folder: Path, images: int) -> None:
+def _scenes_imported(folder: Path, images: int, seed: int) -> None:
     """In a process of its own: a database with the scenes as a corpus."""
     _set_up(folder)
     from django.core.management import call_command
 
     call_command("migrate", verbosity=0)
-    imported_scenes(images, source=_SOURCE, pictures=folder / "scenes")
+    imported_scenes(images, source=_SOURCE, pictures=folder / "scenes", seed=seed)
 
 
 def _answered(run: CampaignRun) -> StudiedArm:
@@ -132,7 +136,7 @@ def _answered(run: CampaignRun) -> StudiedArm:
     from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
 
     settings = _settings_of(run)
-    arm = StudiedArm(run.title, [StudiedImage() for _ in range(run.images)])
+    arm = StudiedArm(run.title, [[StudiedImage() for _ in range(run.images)]])
     corpus = Corpus.objects.get(name="scenes")
     campaign = open_scene_campaign(corpus, f"seed-{run.seed}", seed=run.seed, settings=settings)
     machine = machines.machine_add(campaign=campaign, name="drawer") if run.boxes or run.learns else None
@@ -143,6 +147,8 @@ def _answered(run: CampaignRun) -> StudiedArm:
     plan = CrowdPlan(mix=STUDY_MIX, seed=run.seed, conduct=ORDERLY, patience=0.0, teach=_teach)
     done = run_campaign_crowd(campaign=campaign, plan=plan)
     assert not any(done.violations.values()), done.violations
+    # Nobody waited so long, while a machine learned, that a lease ran out.
+    assert not done.tally.gone, done.tally
     assert OpenImage.objects.filter(campaign=campaign, complete=True).count() == run.images
     _count(campaign, arm)
     if machine is not None:
@@ -186,20 +192,21 @@ def _count(campaign: Campaign, arm: StudiedArm) -> None:
 
     keys = campaign.corpus.images.order_by("position").values_list("key", flat=True)
     place = {key: number for number, key in enumerate(keys)}
-    for image in arm.images:
+    (images,) = arm.seeds
+    for image in images:
         image.runs += 1
     people = campaign.judgments.filter(image__isnull=False, void=False).exclude(worker__kind=Worker.MACHINE)
     for key, kind, number in people.values_list("image__image__key", "kind").annotate(n=Count("pk")):
-        arm.images[place[key]].judgments[kind] += number
+        images[place[key]].judgments[kind] += number
     ruled = Ruling.objects.filter(image__campaign=campaign, withdrawn_at=None)
     for key in ruled.values_list("image__image__key", flat=True):
-        arm.images[place[key]].rulings += 1
+        images[place[key]].rulings += 1
     corpus = campaign.corpus
     gold = stream_records(corpus=corpus, layer=corpus.layers.get(name="import"))
     made = stream_records(corpus=corpus, layer=Layer.objects.get(corpus=corpus, name=campaign.name))
     for one, two in zip(made, gold, strict=True):
         if one.layer is not None and two.layer is not None:
-            arm.images[place[one.id]].scores.add(compare_layers(one.layer, two.layer))
+            images[place[one.id]].scores.add(compare_layers(one.layer, two.layer))
 
 
 def _count_machine(campaign: Campaign, arm: StudiedArm) -> None:
@@ -216,7 +223,7 @@ def _count_machine(campaign: Campaign, arm: StudiedArm) -> None:
 def _protocol_of(arm: str, chances: LinkChances) -> ImageSettings | None:
     if arm == "printed":
         return ImageSettings(order=AS_PRINTED)
-    return saving_arms(chances)[ALL_SAVINGS] if arm.endswith("+savings") else None
+    return saving_arms(chances)[ALL_SAVINGS] if arm.endswith("savings") else None
 
 
 def main() -> None:
@@ -224,6 +231,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="What a machine saves a campaign, through the queue")
     parser.add_argument("--images", type=int, default=300)
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--scenes", type=int, default=SCENES, help="Seed of the scenes")
     parser.add_argument(
         "--at-once",
         type=int,
@@ -256,7 +264,7 @@ def main() -> None:
     if given.proposer is None and not _TAUGHT_BEFORE.isdisjoint(names):
         parser.error("--proposer FOLDER names the stored proposer of the arms b and b+savings")
     stored = BoxProposer.load(given.proposer) if given.proposer else None
-    shown = [scene(n, SCENES, (stored or BoxProposer()).settings.side) for n in range(given.images)]
+    shown = [scene(n, given.scenes, (stored or BoxProposer()).settings.side) for n in range(given.images)]
     images = [gold for gold, _ in shown]
     boxes = proposed(stored, shown) if stored else {}
     chances = learn_chances(scene(n, TAUGHT, 1)[0][2] for n in range(600))
@@ -283,6 +291,7 @@ def main() -> None:
                 name,
                 title,
                 seed,
+                given.scenes,
                 given.images,
                 _protocol_of(name, chances),
                 boxes_of(name, seed),
@@ -297,7 +306,7 @@ def main() -> None:
         missing = [run for run in runs if not run.kept.exists()]
         # Each in a process of its own: Django is set up for one database.
         with get_context("spawn").Pool(given.processes, maxtasksperchild=1) as pool:
-            pool.apply(_scenes_imported, [template, given.images])
+            pool.apply(_scenes_imported, [template, given.images, given.scenes])
             for _ in pool.imap_unordered(answered, missing, chunksize=1):
                 pass
         found: dict[str, StudiedArm] = {}

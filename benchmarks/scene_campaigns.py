@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 SCENES = 1
 
 
-def imported_scenes(count: int, *, source: str, pictures: Path | None = None) -> Corpus:
+def imported_scenes(count: int, *, source: str, pictures: Path | None = None, seed: int = SCENES) -> Corpus:
     """So many generated scenes as the corpus "scenes", with the layer "import"; their pictures are written to
     the folder `pictures`, where given."""
     from annotation.datasets.importing import import_records
     from annotation.models import Corpus
 
-    records = generate(count, seed=SCENES, out=pictures)
+    records = generate(count, seed=seed, out=pictures)
     import_records(name="scenes", records=records, format="generated", source=source)
     return Corpus.objects.get(name="scenes")
 

@@ -3,7 +3,9 @@
 In all arms the same rule accepts a box: a person says that it is good. Of each arm the study reports how many
 answers of each kind people gave an image, the seconds that these take by published figures, how many boxes
 were drawn by hand, and B-cubed chain F1 and box IoU of the layer, each with a bootstrap interval over images
-(all seeds of an image are drawn together); and the difference to people alone from the same draws.
+(all seeds of an image are drawn together); and the difference to people alone from the same draws. Beside it
+stands Student's interval over the differences of the single seeds: who happens to draw what, and what a
+machine happens to learn, are the same for all images of a seed.
 
 Seconds are told twice. By Papadopoulos et al. 2016 (We don't need no bounding-boxes) drawing takes 25 to 40 s
 and verifying 2 to 3 s: the middles, 32.5 s and 2.5 s, are taken for drawing and for whatever is answered by
@@ -13,9 +15,11 @@ are 25.5 s for drawing, 9.0 s for quality and 7.8 s for coverage; other question
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import mean, stdev
 from typing import Any
 
 from annotation.protocol.dice import Dice
@@ -68,7 +72,7 @@ def crowd_seconds(kind: str) -> float:
 
 @dataclass(slots=True)
 class StudiedImage:
-    """What one image cost people and came to, summed over seeds."""
+    """What one image cost people and came to, in one seed or summed over several."""
 
     runs: int = 0
     judgments: Counter[str] = field(default_factory=Counter)
@@ -87,28 +91,36 @@ class StudiedImage:
 
 @dataclass(slots=True)
 class StudiedArm:
-    """An arm of the study: its images, and of each seed the boxes that its machine drew, those accepted, and
+    """An arm of the study: of each seed its images, the boxes that its machine drew, those accepted, and
     after how many it was suspended."""
 
     name: str
-    images: list[StudiedImage]
+    seeds: list[list[StudiedImage]]
     drawn: list[int] = field(default_factory=list)
     good: list[int] = field(default_factory=list)
     suspended: list[int | None] = field(default_factory=list)
 
     def add(self, other: StudiedArm) -> None:
         """Add the same arm, over the same images, of other seeds."""
-        for own, more in zip(self.images, other.images, strict=True):
-            own.add(more)
+        self.seeds += other.seeds
         self.drawn += other.drawn
         self.good += other.good
         self.suspended += other.suspended
+
+    def all_seeds(self) -> list[StudiedImage]:
+        """Each image, summed over the seeds."""
+        found = [StudiedImage() for _ in self.seeds[0]]
+        for images in self.seeds:
+            for whole, one in zip(found, images, strict=True):
+                whole.add(one)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
 class StudyFigure:
     """A figure of an arm with its 95 % interval; `change` is against people alone, as a share for costs and
-    as a difference for F1 and IoU, with its interval."""
+    as a difference for F1 and IoU, with its interval over images. `by_seed` are the changes of the single
+    seeds, `seeds_low` and `seeds_high` Student's interval over them, None where there is one seed."""
 
     arm: str
     figure: str
@@ -118,6 +130,9 @@ class StudyFigure:
     change: float
     change_low: float
     change_high: float
+    by_seed: tuple[float, ...]
+    seeds_low: float | None
+    seeds_high: float | None
 
 
 #: Of a seed: a machine, and who is told that an image is finished (its place, its layer); None: people alone.
@@ -134,11 +149,12 @@ def run_arm(
     step: Callable[[], object] = lambda: None,
 ) -> StudiedArm:
     """Send all images through the crowd of each seed, one after the other; `step` is called after each."""
-    found = StudiedArm(name, [StudiedImage() for _ in images])
+    found = StudiedArm(name, [])
     for seed in seeds:
         machine, finished = arm(seed)
+        of_seed = [StudiedImage() for _ in images]
         crowd = Crowd(make_crowd(STUDY_MIX, seed=seed), seed=seed, machine=machine)
-        for place, ((image, size, gold), result) in enumerate(zip(images, found.images, strict=True)):
+        for place, ((image, size, gold), result) in enumerate(zip(images, of_seed, strict=True)):
             run = simulate_image(gold.mentions, Truth(gold, image=image, size=size), crowd, settings)
             result.runs += 1
             result.judgments.update(run.cost.judgments)
@@ -147,6 +163,7 @@ def run_arm(
             result.scores.add(compare_layers(run.state.layer, gold))
             finished(place, run.state.layer)
             step()
+        found.seeds.append(of_seed)
         if machine is not None:
             found.drawn.append(machine.drawn)
             found.good.append(machine.good)
@@ -225,14 +242,16 @@ def study_figures(
 ) -> Iterator[StudyFigure]:
     """Every figure of every arm, people alone first."""
     arms = [people, *others]
-    count = len(people.images)
-    whole = {arm.name: _figures(arm.images, range(count)) for arm in arms}
+    images = {arm.name: arm.all_seeds() for arm in arms}
+    count = len(images[people.name])
+    whole = {name: _figures(own, range(count)) for name, own in images.items()}
+    of_seed = {arm.name: [_figures(own, range(count)) for own in arm.seeds] for arm in arms}
     draws_of: dict[str, list[tuple[float, ...]]] = {arm.name: [] for arm in arms}
     for resample in range(resamples):
         dice = Dice("machine study", resample)
         drawn = [dice.below(count) for _ in range(count)]
-        for arm in arms:
-            draws_of[arm.name].append(_figures(arm.images, drawn))
+        for name, own in images.items():
+            draws_of[name].append(_figures(own, drawn))
     for arm in arms:
         for i, figure in enumerate(FIGURES):
             spread = sorted(one[i] for one in draws_of[arm.name])
@@ -240,6 +259,10 @@ def study_figures(
                 _change(figure, one[i], base[i])
                 for one, base in zip(draws_of[arm.name], draws_of[people.name], strict=True)
             )
+            by_seed = [
+                _change(figure, one[i], base[i])
+                for one, base in zip(of_seed[arm.name], of_seed[people.name], strict=False)
+            ]
             yield StudyFigure(
                 arm.name,
                 figure,
@@ -247,6 +270,8 @@ def study_figures(
                 *_interval(spread),
                 _change(figure, whole[arm.name][i], whole[people.name][i]),
                 *_interval(changes),
+                tuple(by_seed),
+                *(student_interval(by_seed) if len(by_seed) > 1 else (None, None)),
             )
 
 
@@ -259,6 +284,14 @@ def _change(figure: str, value: float, base: float) -> float:
 def _interval(spread: Sequence[float]) -> tuple[float, float]:
     count = len(spread)
     return spread[int(0.025 * count)], spread[min(int(0.975 * count), count - 1)]
+
+
+def student_interval(values: Sequence[float]) -> tuple[float, float]:
+    """The 95 % interval of the mean of two or more values, by Student's t."""
+    from scipy.special import stdtrit
+
+    half = float(stdtrit(len(values) - 1, 0.975)) * stdev(values) / math.sqrt(len(values))
+    return mean(values) - half, mean(values) + half
 
 
 def _figures(images: Sequence[StudiedImage], drawn: Sequence[int]) -> tuple[float, ...]:
@@ -290,17 +323,21 @@ def machine_table(report: Mapping[str, Any]) -> str:
 
     `report` has `images`, `seeds`, `interval_remark`, and as plain data `machine` (figures) and `boxes`.
     """
-    rows = [("arm", "figure", "value", "against people alone")]
+    several = any(row["seeds_low"] is not None for row in report["machine"])
+    rows = [("arm", "figure", "value", "against people alone", "over seeds" if several else "")]
     for row in report["machine"]:
         form = "{:+.4f}" if row["figure"] in DIFFERENCES else "{:+.1%}"
         change, low, high = (form.format(row[name]) for name in ("change", "change_low", "change_high"))
+        least, most = row["seeds_low"], row["seeds_high"]
+        over = "" if least is None else f"[{form.format(least)}, {form.format(most)}]"
         value = f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
-        rows.append((row["arm"], row["figure"].replace("_", " "), value, f"{change} [{low}, {high}]"))
+        rows.append((row["arm"], row["figure"].replace("_", " "), value, f"{change} [{low}, {high}]", over))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     remark = f" ({report['interval_remark']})" if report["interval_remark"] else ""
     head = (
         f"{report['images']} images, {report['seeds']} seeds; costs are those of people for one image, with "
         f"95 % bootstrap intervals over images{remark}"
+        + (" and Student's intervals over seeds" if several else "")
     )
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from scipy import stats
 
 from annotation.formats.proposals import write_proposals
 from annotation.protocol.gold import Gold, Truth
@@ -22,9 +23,11 @@ from annotation.simulation.machine_study import (
     FIGURES,
     PEOPLE_ALONE,
     crowd_seconds,
+    known_proposals,
     machine_table,
     published_seconds,
     run_arm,
+    study_figures,
 )
 from annotation.simulation.machine_study import people_alone as alone
 from annotation.synthetic_corpus.generate import generate
@@ -82,6 +85,29 @@ def test_a_machine_with_gold_boxes_spares_most_drawing_and_a_bad_one_is_soon_sus
         assert one.low <= one.value <= one.high or one.figure == "rulings"
 
 
+def test_seeds_are_told_apart_and_stand_for_their_spread(images: list[Gold]) -> None:
+    few = images[:3]
+    boxes = {"machine": gold_boxes(few)}
+    found = study_economy(few, chances=None, machines=boxes, seeds=3, resamples=2)
+    of_figure = {one.figure: one for one in found.figures if one.arm == "machine"}
+    settings = MachineSettings(share=1.0)
+    for seed in range(3):
+        alone_now, with_machine = (
+            run_arm("", few, arm, seeds=[seed])
+            for arm in (alone, known_proposals(boxes["machine"], settings))
+        )
+        (seconds,) = (
+            row
+            for row in study_figures(alone_now, [replace(with_machine, name="machine")], resamples=2)
+            if (row.arm, row.figure) == ("machine", "published_seconds")
+        )
+        assert of_figure["published_seconds"].by_seed[seed] == pytest.approx(seconds.change)
+        assert (seconds.seeds_low, seconds.seeds_high) == (None, None)
+    figure = of_figure["published_seconds"]
+    expected = stats.ttest_1samp(figure.by_seed, 0).confidence_interval(0.95)
+    assert (figure.seeds_low, figure.seeds_high) == pytest.approx((expected.low, expected.high))
+
+
 def test_a_machine_that_is_not_sure_changes_nothing(images: list[Gold]) -> None:
     one = run_arm(PEOPLE_ALONE, images[:3], alone, seeds=[1])
     few = images[:3]
@@ -95,7 +121,7 @@ def test_a_machine_that_is_not_sure_changes_nothing(images: list[Gold]) -> None:
     machines = {"machine": gold_boxes(images)}
     idle = study_economy(few, chances=None, machines=machines, seeds=1, resamples=2, settings=none)
     assert idle.boxes[0].drawn == 0
-    assert sum(image.runs for image in one.images) == 3
+    assert sum(image.runs for (images,) in [one.seeds] for image in images) == 3
 
 
 def test_a_machine_does_not_draw_a_refused_box_again(images: list[Gold]) -> None:
