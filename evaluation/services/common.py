@@ -64,11 +64,36 @@ def read_key_values(texts: Iterable[str]) -> dict[str, Any]:
     return found
 
 
-def made_otherwise(standing: KeptPredictions, facts: Mapping[str, Any]) -> bool:
-    """Whether a set of predictions has other facts. Which images and mentions one of an earlier version was
-    asked about is not known; it counts as these."""
-    known = {key: value for key, value in facts.items() if key != "asked_digest" or standing.asked_digest}
-    return any(getattr(standing, key) != value for key, value in known.items())
+#: What the facts of a set of predictions are called, where they differ. A file's content tells, not its name.
+_FACTS = {
+    "made_by": "system",
+    "corpus": "corpus",
+    "split": "split",
+    "seed": "seed",
+    "layer": "layer",
+    "features": "features",
+    "regions": "regions",
+    "limit": "limit",
+    "settings": "settings",
+    "vocabulary": "vocabulary",
+    "system_digest": "training of its system",
+    "asked_digest": "images or mentions",
+    "source_digest": "file",
+}
+
+
+def check_made_alike(standing: KeptPredictions, facts: Mapping[str, Any], word: str) -> None:
+    """Raise ImportRefused where a set of predictions, a `word`, has other facts, and name those. Which images
+    and mentions one of an earlier version was asked about is not known; it counts as these."""
+    known = {key: value for key, value in facts.items() if key in _FACTS}
+    if not standing.asked_digest:
+        known.pop("asked_digest", None)
+    others = [_FACTS[key] for key, value in known.items() if getattr(standing, key) != value]
+    if others:
+        raise ImportRefused(
+            f"{word} {standing.name!r} already exists, made otherwise ({', '.join(others)}); choose another "
+            "name, or remove it on its page"
+        )
 
 
 def check_file(path: Path, expected: str) -> None:

@@ -21,9 +21,9 @@ from evaluation.services.captions.sets import write_coco_results
 from evaluation.services.common import (
     ROWS_PER_INSERT,
     ImportRefused,
+    check_made_alike,
     check_name,
     exclusive_work,
-    made_otherwise,
 )
 from evaluation.services.features.store import feature_set
 from evaluation.services.systems import registry
@@ -114,11 +114,8 @@ def generate_captions(
     with exclusive_work(f"captions.{name}", "caption set", name):
         CaptionSet.objects.filter(name=name, published=False).delete()  # somebody was killed
         standing = CaptionSet.objects.filter(name=name).first()
-        if standing is not None and made_otherwise(standing, facts):
-            raise ImportRefused(
-                f"caption set {name!r} already exists with another system, other images or other settings; "
-                "choose another name"
-            )
+        if standing is not None:
+            check_made_alike(standing, facts, "caption set")
         found = standing or _write(name, facts, writer, places, request.how, progress)
     if request.out is not None:
         write_coco_results(found, request.out)

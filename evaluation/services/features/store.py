@@ -168,7 +168,7 @@ def write_set(
             "version": _VERSION,
             "corpus": new.corpus,
             "name": new.name,
-            "number": newest[0].version + 1 if newest else 1,
+            "number": max(_last_number(home), newest[0].version if newest else 0) + 1,
             "kind": new.kind,
             "rows": len(new.ids),
             "dimensions": new.dimensions,
@@ -185,13 +185,25 @@ def write_set(
 
 
 def remove_set(found: FeatureSet) -> None:
-    """Remove a set; processes that have mapped it can still read it."""
+    """Remove a set; processes that have mapped it can still read it. Its number is never given again: what
+    was made from it names it by that."""
     with exclusive_work(f"features.{found.corpus}.{found.name}", "feature set", found.name):
+        home = found.folder.parent
+        _write(_last(home), max(_last_number(home), found.version))
         gone = found.folder.with_name(f".{found.version}.gone")
         found.folder.rename(gone)
         shutil.rmtree(gone)
         with suppress(OSError):
             found.folder.parent.rmdir()
+
+
+def _last(home: Path) -> Path:
+    return home.with_name(f".{home.name}.last")
+
+
+def _last_number(home: Path) -> int:
+    """The highest number of a set under this name that was removed; 0 for none."""
+    return int(json.loads(_last(home).read_text())) if _last(home).is_file() else 0
 
 
 def _fill(part: Path, asked: Mapping[str, Any], new: NewSet, blocks: Blocks, progress: PhaseProgress) -> None:

@@ -43,7 +43,8 @@ from models_core.features.text.phrases import phrase_text
 
 #: The largest number that a region or a score may have: they are kept in single precision.
 _LARGEST = float(np.finfo(np.float32).max)
-_MENTION = ("image", "caption", "start", "end", "phrase", "regions")
+_MENTION: tuple[str, ...] = ("image", "caption", "start", "end", "phrase", "regions")
+_PHRASE: tuple[str, ...] = ("phrase", "detections")
 
 
 def write_localizations(found: LocalizationSet, path: Path) -> None:
@@ -170,15 +171,17 @@ class _Reader:
         for number, text in lines(self.path):
             if not text.strip():
                 continue
+            keys = _MENTION
             try:
                 said = json.loads(text)
                 if not isinstance(said, dict):
                     raise ValueError("is no object")
+                keys = _PHRASE if "detections" in said else _MENTION
                 found = self._detected(said, number) if "detections" in said else self._mention(said, number)
             except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
                 what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
                 raise FormatError(
-                    what, file=self.path, line=number, expected=f"an object of {', '.join(_MENTION)}"
+                    what, file=self.path, line=number, expected=f"an object of {', '.join(keys)}"
                 ) from None
             yield found
 
@@ -204,7 +207,7 @@ class _Reader:
             raise ValueError(
                 f"the mention {caption}:{start}-{end} of {said['image']!r} comes twice: in line {before} too"
             )
-        regions = [self._region(said["image"], own) for own in said["regions"]]
+        regions = [self._region(said["image"], own) for own in _list(said["regions"], "regions")]
         packed = _packed([own for own in regions if own is not None])
         return LocalizedMention(*place, _text(said["phrase"]), packed[self._by_score(packed)])
 
@@ -217,7 +220,8 @@ class _Reader:
                 "too; put all of a phrase into one line"
             )
         images, regions = [], []
-        for image, *own in said["detections"]:
+        for each in _list(said["detections"], "detections"):
+            image, *own = _list(each, "detection") or [""]
             region = self._region(image, own)
             if region is not None:
                 images.append(self._image(image))
@@ -233,13 +237,13 @@ class _Reader:
         return order
 
     def _image(self, name: Any) -> int:
-        if name not in self.names.image:
+        if not isinstance(name, str) or name not in self.names.image:
             raise ValueError(f"image {short_repr(str(name))} is not of corpus {self.names.corpus!r}")
         return self.names.image[name]
 
     def _region(self, image: Any, own: Any) -> list[float] | None:
         """The region within its picture; None where it lies wholly outside."""
-        numbers = [float(one) for one in own]
+        numbers = [float(one) for one in _list(own, "region")]
         if len(numbers) != REGION_NUMBERS or not np.isfinite(numbers).all():
             raise ValueError(f"region {short_repr(own)} is not xmin, ymin, xmax, ymax and a score")
         if max(map(abs, numbers)) > _LARGEST:
@@ -257,6 +261,13 @@ class _Reader:
         inside = [max(left, 1.0), max(top, 1.0), min(right, width), min(low, height)]
         self.clipped += inside != numbers[:4]
         return [*inside, score]
+
+
+def _list(value: Any, key: str) -> list[Any]:
+    """A list as JSON has it; raises ValueError for anything else."""
+    if not isinstance(value, list):
+        raise ValueError(f"{key} {short_repr(value)} is no list")
+    return value
 
 
 def _whole(number: Any, key: str) -> int:

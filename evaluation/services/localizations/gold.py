@@ -40,11 +40,12 @@ class BoxedMention:
         return self.image, self.caption, self.start, self.end
 
 
-def layer_state(corpus: str, layer: str) -> list[int]:
-    """The row of a layer and its version, brought up to what people say now: others once its boxes change.
-    Empty where the corpus has no layer. Raises UnknownName."""
+def layer_and_state(corpus: str, layer: str) -> tuple[str, list[int]]:
+    """The name of a layer, or of the one that is read where none is named; its row and its version, brought
+    up to what people say now: others once its boxes change. Empty where the corpus has no layer. Raises
+    UnknownName."""
     chosen = layer_to_read(corpus_named(corpus), layer or None)
-    return [] if chosen is None else [chosen.pk, chosen.version]
+    return (layer, []) if chosen is None else (chosen.name, [chosen.pk, chosen.version])
 
 
 def boxed_mentions_of(corpus: str, layer: str, subset: Subset | None) -> list[BoxedMention]:

@@ -14,14 +14,20 @@ from django.db import transaction
 
 from annotation.datasets.layers import campaign_of_layer
 from evaluation.models import LocalizationSet
+from evaluation.services.common import ImportRefused
 from evaluation.services.localizations.scores import RECALL_RANKS, ranks_up_to
 
 
 def keep_localization_scores(name: str, report: dict[str, Any]) -> None:
     """Keep what `score_localization` found with the set, in the place of figures of the same layer and the
-    same images, where there are some."""
+    same images, where there are some. Raises ImportRefused where the set was removed or replaced since."""
     with transaction.atomic():
-        row = LocalizationSet.objects.select_for_update(no_key=True, of=("self",)).get(name=name)
+        there = LocalizationSet.objects.select_for_update(no_key=True, of=("self",))
+        row = there.filter(name=name, digest=report["digest"], published=True).first()
+        if row is None:
+            raise ImportRefused(
+                f"localization set {name!r} was removed or replaced while it was scored; score it again"
+            )
         same: list[dict[str, Any]] = []
         others: list[dict[str, Any]] = []
         for one in _reports(row, report["layer"]):
@@ -34,7 +40,8 @@ def keep_localization_scores(name: str, report: dict[str, Any]) -> None:
 def reports_against(row: LocalizationSet, layer: str) -> list[dict[str, Any]]:
     """The kept reports against a layer: that of the set's images first, then by what their images are called
     (`subset`, "" for all). Each says whether it is `outdated`: the layer's boxes have changed since, or may
-    have, where an older report does not say which they were."""
+    have, where an older report does not say which they were. Differences from a set that was removed or
+    replaced since are left out, and `against_gone` is its name."""
     now = row.corpus.layers.filter(name=layer, published=True).first()
 
     def is_outdated(report: dict[str, Any]) -> bool:
@@ -44,7 +51,7 @@ def reports_against(row: LocalizationSet, layer: str) -> list[dict[str, Any]]:
             return bool(report["layer_state"] != [now.pk, now.version])
         return campaign_of_layer(now) is not None
 
-    reports = [{**one, "outdated": is_outdated(one)} for one in _reports(row, layer)]
+    reports = [{**_compared_now(one), "outdated": is_outdated(one)} for one in _reports(row, layer)]
     return sorted(reports, key=lambda one: (not one.get("whole"), one["subset"]))
 
 
@@ -56,6 +63,19 @@ def kept_reports(row: LocalizationSet) -> list[dict[str, Any]]:
 def _reports(row: LocalizationSet, layer: str) -> list[dict[str, Any]]:
     found = row.scores.get(layer, [])
     return [_as_now(row, one) for one in ([found] if isinstance(found, dict) else found)]
+
+
+def _compared_now(report: dict[str, Any]) -> dict[str, Any]:
+    """The report without differences from a set that is no longer there. An older one does not say which
+    predictions that had: it stays as long as there is one of its name."""
+    name = report.get("against", "")
+    there = LocalizationSet.objects.filter(name=name, published=True)
+    if "against_digest" in report:
+        there = there.filter(digest=report["against_digest"])
+    if not name or there.exists():
+        return report
+    of_both = ("against", "against_digest", "differences", "differences_cut_at")
+    return {**{key: own for key, own in report.items() if key not in of_both}, "against_gone": name}
 
 
 def key_of_report(report: dict[str, Any]) -> str:
@@ -83,8 +103,7 @@ def _as_now(row: LocalizationSet, report: dict[str, Any]) -> dict[str, Any]:
         found[part] = [{key: own for key, own in one.items() if key not in dropped} for one in report[part]]
     if "differences" in report:
         other = LocalizationSet.objects.filter(name=report["against"]).first()
-        # Of a set that is gone nobody knows how many it kept.
-        cuts = [one for one in (cut_at, 1 if other is None else _may_be_cut_at(other)) if one is not None]
+        cuts = [one for one in (cut_at, _may_be_cut_at(other) if other else None) if one is not None]
         found["differences_cut_at"] = min(cuts, default=None)
         told = {f"R@{k}" for k in ranks_up_to(found["differences_cut_at"])} | {"AP", "mAP"}
         found["differences"] = [one for one in report["differences"] if one["measure"] in told]

@@ -35,7 +35,7 @@ from evaluation.metrics.localization import (
 from evaluation.models import LocalizationSet
 from evaluation.selectors import digest_of_images, names_of
 from evaluation.services.common import ImportRefused
-from evaluation.services.localizations.gold import BoxedMention, boxed_mentions_of, layer_state
+from evaluation.services.localizations.gold import BoxedMention, boxed_mentions_of, layer_and_state
 from evaluation.services.localizations.proposals import UnrankedRegions, proposals_of_set
 from evaluation.services.localizations.sets import (
     DetectedPhrase,
@@ -112,10 +112,10 @@ class LocalizationScoring:
 def score_localization(wanted: LocalizationScoring) -> dict[str, Any]:
     """The figures with their intervals, by category and for the most frequent phrases, as plain data.
 
-    `layer_state` says which boxes they are against. `subset` says of which images they are, "" of all, and
-    `images_digest` which those are; `whole` that they are the set's. `level` is that of all intervals. R@k is
-    left out beyond `cut_at`, its differences beyond `differences_cut_at`, where these are numbers; beyond
-    `least_kept` it is of the kept regions.
+    `digest` says of which predictions they are, `layer_state` which boxes they are against. `subset` says of
+    which images they are, "" of all, and `images_digest` which those are; `whole` that they are the set's.
+    `level` is that of all intervals. R@k is left out beyond `cut_at`, its differences beyond
+    `differences_cut_at`, where these are numbers; beyond `least_kept` it is of the kept regions.
 
     Raises UnknownName, ImportRefused for a layer without boxes or a set of another corpus, FormatError,
     BadSubset and AgreementError, each one line.
@@ -129,14 +129,15 @@ def score_localization(wanted: LocalizationScoring) -> dict[str, Any]:
         )
     subset = subset_of_set(row, wanted.split, wanted.fold_seed)
     # Before the boxes are read: where they change meanwhile, the figures are told as older than they are.
-    state = layer_state(row.corpus.name, wanted.layer or row.layer)
-    mentions = boxed_mentions_of(row.corpus.name, wanted.layer or row.layer, subset)
+    layer, state = layer_and_state(row.corpus.name, wanted.layer or row.layer)
+    mentions = boxed_mentions_of(row.corpus.name, layer, subset)
     found = scored(row, mentions, subset)
     report = {
         "set": row.name,
+        "digest": row.digest,
         "system": row.made_by.name if row.made_by else "",
         "corpus": row.corpus.name,
-        "layer": wanted.layer or row.layer,
+        "layer": layer,
         "layer_state": state,
         "subset": subset.called if subset else "",
         "images_digest": digest_of_images(subset.images, names_of(row.corpus.name)) if subset else "",
@@ -157,7 +158,7 @@ def score_localization(wanted: LocalizationScoring) -> dict[str, Any]:
     }
     if other is not None:
         theirs = scored(other, mentions, subset)
-        report["against"] = other.name
+        report["against"], report["against_digest"] = other.name, other.digest
         report["differences_cut_at"] = _least(found.cut_at, theirs.cut_at)
         report["differences"] = list(_differences(found, theirs, wanted.resampling))
     return report

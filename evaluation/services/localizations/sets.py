@@ -15,7 +15,7 @@ from annotation import audit
 from annotation.common.registry import UnknownName
 from evaluation.models import LocalizationSet, PhraseDetections, PhraseLocalization
 from evaluation.selectors import names_of
-from evaluation.services.common import ROWS_PER_INSERT, ImportRefused, exclusive_work, made_otherwise
+from evaluation.services.common import ROWS_PER_INSERT, check_made_alike, exclusive_work
 from models_core.phase_cache import digest_of_parts
 
 #: A row of packed regions: xmin, ymin, xmax, ymax, score.
@@ -74,11 +74,7 @@ def standing_or_new(
         LocalizationSet.objects.filter(name=name, published=False).delete()  # somebody was killed
         standing = LocalizationSet.objects.filter(name=name).first()
         if standing is not None:
-            if made_otherwise(standing, facts):
-                raise ImportRefused(
-                    f"localization set {name!r} already exists with another system, other images, regions or "
-                    "phrases; choose another name, or remove it"
-                )
+            check_made_alike(standing, facts, "localization set")
             return standing, True
         found = LocalizationSet.objects.create(name=name, **facts)
         try:

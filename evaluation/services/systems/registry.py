@@ -26,6 +26,7 @@ from evaluation.services.common import ImportRefused, exclusive_work
 from evaluation.services.systems.folders import system_folder
 from evaluation.services.systems.origins.base import of_stored
 from evaluation.services.systems.origins.runs import RUNS
+from evaluation.services.systems.unfinished_sets import remove_unfinished_sets
 from models_core import storage
 
 _log = logging.getLogger(__name__)
@@ -177,10 +178,12 @@ def remove_run(*, name: str, actor: Any = None) -> None:
 
 
 def remove_system(*, name: str, actor: Any = None) -> None:
-    """Remove a system and what is kept of it; raises InUse where runs of it are there."""
+    """Remove a system and what is kept of it. Raises InUse where runs or sets of it are there, Busy while one
+    is written."""
     row, folder = system_row(name), system_folder(name)
     away = folder.with_name(f".{name}.removed")
     with exclusive_work(f"system.{name}", "system", name):
+        remove_unfinished_sets(row)
         with transaction.atomic():
             audit.record(actor=actor, act="remove_system", system=name, digest=row.digest)
             try:

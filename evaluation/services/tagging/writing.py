@@ -19,9 +19,9 @@ from evaluation.models import TaggedImage, TagSet
 from evaluation.services.common import (
     ImportRefused,
     check_file,
+    check_made_alike,
     check_name,
     exclusive_work,
-    made_otherwise,
 )
 from evaluation.services.features.store import feature_set
 from evaluation.services.systems import registry
@@ -116,11 +116,8 @@ def tag_images(request: TagRequest, *, progress: PhaseProgress = no_progress) ->
     with exclusive_work(f"tags.{name}", "tag set", name):
         TagSet.objects.filter(name=name, published=False).delete()  # somebody was killed
         standing = TagSet.objects.filter(name=name).first()
-        if standing is not None and made_otherwise(standing, facts):
-            raise ImportRefused(
-                f"tag set {name!r} already exists with another system, other images or other settings; "
-                "choose another name"
-            )
+        if standing is not None:
+            check_made_alike(standing, facts, "tag set")
         found = standing or store_tag_set(name, facts, work.rows(request, progress))
     if request.out is not None:
         write_tag_set(found, request.out)

@@ -277,6 +277,7 @@ def _figures(report: dict[str, Any]) -> dict[str, Any]:
     return {
         **report,
         "percent": _level(report["level"]),
+        "missing": report["mentions"] - report["predicted"],
         "recalls": recalls,
         "cut_at": cut_at,
         "differences_cut_at": differences if differences != cut_at else None,

@@ -37,7 +37,9 @@ BAD_LINES: tuple[tuple[dict[str, Any], str], ...] = (
     ({"start": 2, "end": 2}, "words 2 to 2 of caption 0 are no mention"),
     ({"end": 2, "regions": [[1, 1, 2, 2]]}, "is not xmin, ymin, xmax, ymax and a score"),
     ({"end": 2, "regions": [[3, 1, 2, 2, 1]]}, "corners in the wrong order"),
-    ({"end": 2, "regions": 5}, "not iterable"),
+    ({"end": 2, "regions": 5}, "regions 5 is no list; expected an object of image, caption"),
+    ({"end": 2, "regions": [5]}, "region 5 is no list"),
+    ({"image": ["0.png"]}, "is not of corpus 'scenes'"),
     ({}, "the mention 0:0-1 of '0.png' comes twice: in line 1 too"),
     ({"caption": 10**12}, "image '0.png' has no caption 1000000000000: it has 2, counted from 0"),
     ({"start": 1.5, "end": 3}, "start 1.5 is no whole number"),
@@ -79,7 +81,9 @@ def test_what_is_exported_is_read_again_and_scores_alike(grounded, tmp_path):
     assert "20 mentions have no prediction and count as missed." in text
     assert "AP is of the images of each phrase's mentions alone" in text
     assert "The most frequent phrases" in text
-    with pytest.raises(CommandError, match="localization set 'theirs' already exists with another system"):
+    with pytest.raises(
+        CommandError, match=r"localization set 'theirs' already exists, made otherwise \(file\)"
+    ):
         said("import_localizations", "theirs", tmp_path / "mentions.jsonl", "--corpus", "scenes")
 
 
@@ -91,6 +95,11 @@ def test_a_line_that_cannot_be_is_named(scenes, tmp_path):
         ('{"image": "0.png"}', "lacks 'caption'"),
         ("{", ""),
         ("[" * 100_000, "recursion"),
+        (
+            '{"phrase": "dog", "detections": 5}',
+            "detections 5 is no list; expected an object of phrase, detections",
+        ),
+        ('{"phrase": "dog", "detections": [5]}', "detection 5 is no list"),
     )
     for line, says in (*lines, *others):
         file.write_text(json.dumps(GOOD) + "\n\n" + line + "\n")
