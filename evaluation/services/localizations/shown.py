@@ -15,7 +15,7 @@ from annotation.selectors.records import stream_records
 from evaluation.metrics.localization import RIGHT_IOU, iou
 from evaluation.models import LocalizationSet
 from evaluation.services.alignments.localizing import boxed_mentions
-from evaluation.services.localizations.sets import LocalizedMention, localized_mentions
+from evaluation.services.localizations.sets import LocalizedMention, images_looked_at, localized_mentions
 
 #: Which mentions are shown: all, those whose best region is wrong, or those where it is wrong by much.
 ALL_MENTIONS, WRONG, FAR = "all", "wrong", "far"
@@ -67,10 +67,14 @@ class ShownPage:
 def shown_page(row: LocalizationSet, layer: Any, which: str, first: int, number: int) -> ShownPage:
     """At most `number` images from the `first` on that have a mention of the kind `which`.
 
-    So that a page costs little, a few hundred images are looked through at most.
+    Images in which the set has nothing come last, where it is known that they were looked at. So that a page
+    costs little, a few hundred images are looked through at most.
     """
     order = row.mentions.values("image_id").annotate(first=Min("position")).order_by("first")
-    ids = list(order.values_list("image_id", flat=True)[first : first + _AT_MOST + 1])
+    there = list(order.values_list("image_id", flat=True))
+    if row.image_ids is not None:
+        there += sorted(images_looked_at(row).difference(there))
+    ids = there[first : first + _AT_MOST + 1]
     found: list[LocalizedImage] = []
     for start in range(0, min(len(ids), _AT_MOST), _TOGETHER):
         for place, shown in enumerate(_looked_at(row, layer, which, ids[start : start + _TOGETHER]), start):

@@ -148,6 +148,12 @@ def test_phrases_are_localized_looked_at_scored_and_removed_by_page(grounded, tm
     assert 0 < far.count("<mark>") <= wrong.count("<mark>"), (
         "the parts hardly overlap; the whole picture does"
     )
+    # An image in which the set has nothing is missed altogether, and looked at too.
+    of_one = list(kept.mentions.filter(image=kept.mentions.latest("position").image_id))
+    kept.mentions.filter(pk__in=[one.pk for one in of_one]).delete()
+    lacking = ada.get(page, {"show": "far"}).content.decode()
+    assert lacking.count("<mark>") >= 4 and of_one[0].image.key in lacking
+    type(of_one[0]).objects.bulk_create(of_one)
     file: Any = ada.get(page + "export")
     assert len(b"".join(file.streaming_content).splitlines()) == 60 + 13
     press(ada, page, "Remove this localization set")
