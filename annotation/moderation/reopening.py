@@ -16,7 +16,7 @@ Locks: the campaign, the image, task and assignment, then standings by id.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,7 +36,6 @@ from annotation.models import (
     OpenImage,
     Standing,
     Task,
-    Worker,
 )
 from annotation.moderation import control_items, trust_replay
 from annotation.moderation.control_items.from_answers import PROMOTED_SOURCE
@@ -225,8 +224,9 @@ def _check_not_built_on(row: Assignment, judgment: Judgment, after: Answer | Non
     changes = [_without(votes, judgment.name)]
     if after is not None:
         changes.append(_changed(votes, judgment.name, after))
+    people = {vote.judgment.id for vote in votes if not vote.judgment.machine}
     for changed in changes:
-        _check_leaves_others(row, judgment.name, state, fold(changed))
+        _check_leaves_others(row, judgment.name, people, state, fold(changed))
 
 
 def _without(votes: Sequence[Vote], name: str) -> list[q.Judgment]:
@@ -242,21 +242,18 @@ def _changed(votes: Sequence[Vote], name: str, after: Answer) -> list[q.Judgment
     ]
 
 
-def _check_leaves_others(row: Assignment, name: str, before: ImageState, after: ImageState) -> None:
-    """Raise _BuiltOn where a judgment of a person loses its use, or a question goes that somebody else has in
-    hand. A box that a machine proposed meanwhile, and that nobody has looked at, is nobody's work.
+def _check_leaves_others(
+    row: Assignment, name: str, people: Set[str], before: ImageState, after: ImageState
+) -> None:
+    """Raise _BuiltOn where a judgment of `people` (names of judgments) loses its use, or a question goes that
+    somebody else has in hand. A box that a machine proposed meanwhile may lose its use.
 
     A question about a box keeps its key when the box is drawn anew: whoever has looked at the box and given
     it back, or let it expire, might answer late, and of another box than they saw.
     """
+    if (set(after.moot) - set(before.moot) - {name}) & people:
+        raise _BuiltOn
     assert row.task is not None
-    unused = set(after.moot) - set(before.moot) - {name}
-    if unused:
-        people = Judgment.objects.filter(image=row.task.image_id, name__in=unused).exclude(
-            worker__kind=Worker.MACHINE
-        )
-        if people.exists():
-            raise _BuiltOn
     kept = {one.key for one in after.questions}
     gone = {one.key: one.pending is not None for one in before.questions if one.key not in kept}
     others = Assignment.objects.filter(task__image=row.task.image_id, task__key__in=gone)

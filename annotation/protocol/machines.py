@@ -128,8 +128,8 @@ def next_proposal(
     """The box to propose for a chain that has these accepted boxes; None where it is left to people.
 
     Proposals are those of the mention that people are shown for the chain. Boxes that show what an accepted
-    one shows are passed over, and those that are much like one that people `refused` for the chain, whoever
-    drew it.
+    one shows are passed over, and those that are much like one that people `refused` for the chain, be it
+    a person's or a machine's.
     """
     for proposed in proposals.get(representative(mentions).id, ()):
         if proposed.chance < least_chance:

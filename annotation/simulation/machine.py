@@ -111,7 +111,7 @@ class SimulatedMachine:
         return MachineAnswer(found.box, attempt)
 
     def refused(self, question: Question, truth: Truth) -> None:
-        """A person has said of a box, whoever drew it, that it is not good."""
+        """A person has refused a box, of this machine or of another person."""
         assert question.pending is not None
         about = truth.image, frozenset(question.mentions)
         self._refused.setdefault(about, set()).add(question.pending)

@@ -64,18 +64,9 @@ def read_key_values(texts: Iterable[str]) -> dict[str, Any]:
     return found
 
 
-#: What the facts of a set of predictions are called, where they differ. A file's content tells, not its name.
+#: What facts of a set of predictions are called that do not bear their own name.
 _FACTS = {
     "made_by": "system",
-    "corpus": "corpus",
-    "split": "split",
-    "seed": "seed",
-    "layer": "layer",
-    "features": "features",
-    "regions": "regions",
-    "limit": "limit",
-    "settings": "settings",
-    "vocabulary": "vocabulary",
     "system_digest": "training of its system",
     "asked_digest": "images or mentions",
     "source_digest": "file",
@@ -83,12 +74,17 @@ _FACTS = {
 
 
 def check_made_alike(standing: KeptPredictions, facts: Mapping[str, Any], word: str) -> None:
-    """Raise ImportRefused where a set of predictions, a `word`, has other facts, and name those. Which images
-    and mentions one of an earlier version was asked about is not known; it counts as these."""
-    known = {key: value for key, value in facts.items() if key in _FACTS}
-    if not standing.asked_digest:
-        known.pop("asked_digest", None)
-    others = [_FACTS[key] for key, value in known.items() if getattr(standing, key) != value]
+    """Raise ImportRefused where a set of predictions, a `word`, has other facts, and name those.
+
+    A file's name is none of them (`source`): its content is. Which images and mentions one of an earlier
+    version was asked about is not known; it counts as these.
+    """
+    passed_over = {"source"} if standing.asked_digest else {"source", "asked_digest"}
+    others = [
+        _FACTS.get(key, key)
+        for key, value in facts.items()
+        if key not in passed_over and getattr(standing, key) != value
+    ]
     if others:
         raise ImportRefused(
             f"{word} {standing.name!r} already exists, made otherwise ({', '.join(others)}); choose another "

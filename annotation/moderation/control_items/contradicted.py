@@ -2,8 +2,7 @@
 
 Promoted items rest on votes of their own campaign, items from a campaign's layer on that campaign's
 images. Copies of promoted items in a duplicated campaign rest on nothing there, and are left alone.
-Rulings, withdrawals and joins change both. Each of them locks the campaign (`lock_campaigns`), so
-that no
+Rulings, withdrawals and joins change both. Each of them locks the campaign (`lock_campaigns`), so that no
 items are made meanwhile, and then checks the items of the images concerned (`retire_contradicted_items`).
 """
 

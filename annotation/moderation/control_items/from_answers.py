@@ -45,9 +45,9 @@ def promote(
     Votes and double checks count, also those that no question consumed. Left out are questions that
     anybody flagged, that are open or may be asked again, that are control items already, or that somebody
     answered who is suspended at this kind, or whose answers to it are withdrawn; also those that somebody
-    gave back or let expire, who may still answer late. Those that the image no
-    longer asks, because of a ruling or of what was withdrawn, are left out and named. At most `per_answer`
-    for each answer, drawn by the campaign's seed. Raises CannotPromote.
+    gave back or let expire, since they may still answer late. Those that the image no longer asks, because of
+    a ruling or of what was withdrawn, are left out and named. At most `per_answer` for each answer, drawn by
+    the campaign's seed. Raises CannotPromote.
 
     By default a question is settled by one answer or two: to have more of them, ask for `at_least` two,
     or set more votes.

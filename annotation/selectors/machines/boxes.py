@@ -146,8 +146,8 @@ def _mentions(images: set[int]) -> dict[int, dict[str, Any]]:
 
 
 def box_verdicts(campaign: Campaign, images: Collection[int]) -> dict[tuple[int, str], bool]:
-    """(image, name of the drawing) -> whether the first vote on it says that the box is good,
-    whoever drew it; of these open images (ids)."""
+    """(image, name of the drawing) -> whether the first vote on it says that the box is good.
+    Of people's boxes and machines', in these open images (ids)."""
     found: dict[tuple[int, str], bool] = {}
     votes = Judgment.objects.filter(
         image__in=images,
