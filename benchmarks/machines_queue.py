@@ -2,7 +2,8 @@
 
     python -m benchmarks.machines_queue [--proposer FOLDER] [--images N] [--seeds N]
         [--arms printed,savings,a,a+savings,b,b+savings,bad] [--scenes SEED] [--at-once N] [--from-images N]
-        [--retrain-each N] [--least-chance P] [--bar P] [--tries N] [--processes N] [--keep FOLDER]
+        [--retrain-each N] [--least-chance P] [--bar P] [--tries N] [--device DEVICE] [--processes N]
+        [--keep FOLDER]
 
 The same generated scenes, crowd and figures; each arm of each seed is a campaign of its own, answered by
 `simulate_crowd --through queue`, without control items and misconduct. A machine is turned on by the
@@ -10,9 +11,9 @@ campaign's settings (`machine.share` 1). In the arms *a* it begins with nothing 
 teaches it, from what is finished by then (`machine.from_images`, `machine.retrain_each`), and at most
 `--at-once` unfinished images are asked about (`machine.images_at_once`); in the others all are opened at
 once, and its boxes come as from a file. *printed* is people alone again, asked about links in the printed
-order, and *savings* people alone with fewer questions. Lessons take no time here, nor do reviewers' rulings:
-people's seconds are those of their answers. The chances of links are learned from 600 other scenes. Each
-campaign is in a SQLite of its own that is gone afterwards.
+order, and *savings* people alone with fewer questions. Lessons (on `--device`) take no time here, nor do
+reviewers' rulings: people's seconds are those of their answers. The chances of links are learned from 600
+other scenes. Each campaign is in a SQLite of its own that is gone afterwards.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from multiprocessing import get_context
 from pathlib import Path
@@ -48,6 +50,7 @@ from annotation.simulation.machine_study import (
 from annotation.simulation.visits import ORDERLY
 from benchmarks.machines import TAUGHT, load_kinds, proposed, scene, show
 from benchmarks.scene_campaigns import SCENES, imported_scenes, open_scene_campaign
+from models_core.device import CPU
 from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 
 if TYPE_CHECKING:
@@ -71,7 +74,7 @@ _LEARNING, _TAUGHT_BEFORE = frozenset(("a", "a+savings")), frozenset(("b", "b+sa
 class CampaignRun:
     """A campaign to answer: the arm's title, the seed of its crowd and that of the `scenes`, how many images,
     and its machine's boxes (none: no machine, unless it `learns`) and settings. The folder `template` has the
-    scenes imported; the arm of this seed is kept in the folder `keep`.
+    scenes imported; the arm of this seed is kept in the folder `keep`. A machine learns on `device`.
     """
 
     name: str
@@ -85,14 +88,18 @@ class CampaignRun:
     machine: MachineSettings
     template: Path
     keep: Path
+    device: str = CPU
 
     @property
     def kept(self) -> Path:
-        """The file of this arm and seed: another one where settings or boxes are others."""
+        """The file of this arm and seed: others where settings, boxes or lessons' device are."""
         settings = _settings_of(self).as_dict()
         if not (self.boxes or self.learns):
             del settings["machine"]
-        about = json.dumps([self.scenes, self.images, settings, sorted(self.boxes.items())], default=repr)
+        about = json.dumps(
+            [self.scenes, self.images, settings, sorted(self.boxes.items()), self.learns and self.device],
+            default=repr,
+        )
         digest = sha256(about.encode()).hexdigest()[:8]
         return self.keep / f"{self.name.replace(' ', '-')}-{self.seed}-{digest}.pickle"
 
@@ -144,7 +151,8 @@ def _answered(run: CampaignRun) -> StudiedArm:
         machines.store_proposals(machine, run.boxes.items(), version=machine.version + 1)
         machines.machine_learnt(machine, images=None, source="file of the benchmark", from_file=True)
         machine_turns.take_turns(campaign, submission.submit)
-    plan = CrowdPlan(mix=STUDY_MIX, seed=run.seed, conduct=ORDERLY, patience=0.0, teach=_teach)
+    teach = partial(_teach, run.device)
+    plan = CrowdPlan(mix=STUDY_MIX, seed=run.seed, conduct=ORDERLY, patience=0.0, teach=teach)
     done = run_campaign_crowd(campaign=campaign, plan=plan)
     assert not any(done.violations.values()), done.violations
     # Nobody waited so long, while a machine learned, that a lease ran out.
@@ -160,16 +168,21 @@ def _answered(run: CampaignRun) -> StudiedArm:
     return arm
 
 
-def _teach() -> None:
+def _teach(device: str) -> None:
     """Teach the machines that are to learn now, and have them propose for images that were opened since, as
     the jobs do that the periodic work asks for."""
     from evaluation.services.machines import teaching
 
     for campaign, name in teaching.machines_to_teach():
-        began = time.process_time()
-        taught = teaching.teach_machine(campaign=campaign.name, machine=name, replaces_file=False)
-        seconds = time.process_time() - began
-        print(f"  {campaign.name}: learnt from {taught.source} in {seconds:.0f} s of CPU", flush=True)
+        began, wall = time.process_time(), time.monotonic()
+        taught = teaching.teach_machine(
+            campaign=campaign.name, machine=name, replaces_file=False, device=device
+        )
+        seconds, wall = time.process_time() - began, time.monotonic() - wall
+        print(
+            f"  {campaign.name}: learnt from {taught.source} in {wall:.0f} s, {seconds:.0f} s of CPU",
+            flush=True,
+        )
     for campaign, name in teaching.machines_to_propose():
         teaching.propose_boxes(campaign=campaign.name, machine=name)
 
@@ -252,6 +265,7 @@ def main() -> None:
     parser.add_argument(
         "--tries", type=int, default=usual.tries, help="Boxes in a row that a machine proposes for a chain"
     )
+    parser.add_argument("--device", default=CPU, help="Where the machines of the arms a learn")
     parser.add_argument("--processes", type=int, default=1, help="Campaigns that are answered side by side")
     parser.add_argument(
         "--keep",
@@ -299,11 +313,13 @@ def main() -> None:
                 learning if name in _LEARNING else known,
                 template,
                 keep,
+                given.device,
             )
             for seed in range(given.seeds)
             for name, title in arms
         ]
-        missing = [run for run in runs if not run.kept.exists()]
+        # Those that learn take longest, so they come first.
+        missing = sorted((run for run in runs if not run.kept.exists()), key=lambda run: not run.learns)
         # Each in a process of its own: Django is set up for one database.
         with get_context("spawn").Pool(given.processes, maxtasksperchild=1) as pool:
             pool.apply(_scenes_imported, [template, given.images, given.scenes])
