@@ -113,14 +113,14 @@ def caption_words(corpus: str, images: Collection[int] | None = None) -> list[li
     ]
 
 
-def caption_lengths(corpus: str) -> dict[int, dict[int, int]]:
-    """How many words each caption of a corpus has, where mentions are counted, by the id of its image and by
-    its number there. Raises UnknownName listing the corpora."""
-    found: dict[int, dict[int, int]] = {}
+def captions_as_counted(corpus: str) -> dict[int, dict[int, str]]:
+    """Each caption of a corpus as its words are counted, with a space between two, by the id of its image and
+    by its number there. Raises UnknownName listing the corpora."""
+    found: dict[int, dict[int, str]] = {}
     captions = corpus_named(corpus).images.filter(captions__isnull=False).order_by()
     columns = ("pk", "captions__number", "captions__tokens", "captions__text")
     for image, number, tokens, text in captions.values_list(*columns).iterator(_PAGE):
-        found.setdefault(image, {})[number] = len((tokens or text).split())
+        found.setdefault(image, {})[number] = tokens or text
     return found
 
 

@@ -7,17 +7,19 @@ A region is xmin, ymin, xmax and ymax in pixels, counted from 1 and inclusive, a
 first. What counts is the score, as in a run (trec_eval reads those so): regions and detections that stand in
 another order are put in falling order of their scores in single precision, equal ones as they stand, and the
 lines are counted. Captions are counted from 0 within their image, words from 0 within their caption, and
-`end` is exclusive. Lines of detections may be left out: average precision is then of the regions of the
-mentions. A phrase, in lower case without articles, has one such line.
+`end` is exclusive; `phrase` is what these words say, whatever its case, spaces and punctuation. Lines of
+detections may be left out: average precision is then of the regions of the mentions. A phrase, in lower case
+without articles, has one such line.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +28,7 @@ from annotation.formats.base import FormatError
 from annotation.formats.files.text import lines, short_repr, whole_file
 from annotation.selectors.corpora import corpus_named
 from evaluation.models import LocalizationSet, System
-from evaluation.selectors import CorpusNames, caption_lengths, image_sizes, names_of
+from evaluation.selectors import CorpusNames, captions_as_counted, image_sizes, names_of
 from evaluation.services.common import ImportRefused, check_file, check_name
 from evaluation.services.localizations.sets import (
     REGION_NUMBERS,
@@ -43,6 +45,7 @@ from models_core.features.text.phrases import phrase_text
 
 #: The largest number that a region or a score may have: they are kept in single precision.
 _LARGEST = float(np.finfo(np.float32).max)
+_Line = TypeVar("_Line", LocalizedMention, DetectedPhrase)
 _MENTION: tuple[str, ...] = ("image", "caption", "start", "end", "phrase", "regions")
 _PHRASE: tuple[str, ...] = ("phrase", "detections")
 
@@ -118,17 +121,14 @@ def import_localizations(
         "source": path.name,
         "source_digest": storage.file_digest(path),
     }
-    reader = _Reader(path, names_of(corpus), image_sizes(corpus), caption_lengths(corpus))
+    reader = _Reader(path, names_of(corpus), image_sizes(corpus), captions_as_counted(corpus))
 
     def fill(found: LocalizationSet) -> None:
-        mentions: list[LocalizedMention] = []
-        detections: list[DetectedPhrase] = []
-        for one in reader.lines():
-            mentions.append(one) if isinstance(one, LocalizedMention) else detections.append(one)
-        if not mentions:
+        # Twice through the file, so that memory does not grow with it.
+        write_rows(found, reader.mentions(), reader.detected_phrases())
+        if not found.mention_count:
             raise FormatError("has no mention", file=path, expected="a line for each mention")
-        write_rows(found, mentions, detections)
-        found.limit = max(len(one.regions) for one in mentions)
+        found.limit = reader.most_regions
         found.clipped = reader.clipped
 
     found, unchanged = standing_or_new(name, facts, fill)
@@ -150,7 +150,7 @@ def import_localizations(
 class _Reader:
     """Reads a file line by line; counts what it clips, leaves out, and puts in order.
 
-    `lengths` has the words of each caption by its image and number.
+    `captions` has the words of each caption, with spaces between, by its image and number.
     """
 
     def __init__(
@@ -158,30 +158,40 @@ class _Reader:
         path: Path,
         names: CorpusNames,
         sizes: dict[str, tuple[int, int]],
-        lengths: dict[int, dict[int, int]],
+        captions: dict[int, dict[int, str]],
     ) -> None:
-        self.path, self.names, self.sizes, self.lengths = path, names, sizes, lengths
-        self.clipped = self.outside = self.reordered = 0
+        self.path, self.names, self.sizes, self.captions = path, names, sizes, captions
+        self.clipped = self.outside = self.reordered = self.most_regions = 0
         #: In which line each mention, and each phrase with detections, stands.
         self.mention_lines: dict[tuple[int, int, int, int], int] = {}
         self.phrase_lines: dict[str, int] = {}
 
-    def lines(self) -> Iterator[LocalizedMention | DetectedPhrase]:
-        """Raises FormatError naming the line that is wrong."""
+    def mentions(self) -> Iterator[LocalizedMention]:
+        """Those of the file, in its order. Raises FormatError naming the line that is wrong."""
+        return self._read(_MENTION, self._mention)
+
+    def detected_phrases(self) -> Iterator[DetectedPhrase]:
+        """Those of the file, in its order. Raises FormatError naming the line that is wrong."""
+        return self._read(_PHRASE, self._detected)
+
+    def _read(self, keys: tuple[str, ...], read: Callable[[dict[str, Any], int], _Line]) -> Iterator[_Line]:
+        """What lines of one of the two kinds hold; those of the other are passed over."""
         for number, text in lines(self.path):
             if not text.strip():
                 continue
-            keys = _MENTION
+            expected = _MENTION
             try:
                 said = json.loads(text)
                 if not isinstance(said, dict):
                     raise ValueError("is no object")
-                keys = _PHRASE if "detections" in said else _MENTION
-                found = self._detected(said, number) if "detections" in said else self._mention(said, number)
+                expected = _PHRASE if "detections" in said else _MENTION
+                if expected is not keys:
+                    continue
+                found = read(said, number)
             except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
                 what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
                 raise FormatError(
-                    what, file=self.path, line=number, expected=f"an object of {', '.join(keys)}"
+                    what, file=self.path, line=number, expected=f"an object of {', '.join(expected)}"
                 ) from None
             yield found
 
@@ -190,16 +200,23 @@ class _Reader:
         caption, start, end = (_whole(said[key], key) for key in ("caption", "start", "end"))
         if not (0 <= start < end and 0 <= caption):
             raise ValueError(f"words {start} to {end} of caption {caption} are no mention")
-        captions = self.lengths.get(image, {})
+        captions = self.captions.get(image, {})
         if caption not in captions:
             raise ValueError(
                 f"image {short_repr(said['image'])} has no caption {short_repr(caption)}: it has "
                 f"{len(captions)}, counted from 0"
             )
-        if end > captions[caption]:
+        words = captions[caption].split()
+        if end > len(words):
             raise ValueError(
                 f"words {short_repr(start)} to {short_repr(end)} are beyond caption {caption} of "
-                f"{short_repr(said['image'])}, which has {captions[caption]}"
+                f"{short_repr(said['image'])}, which has {len(words)}"
+            )
+        phrase, own_words = _text(said["phrase"]), " ".join(words[start:end])
+        if _letters(phrase) != _letters(own_words):
+            raise ValueError(
+                f"words {start} to {end} of caption {caption} of {short_repr(said['image'])} are "
+                f"{short_repr(own_words)}, not {short_repr(phrase)}; count the words as the corpus has them"
             )
         place = (image, caption, start, end)
         before = self.mention_lines.setdefault(place, line)
@@ -209,7 +226,8 @@ class _Reader:
             )
         regions = [self._region(said["image"], own) for own in _list(said["regions"], "regions")]
         packed = _packed([own for own in regions if own is not None])
-        return LocalizedMention(*place, _text(said["phrase"]), packed[self._by_score(packed)])
+        self.most_regions = max(self.most_regions, len(packed))
+        return LocalizedMention(*place, phrase, packed[self._by_score(packed)])
 
     def _detected(self, said: dict[str, Any], line: int) -> DetectedPhrase:
         phrase = phrase_text(_text(said["phrase"]))
@@ -283,6 +301,11 @@ def _text(phrase: Any) -> str:
         raise ValueError(f"phrase {short_repr(phrase)} is no text")
     phrase.encode()  # half of a pair of surrogates is no letter; UnicodeEncodeError is a ValueError
     return phrase
+
+
+def _letters(text: str) -> str:
+    """What two spellings of the same words have in common: letters and digits, whatever their case."""
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
 
 
 def _packed(regions: list[list[float]]) -> NDArray[np.float32]:

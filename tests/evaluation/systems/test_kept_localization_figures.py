@@ -11,6 +11,7 @@ import pytest
 from django.core.management import CommandError
 
 from evaluation.models import LocalizationSet, System
+from evaluation.selectors import captions_as_counted, names_of
 from evaluation.services.common import ImportRefused, exclusive_work
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.features.store import feature_set, remove_set
@@ -29,13 +30,14 @@ pytestmark = pytest.mark.django_db
 
 def imported(name: str, file: Path, box: Iterable[int], *, start: int = 0) -> None:
     """A set of one box for the first phrase of ten images."""
+    captions, images = captions_as_counted("scenes"), names_of("scenes").image
     mentions = (
         {
             "image": f"{n}.png",
             "caption": 0,
             "start": start,
             "end": 2,
-            "phrase": "A dog",
+            "phrase": " ".join(captions[images[f"{n}.png"]][0].split()[start:2]),
             "regions": [[*box, 1.0]],
         }
         for n in range(75, 85)

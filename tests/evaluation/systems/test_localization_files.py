@@ -32,19 +32,24 @@ pytestmark = pytest.mark.django_db
 GOOD = {"image": "0.png", "caption": 0, "start": 0, "end": 1, "phrase": "a", "regions": [[1, 1, 2, 2, 0.5]]}
 
 
+TWO_WORDS = {"end": 2, "phrase": "a horse"}
 BAD_LINES: tuple[tuple[dict[str, Any], str], ...] = (
     ({"image": "x.png"}, "image 'x.png' is not of corpus 'scenes'"),
     ({"start": 2, "end": 2}, "words 2 to 2 of caption 0 are no mention"),
-    ({"end": 2, "regions": [[1, 1, 2, 2]]}, "is not xmin, ymin, xmax, ymax and a score"),
-    ({"end": 2, "regions": [[3, 1, 2, 2, 1]]}, "corners in the wrong order"),
-    ({"end": 2, "regions": 5}, "regions 5 is no list; expected an object of image, caption"),
-    ({"end": 2, "regions": [5]}, "region 5 is no list"),
+    ({**TWO_WORDS, "regions": [[1, 1, 2, 2]]}, "is not xmin, ymin, xmax, ymax and a score"),
+    ({**TWO_WORDS, "regions": [[3, 1, 2, 2, 1]]}, "corners in the wrong order"),
+    ({**TWO_WORDS, "regions": 5}, "regions 5 is no list; expected an object of image, caption"),
+    ({**TWO_WORDS, "regions": [5]}, "region 5 is no list"),
     ({"image": ["0.png"]}, "is not of corpus 'scenes'"),
     ({}, "the mention 0:0-1 of '0.png' comes twice: in line 1 too"),
     ({"caption": 10**12}, "image '0.png' has no caption 1000000000000: it has 2, counted from 0"),
     ({"start": 1.5, "end": 3}, "start 1.5 is no whole number"),
     ({"end": 7}, "words 0 to 7 are beyond caption 0 of '0.png', which has 6"),
-    ({"end": 2, "regions": [[1, 1, 2, 2, 1e39]]}, "has a number beyond single precision"),
+    ({**TWO_WORDS, "regions": [[1, 1, 2, 2, 1e39]]}, "has a number beyond single precision"),
+    (
+        {"end": 2, "phrase": "a dog"},
+        "words 0 to 2 of caption 0 of '0.png' are 'A horse', not 'a dog'; count the words as",
+    ),
     ({"end": 2, "phrase": "\x00"}, "is no text"),
     ({"end": 2, "phrase": "\ud800"}, "surrogates not allowed"),
 )
@@ -117,6 +122,14 @@ def test_a_line_that_cannot_be_is_named(scenes, tmp_path):
         said("import_localizations", "bad", file, "--corpus", "scenes")
 
 
+def test_case_spaces_and_punctuation_of_a_phrase_do_not_count(scenes, tmp_path):
+    file = tmp_path / "spelled.jsonl"
+    file.write_text(json.dumps({**GOOD, "end": 2, "phrase": "“a  HORSE”,"}))
+    said("import_localizations", "spelled", file, "--corpus", "scenes")
+    (one,) = localized_mentions(LocalizationSet.objects.get())
+    assert one.phrase == "“a  HORSE”,"
+
+
 def test_the_digest_says_of_which_image_each_prediction_is(scenes, tmp_path):
     detected = {"phrase": "a dog", "detections": [["0.png", 1, 1, 2, 2, 0.5]]}
     of_image = {"mention": {**GOOD, "image": "1.png"}, "detected": GOOD, "again": GOOD, "neither": GOOD}
@@ -134,7 +147,7 @@ def test_the_digest_says_of_which_image_each_prediction_is(scenes, tmp_path):
 def test_regions_outside_of_their_picture_are_cut_and_counted(scenes, tmp_path):
     file = tmp_path / "out.jsonl"
     regions = [[-3, 1, 50, 90, 0.9], [101, 1, 120, 20, 0.8], [1, 1, 20, 20, 0.7]]
-    line = {"image": "0.png", "caption": 0, "start": 0, "end": 2, "phrase": "A dog", "regions": regions}
+    line = {**GOOD, **TWO_WORDS, "regions": regions}
     file.write_text(json.dumps(line))
     text = said("import_localizations", "out", file, "--corpus", "scenes")
     assert (
