@@ -37,6 +37,7 @@ class EvaluationConfig(AppConfig):
         from evaluation.services.batches import scheduler
         from evaluation.services.features import store
         from evaluation.services.machines.schedule import teach_machines
+        from evaluation.services.unfinished import remove_unfinished_of_corpus
 
         register(check_registries, REGISTRIES)
         METRIC_FOLDERS.add_packages(settings.METRIC_PACKAGES)
@@ -63,6 +64,7 @@ class EvaluationConfig(AppConfig):
             )
         )
         deleting.add_corpus_use(store.sets_in_words)
+        deleting.add_corpus_cleaner(remove_unfinished_of_corpus)
         contents.add_folders(
             "collections", "features", "machines", "parses", "proposers", "reports", "sources", "systems"
         )

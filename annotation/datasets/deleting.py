@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.common.locks import exclusive_folder
+from annotation.common.locks import Busy, exclusive_folder
 from annotation.datasets.intake import being_imported, sweep_corpus
 from annotation.models import Account, Corpus, Job
 
@@ -27,13 +27,26 @@ def add_corpus_use(use: Callable[[str], str]) -> None:
     _USES.append(use)
 
 
+#: What takes away what killed processes left half written of a corpus; raises Busy while some is written.
+_CLEANERS: list[Callable[[Corpus], object]] = []
+
+
+def add_corpus_cleaner(cleaner: Callable[[Corpus], object]) -> None:
+    """Have `cleaner` called before a corpus is deleted: it takes away what was left half written of it, and
+    raises Busy while some of that is being written. Rows that are not `published` keep no corpus."""
+    _CLEANERS.append(cleaner)
+
+
 def why_corpus_kept(corpus: Corpus) -> str:
     """Why the corpus cannot be deleted, in one sentence; "" where nothing uses it."""
     using = []
     for relation in Corpus._meta.related_objects:
         if relation.on_delete is PROTECT:
             model = relation.related_model
-            if model._default_manager.filter(**{relation.field.name: corpus.pk}).exists():
+            rows = model._default_manager.filter(**{relation.field.name: corpus.pk})
+            if any(field.name == "published" for field in model._meta.fields):
+                rows = rows.filter(published=True)  # what is half written goes with the corpus
+            if rows.exists():
                 using.append(str(model._meta.verbose_name_plural))
     using += filter(None, (use(corpus.name) for use in _USES))
     if using:
@@ -65,6 +78,12 @@ def hide_corpus(*, corpus: Corpus, actor: Account | None = None) -> Corpus:
         raise CorpusInUse(_("corpus “%(name)s” is deleted already") % {"name": corpus.name})
     if why := why_corpus_kept(row):
         raise CorpusInUse(_("corpus “%(name)s” cannot be deleted: %(why)s") % {"name": row.name, "why": why})
+    try:
+        for clean in _CLEANERS:
+            clean(row)
+    except Busy as busy:
+        about = {"name": row.name, "why": str(busy)}
+        raise CorpusInUse(_("corpus “%(name)s” cannot be deleted: %(why)s") % about) from busy
     Corpus.objects.filter(pk=row.pk).update(published=False)
     record(
         actor=actor,

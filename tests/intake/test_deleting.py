@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -19,7 +20,8 @@ from annotation.images.pictures import picture_path
 from annotation.jobs.kinds.delete_corpus import begin_deleting_corpus
 from annotation.models import AuditEntry, Campaign, Caption, Corpus, Image, Job, Layer, Mention
 from annotation.web.common.thumbnails import thumbnail
-from evaluation.models import System
+from evaluation.models import CaptionSet, JudgmentSet, LocalizationSet, QrelsSnapshot, Run, System, TagSet
+from evaluation.services.common import exclusive_work
 from evaluation.services.features.store import NewSet, write_set
 from tests.factories import a_corpus, some_images
 from tests.intake.conftest import a_picture, everything, take
@@ -74,6 +76,50 @@ def test_a_corpus_that_something_uses_stays_and_says_what(use: str):
     with pytest.raises(CorpusInUse, match="cannot be deleted"):
         delete_corpus(corpus=corpus)
     assert Corpus.objects.get().published and Caption.objects.exists() and Mention.objects.exists()
+
+
+MENTION = {"position": 0, "caption": 0, "start": 0, "end": 1, "phrase": "a", "regions": b""}
+PAIR = {"position": 0, "grades": [1]}
+#: What can be left half written, what its writers hold, and a row of it: about an image, and its caption.
+HALF_WRITTEN = (
+    (CaptionSet, "captions.half", "captions", {"position": 0}, ()),
+    (JudgmentSet, "judgments.used.half", "pairs", PAIR, ("caption",)),
+    (LocalizationSet, "localizations.half", "mentions", MENTION, ()),
+    (QrelsSnapshot, "qrels.half", "rows", {"relevance": 1, "judged": True}, ("caption",)),
+    (Run, "run.half", "rankings", {"position": 0, "items": b"", "scores": b""}, ()),
+    (TagSet, "tags.half", "images", {"position": 0}, ()),
+)
+
+
+@pytest.mark.parametrize(
+    ("model", "work", "rows", "fields", "about"),
+    HALF_WRITTEN,
+    ids=[each[0].__name__ for each in HALF_WRITTEN],
+)
+def test_what_was_left_half_written_keeps_no_corpus(
+    model: Any, work: str, rows: str, fields: dict[str, Any], about: tuple[str, ...]
+):
+    """It has no page, so nobody could delete it first; while it is being written, it does."""
+    corpus = a_corpus("used", some_images(2))
+    maker = System.objects.create(corpus=a_corpus("other", some_images(1)), name="s", origin="runs")
+    known = {field.name for field in model._meta.fields}
+    own = {"made_by": maker, "version": 1, "originals": False, "row_count": 0, "source": "a file"}
+    half = model.objects.create(
+        name="half", corpus=corpus, **{key: value for key, value in own.items() if key in known}
+    )
+    image = Image.objects.filter(corpus=corpus).first()
+    caption = {name: Caption.objects.filter(image=image).first() for name in about}
+    getattr(half, rows).create(image=image, **caption, **fields)
+    assert why_corpus_kept(corpus) == ""
+    with (
+        exclusive_work(work, "set", "half"),
+        pytest.raises(CorpusInUse, match="'half': another process is writing"),
+    ):
+        delete_corpus(corpus=corpus)
+    assert model.objects.get() == half and Corpus.objects.get(name="used").published
+    delete_corpus(corpus=corpus)
+    assert not Corpus.objects.filter(name="used").exists() and not model.objects.exists()
+    assert System.objects.get() == maker
 
 
 def test_the_command_deletes_and_refuses(capsys: pytest.CaptureFixture[str]):

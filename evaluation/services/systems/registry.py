@@ -26,7 +26,7 @@ from evaluation.services.common import ImportRefused, exclusive_work
 from evaluation.services.systems.folders import system_folder
 from evaluation.services.systems.origins.base import of_stored
 from evaluation.services.systems.origins.runs import RUNS
-from evaluation.services.systems.unfinished_sets import remove_unfinished_sets
+from evaluation.services.unfinished import remove_unfinished_of_system
 from models_core import storage
 
 _log = logging.getLogger(__name__)
@@ -183,7 +183,7 @@ def remove_system(*, name: str, actor: Any = None) -> None:
     row, folder = system_row(name), system_folder(name)
     away = folder.with_name(f".{name}.removed")
     with exclusive_work(f"system.{name}", "system", name):
-        remove_unfinished_sets(row)
+        remove_unfinished_of_system(row)
         with transaction.atomic():
             audit.record(actor=actor, act="remove_system", system=name, digest=row.digest)
             try:
