@@ -1,0 +1,148 @@
+"""How right the predictions of a localization set are: ranks of the first right regions, AP of phrases.
+
+A mention is found at rank k where the k-th of its regions overlaps the box around all of its boxes by an IoU
+of at least 0.5; one that the set has no region for is missed. AP is of a phrase over all images, after
+non-maximum suppression.
+
+Source: Plummer et al. 2015, section 3.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from annotation.common.batching import chunks
+from annotation.selectors.corpora import split_names
+from evaluation.comparison.subsets import Subset, subset_called, subset_named
+from evaluation.metrics.localization import box_average_precision, first_right, suppress
+from evaluation.models import LocalizationSet
+from evaluation.services.localizations.gold import BoxedMention
+from evaluation.services.localizations.proposals import UnrankedRegions, proposals_of_set
+from evaluation.services.localizations.sets import (
+    DetectedPhrase,
+    detections_of,
+    images_looked_at,
+    localized_mentions,
+)
+from models_core.features.text.phrases import phrase_text
+
+#: Mentions whose regions are compared at a time.
+_TOGETHER = 1000
+
+
+@dataclass(frozen=True)
+class ScoredLocalizations:
+    """The rank of the first right region of each boxed mention, shape (mentions,), infinity for none.
+
+    `predicted` says which the set has a region for. `precisions` has the AP of each phrase. `everywhere`:
+    phrases were looked for in all images, not in those of their mentions alone.
+    """
+
+    row: LocalizationSet
+    mentions: list[BoxedMention]
+    ranks: NDArray[np.float64]
+    predicted: NDArray[np.bool_]
+    unranked: UnrankedRegions
+    precisions: dict[str, float]
+    everywhere: bool
+
+    @property
+    def cut_at(self) -> int | None:
+        """How many regions the set kept of a mention, where it dropped others, or may have; else None."""
+        if self.row.source:
+            return None
+        regions = self.unranked.regions[self.predicted]
+        dropped = regions > self.row.limit if self.unranked.proposed else regions >= self.row.limit
+        return self.row.limit if dropped.any() else None
+
+    @property
+    def least_kept(self) -> int | None:
+        """The fewest regions that a file has of a mention, where it has some; None of a set made here."""
+        found = self.unranked.regions[self.predicted]
+        return int(found.min()) if self.row.source and len(found) else None
+
+
+def subset_of_set(row: LocalizationSet, split: str | None, seed: int = 0) -> Subset | None:
+    """The images `split`, those of the set where None; None for all."""
+    if split is not None:
+        return subset_named(row.corpus.name, split, seed=seed)
+    if row.source:
+        images = images_looked_at(row)
+        return Subset(f"{len(images)} images of the set", images)
+    if not row.split or row.split in split_names(row.corpus):
+        return subset_named(row.corpus.name, row.split, seed=row.seed)
+    # Its fold was dealt among the images of its regions, and its file may have been edited since.
+    called = subset_called(row.split, seed=row.seed)
+    return Subset(f"{called}, as localized", images_looked_at(row))
+
+
+def scored(row: LocalizationSet, mentions: list[BoxedMention], subset: Subset | None) -> ScoredLocalizations:
+    """The set's predictions beside people's boxes; predictions are read one after the other."""
+    place_of: dict[tuple[int, int, int, int], list[int]] = {}
+    for number, mention in enumerate(mentions):
+        place_of.setdefault(mention.place, []).append(number)
+    ranks = np.full(len(mentions), np.inf)
+    predicted = np.zeros(len(mentions), bool)
+    proposed = proposals_of_set(row, mentions)
+    unranked = proposed or UnrankedRegions.of_mentions(len(mentions), proposed=False)
+    images = {mention.image for mention in mentions} if subset is not None else None
+    for part in chunks(localized_mentions(row, images), _TOGETHER):
+        said = [
+            (number, one.regions)
+            for one in part
+            for number in place_of.get((one.image, one.caption, one.start, one.end), ())
+        ]
+        if said:
+            numbers = [number for number, _ in said]
+            predicted[numbers] = [len(regions) > 0 for _, regions in said]
+            owner = np.repeat(np.arange(len(said)), [len(regions) for _, regions in said])
+            boxes = np.concatenate([regions[:, :4] for _, regions in said])
+            gold = np.stack([mentions[number].box for number in numbers])
+            ranks[numbers] = first_right(boxes, owner, gold)
+            if proposed is None:
+                for (number, regions), box in zip(said, gold, strict=True):
+                    unranked.put(number, regions[:, :4], box)
+    everywhere = row.detections.exists()
+    detected = detections_of(row) if everywhere else _in_own_images(row)
+    precisions = _precisions(detected, mentions, subset)
+    return ScoredLocalizations(row, mentions, ranks, predicted, unranked, precisions, everywhere)
+
+
+def _precisions(
+    detected: Iterator[DetectedPhrase], mentions: list[BoxedMention], subset: Subset | None
+) -> dict[str, float]:
+    """The AP of each phrase that people boxed; 0 where the set does not have it. A box that several mentions
+    of a phrase share counts once."""
+    gold: dict[str, dict[tuple[float, ...], None]] = {mention.phrase: {} for mention in mentions}
+    for mention in mentions:
+        gold[mention.phrase][mention.image, *mention.box.tolist()] = None
+    found = dict.fromkeys(gold, 0.0)
+    chosen = None if subset is None else np.fromiter(subset.images, np.int64)
+    for one in detected:
+        if one.phrase not in gold:
+            continue
+        images, regions = one.images, one.regions
+        if chosen is not None:
+            kept = np.isin(images, chosen)
+            images, regions = images[kept], regions[kept]
+        wanted = np.asarray(list(gold[one.phrase]), np.float64)
+        found[one.phrase] = box_average_precision(
+            regions[:, :4], images, regions[:, 4], wanted[:, 1:], wanted[:, 0]
+        )
+    return found
+
+
+def _in_own_images(row: LocalizationSet) -> Iterator[DetectedPhrase]:
+    """What a file without detections has of each phrase: the regions for its mentions, suppressed."""
+    held: dict[str, dict[int, NDArray[np.float32]]] = {}
+    for one in localized_mentions(row):
+        held.setdefault(phrase_text(one.phrase), {}).setdefault(one.image, one.regions)
+    for phrase, of_images in held.items():
+        images = np.repeat(list(of_images), [len(regions) for regions in of_images.values()])
+        regions = np.concatenate(list(of_images.values()))
+        kept = suppress(regions[:, :4], images, regions[:, 4])
+        yield DetectedPhrase(phrase, images[kept], regions[kept])
