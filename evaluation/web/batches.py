@@ -31,10 +31,10 @@ from evaluation.models import Batch, QrelsSnapshot
 from evaluation.relevance.grades import GRADED_RULES
 from evaluation.relevance.pair_tasks import pair_tasks
 from evaluation.relevance.qrels import RELEVANCE_RULES, rule_named
-from evaluation.services.batches.collecting import judges_of, judgments_source, staying_out
+from evaluation.services.batches.collecting import judges_of, staying_out
 from evaluation.services.batches.reassignment import CLOSED_MESSAGE
 from evaluation.services.batches.scheduler import round_after
-from evaluation.services.batches.sources import counted_by_name
+from evaluation.services.batches.sources import counted_by_name, judgments_source
 from evaluation.services.batches.state import BatchState, cached_batch_state
 from evaluation.services.batches.stored_answers import BatchRefused
 from evaluation.services.common import ImportRefused, check_name

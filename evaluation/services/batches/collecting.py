@@ -28,7 +28,7 @@ from evaluation.models import Batch, JudgmentSet, PairAnswers
 from evaluation.relevance.pair_tasks import pair_tasks
 from evaluation.relevance.pairs import JudgedPair
 from evaluation.selectors import names_of
-from evaluation.services.batches.sources import counted_by_name, earlier
+from evaluation.services.batches.sources import counted_by_name, earlier, judgments_source
 from evaluation.services.batches.stored_answers import (
     Answers,
     BatchRefused,
@@ -78,11 +78,6 @@ def batch_named(name: str) -> Batch:
     return found
 
 
-def judgments_source(batch: Batch) -> str:
-    """What the judgments that are collected from a batch have for their source."""
-    return f"batch {batch.name}"
-
-
 def collect(
     name: str, *, count: Sequence[str] | None = None, tell: PhaseListener = silent, actor: Any = None
 ) -> Collected:
@@ -107,14 +102,15 @@ def collect(
         if before is None or made.judgments != before.name:
             row = JudgmentSet.objects.get(corpus=batch.corpus, name=made.judgments)
             Batch.objects.filter(pk=batch.pk).update(judgments=row, collections=F("collections") + 1)
-    had = before.pair_count if before is not None else 0
+    kept = PairAnswers.objects.filter(judgments=before) if before is not None else PairAnswers.objects.none()
+    had = set(kept.values_list("image", "caption"))
     return Collected(
         batch=name,
         judgments=made.judgments,
         unchanged=made.unchanged,
         pairs=made.pairs,
         answers=made.answers,
-        new=max(0, made.pairs - had),
+        new=len(answers.of.keys() - had),
         unused={judge: one.unused for judge, one in who[name].items() if one.unused and one.answers},
         before=staying_out(who[name]),
         counted={judge: one.before for judge, one in who[name].items() if one.counted},
@@ -207,9 +203,15 @@ def _kept(
         format=f"batch-{batch.campaign.tasks}",
         source=source,
         scale=scale,
-        simulated=batch.campaign.simulated,
+        simulated=batch.campaign.simulated or _simulated_reused(batch),
     )
     return store_judgments(told, place, counted=counted, actor=actor)
+
+
+def _simulated_reused(batch: Batch) -> bool:
+    """Whether simulated answers are among those it reuses, as batches could that were opened before this was
+    refused."""
+    return JudgmentSet.objects.filter(corpus=batch.corpus, name__in=batch.reused, simulated=True).exists()
 
 
 def asked_of(batch: Batch) -> set[tuple[int, int]]:

@@ -30,7 +30,7 @@ from evaluation.pooling.pools import PairIds, among, pool
 from evaluation.pooling.pricing import Price, price
 from evaluation.pooling.unlikely import BLEU_PRE_THRESHOLD
 from evaluation.relevance.pair_tasks import USUAL_TASKS, all_pair_tasks, pair_tasks
-from evaluation.selectors import run_named
+from evaluation.selectors import judgment_set, run_named
 from evaluation.services.batches.next_pairs import (
     SHARE,
     RoundChoice,
@@ -39,7 +39,7 @@ from evaluation.services.batches.next_pairs import (
     split_by_filter,
 )
 from evaluation.services.batches.pooled_runs import PooledRuns, pooled
-from evaluation.services.batches.sources import earlier
+from evaluation.services.batches.sources import earlier, judgments_source
 from evaluation.services.batches.stored_answers import BatchRefused, answers_of_batches, reusable
 from evaluation.services.phases import PhaseListener, part_listener, silent
 
@@ -183,6 +183,7 @@ def plan(request: BatchRequest, *, tell: PhaseListener = silent) -> Plan:
     tell("reading answers", 0.6)
     before = earlier(corpus, tasks, simulated=request.simulated)
     names = tuple(reusable(corpus, tasks) if request.reuse is None else request.reuse)
+    _check_reused(request, names, before)
     answers, _ = answers_of_batches(corpus=corpus, tasks=tasks, reuse=names, batches=before)
     enough, some = known_pairs(found, answers, _judges(frozen, tasks))
 
@@ -257,6 +258,23 @@ def plan(request: BatchRequest, *, tell: PhaseListener = silent) -> Plan:
         may_ask=may_ask,
         simulated=request.simulated,
     )
+
+
+def _check_reused(request: BatchRequest, names: Sequence[str], before: Sequence[Batch]) -> None:
+    """Raises BatchRefused for simulated answers in a batch of people, and for those that count anyway."""
+    of_batches = {judgments_source(batch): batch.name for batch in before}
+    for name in names:
+        found = judgment_set(request.corpus, name)
+        if found.simulated and not request.simulated:
+            raise BatchRefused(
+                f"judgments {name!r} are of simulated workers, whose answers are not mixed with people's; "
+                "leave them out, or have simulated workers answer this batch too (--simulated)"
+            )
+        if found.format.startswith("batch-") and found.source in of_batches:
+            raise BatchRefused(
+                f"judgments {name!r} were collected from batch {of_batches[found.source]!r}, whose answers "
+                "are reused anyway; leave them out"
+            )
 
 
 def _judges(settings: CampaignSettings, tasks: str) -> int:

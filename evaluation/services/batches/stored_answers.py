@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 
 import numpy as np
 
@@ -73,9 +74,9 @@ def answers_of_batches(
     before they were reinstated count; of a batch that it does not name they are those of its newest
     judgments. Raises UnknownName, and BatchRefused for judgments of another scale.
     """
-    found = Answers()
+    found, nameless = Answers(), count(1)
     for name in reuse:
-        _from_file(found, judgment_set(corpus, name), pair_tasks(tasks).values)
+        _from_file(found, judgment_set(corpus, name), pair_tasks(tasks).values, nameless)
     who: dict[str, dict[str, Judge]] = {}
     for batch in batches:
         trust = settings_of(batch.campaign.settings).trust
@@ -120,9 +121,8 @@ def answers_of_set(
         yield image, caption, grades, named
 
 
-def _from_file(found: Answers, judgments: JudgmentSet, scale: Sequence[int]) -> None:
-    nobody = 0
+def _from_file(found: Answers, judgments: JudgmentSet, scale: Sequence[int], nameless: Iterator[int]) -> None:
+    """Add the answers of a set; each without a judge's name gets the next number of `nameless`."""
     for image, caption, grades, named in answers_of_set(judgments, scale):
         for number, grade in enumerate(grades):
-            nobody += 1
-            found.add((image, caption), named[number] if named else nobody, grade)
+            found.add((image, caption), named[number] if named else next(nameless), grade)

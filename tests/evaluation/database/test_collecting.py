@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from annotation.models import AuditEntry, Campaign, Item, Judgment, Standing, Task, Worker
+from annotation.models import AuditEntry, Campaign, Caption, Item, Judgment, Standing, Task, Worker
 from annotation.moderation import discarding
 from annotation.protocol.trust import SUSPENDED
 from evaluation.comparison.scoring import score
-from evaluation.models import JudgmentSet, QrelsRow
+from evaluation.models import JudgmentSet, PairAnswers, QrelsRow
 from evaluation.selectors import judged_pairs, judgment_set, names_of, run_named, snapshot_named
 from evaluation.services.batches.collecting import collect
 from evaluation.services.batches.launching import launch
 from evaluation.services.batches.state import batch_state
-from evaluation.services.batches.stored_answers import Answers, BatchRefused
+from evaluation.services.batches.stored_answers import Answers, BatchRefused, answers_of_batches
 from evaluation.services.judgments.freezing import freeze_qrels
 from tests.evaluation.database.pooled_world import (
     ASKED,
@@ -109,6 +109,10 @@ def test_collected_again_nothing_changes_until_something_is_withdrawn(pooled_run
     discarding.discard_worker(campaign=batch.campaign, worker=worker)
     less = collect("first")
     assert less.judgments == "first-2" and less.answers < first.answers and less.short > 0
+    # Pairs that were not there are new, however many others are gone.
+    gone = list(PairAnswers.objects.filter(judgments__name="first-2").values_list("pk", flat=True)[:2])
+    PairAnswers.objects.filter(pk__in=gone).delete()
+    assert collect("first").new == 2
     discarding.restore_worker(campaign=batch.campaign, worker=worker)
     assert collect("first").digest == first.digest
 
@@ -134,6 +138,22 @@ def test_a_judge_counts_once_for_a_pair_and_the_nameless_count_each() -> None:
     assert (counts.tolist(), values) == ([3], [[1, 0, 0]])
 
 
+def test_the_nameless_of_two_sets_are_others() -> None:
+    """Each of two sets has three nameless answers about the same pairs: all of them count."""
+    corpus = a_corpus("elsewhere", some_images(2))
+    owners = list(Caption.objects.filter(image__corpus=corpus).order_by("pk").values_list("image", "pk"))[:2]
+    for name, grades in (("first", [[0, 0, 0], [0, 1, 0]]), ("second", [[1, 1, 1], [1, 1, 1]])):
+        made = JudgmentSet.objects.create(
+            corpus=corpus, name=name, format="f", source="s", published=True, pair_count=2
+        )
+        for position, ((image, caption), own) in enumerate(zip(owners, grades, strict=True)):
+            made.pairs.create(position=position, image_id=image, caption_id=caption, grades=own)
+    found, _ = answers_of_batches(
+        corpus="elsewhere", tasks="relevance", reuse=["first", "second"], batches=[]
+    )
+    assert [sorted(given.values()) for given in found.of.values()] == [[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1]]
+
+
 def test_a_pair_with_too_few_answers_is_asked_anew(pooled_runs: list[str]) -> None:
     batch = launch(planned(pooled_runs), "first").batch
     crowd(batch.campaign, {"perfect": 5})
@@ -151,6 +171,10 @@ def test_answers_of_simulated_workers_are_never_mixed_with_peoples(pooled_runs: 
     assert judgment_set("quay", "trial").simulated
     asked = planned(pooled_runs)
     assert asked.known == 0 < planned(pooled_runs, simulated=True).known
+    with pytest.raises(BatchRefused, match="'trial' are of simulated workers, .* leave them out, or have"):
+        planned(pooled_runs, reuse=["trial"])
+    with pytest.raises(BatchRefused, match="'trial' were collected from batch 'trial', .* reused anyway"):
+        planned(pooled_runs, reuse=["trial"], simulated=True)
     assert asked.digest != planned(pooled_runs, simulated=True).digest
     real = launch(asked, "real").batch
     assert not real.campaign.simulated
