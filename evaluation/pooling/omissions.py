@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from evaluation.metrics.judged import Judged, judged
 from evaluation.metrics.ranked import from_lists
 from evaluation.metrics.scoring import evaluate
+from evaluation.metrics.table import METRICS
 from evaluation.pooling.pools import ANNOTATION, PairIds, PairPool, Shortlist, Space, among
 
 
@@ -72,6 +73,7 @@ def leave_out(
     directions are left out together: a new one would come with both.
     """
     found = []
+    higher = METRICS.find(measure).measure.higher_is_better
     whole = scores(shortlists, pool.space, known, relevant, measure=measure)
     for run in shortlists:
         together = [one.name for one in shortlists if one.of == run.of]
@@ -87,8 +89,8 @@ def leave_out(
                 int((mine & relevant).sum()),
                 whole[run.name],
                 less[run.name],
-                _place(whole, run.name, rivals),
-                _place(less, run.name, rivals),
+                _place(whole, run.name, rivals, higher=higher),
+                _place(less, run.name, rivals, higher=higher),
             )
         )
     return found
@@ -120,5 +122,7 @@ def scores(
     return values
 
 
-def _place(values: dict[str, float], run: str, rivals: Sequence[str]) -> int:
-    return 1 + sum(values[other] > values[run] for other in rivals)
+def _place(values: dict[str, float], run: str, rivals: Sequence[str], *, higher: bool) -> int:
+    """The place of a run by its value, from 1; the `higher` values are better, or else the lower ones."""
+    better = (values[other] > values[run] if higher else values[other] < values[run] for other in rivals)
+    return 1 + sum(better)

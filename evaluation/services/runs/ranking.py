@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from annotation.selectors.corpora import corpus_named, split_names
@@ -92,7 +92,7 @@ def rank_system(request: RunsRequest, *, progress: PhaseProgress = no_progress) 
         direction="",
         system=called,
         format=MADE_HERE,
-        source=f"system {system}, {split or ALL}",
+        source=f"system {system}, {split or ALL}{_given(request.sources)}",
         source_digest=row.digest,
         depth=depth,
         made_by_id=row.pk,
@@ -125,9 +125,21 @@ def rank_system(request: RunsRequest, *, progress: PhaseProgress = no_progress) 
     return reports
 
 
+def _given(sources: Sources | None) -> str:
+    """What is read in the place of what the system remembers, in words."""
+    given = {} if sources is None else {key: own for key, own in asdict(sources).items() if own}
+    if not given:
+        return ""
+    names = {key: own if isinstance(own, tuple) else (own,) for key, own in given.items()}
+    return ", with " + ", ".join(
+        f"{key} {' '.join(Path(name).name for name in own)}" for key, own in names.items()
+    )
+
+
 def _by_file(system: System, corpus: str, split: str) -> bool:
-    """Whether what is ranked depends on a file, which the same words name whatever it holds."""
-    remembered = any(system.settings.get(key) for key in REMEMBERED_FILES) and corpus == system.corpus.name
+    """Whether what is ranked depends on a file, or on the newest of some sets, which the same words name
+    whatever it holds."""
+    remembered = any(system.settings.get(key) for key in REMEMBERED_FILES)
     listed = split and not FOLD.fullmatch(split) and split not in split_names(corpus_named(corpus))
     return remembered or bool(listed)
 
@@ -143,8 +155,8 @@ def _standing(name: str, corpus: str, made: RunFacts) -> list[_Ranked]:
         protocol=made.protocol,
         seed=made.seed,
         system_digest=made.system_digest,
-        # An empty split once meant the images that belong to none.
-        **({} if made.split else {"source": made.source}),
+        # Other features may have been given; an empty split once meant images that belong to none.
+        source=made.source,
     )
     runs = {run.direction: run for run in found}
     if len(runs) != len(RUN_DIRECTIONS):

@@ -182,7 +182,7 @@ def _write(part: Path, path: Path, progress: PhaseProgress) -> tuple[int, list[s
                     file=path,
                     expected=f"id, and one or more of {', '.join(TEXT_KINDS)}",
                 )
-            columns = [[str(value or "") for value in batch.column(name).to_pylist()] for name in names]
+            columns = [[_text(value) for value in batch.column(name).to_pylist()] for name in names]
             for place, own in enumerate(columns[0]):
                 key = int.from_bytes(hashlib.blake2b(own.encode(), digest_size=8).digest())
                 if not own or key in seen:
@@ -210,6 +210,13 @@ def _write(part: Path, path: Path, progress: PhaseProgress) -> tuple[int, list[s
     if not rows:
         raise FormatError("has no rows", file=path, expected="a row for each image")
     return rows, kinds, digest.hexdigest()
+
+
+def _text(value: Any) -> str:
+    """A cell as text; of a list, as Parquet has them, its elements with spaces between."""
+    if isinstance(value, list):
+        return " ".join(_text(each) for each in value)
+    return "" if value is None else str(value)
 
 
 def _batches(path: Path) -> Iterator[Any]:

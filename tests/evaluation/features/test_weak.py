@@ -72,6 +72,13 @@ def test_missing_texts_are_empty_and_lines_may_break_within_one(tmp_path, data_d
     assert list(found.texts()) == ["", "x"]
 
 
+def test_lists_of_a_parquet_file_are_their_words_and_an_id_may_be_0(tmp_path, data_dir):
+    rows = [{"id": 0, "tags": ["dog", "red car"]}, {"id": 1, "tags": None}, {"id": 2, "tags": []}]
+    found, _ = import_collection("lists", as_parquet(tmp_path, rows))
+    assert found.ids() == ["0", "1", "2"]
+    assert pq.read_table(found.folder / "texts.parquet")["tags"].to_pylist() == ["dog red car", "", ""]
+
+
 @pytest.mark.parametrize(
     ("rows", "error", "says"),
     [

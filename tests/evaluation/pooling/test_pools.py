@@ -77,6 +77,18 @@ def test_a_run_that_is_left_out_loses_what_it_alone_found() -> None:
     assert (even.own, even.relevant, even.score_without) == (1, 0, even.score)
 
 
+def test_by_a_measure_of_ranks_the_lower_one_is_better() -> None:
+    space = Space(2, np.arange(2))
+    lists = [run("right", ANNOTATION, [0, 1], [1, 0]), run("wrong", ANNOTATION, [1, 0], [0, 1])]
+    known = space.pairs(np.array([0]), np.array([1]))
+    for measure in ("R@1", "median rank"):
+        found = leave_out(lists, pool(lists, space, depth=1), known, np.array([False]), measure=measure)
+        assert [(one.run, one.place, one.place_without) for one in found] == [
+            ("right", 1, 1),
+            ("wrong", 2, 2),
+        ]
+
+
 def test_both_runs_of_a_system_are_left_out_together() -> None:
     space = Space(2, np.arange(2))
     both = [

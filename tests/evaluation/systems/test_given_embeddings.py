@@ -152,6 +152,17 @@ def test_images_and_captions_of_another_corpus_are_ranked_by_its_sets_of_the_sam
     assert turned["n0.png"]["n0.png#2"] == pytest.approx(-new["n0.png"]["n0.png#2"])
     with pytest.raises(CommandError, match=r"give a feature set of the captions of corpus 'elsewhere' too"):
         said("rank", "clip", "--corpus", "elsewhere", "--features", "clip-images")
+    # What stands as runs is not told to be of other sets, nor of a newer version of the same.
+    stored = ("rank", "clip", "--corpus", "elsewhere", "--name", "kept")
+    said(*stored, *given)
+    assert "with features clip-images, text turned" in Run.objects.get(name="kept-annotation").source
+    with pytest.raises(CommandError, match="'kept-annotation' already exists with other rankings"):
+        said(*stored)
+    assert "already exists, nothing changed" in said(*stored, *given)
+    said(*stored[:-1], "usual")
+    kept(tmp_path, "elsewhere", "clip-texts", "caption", called, -y)
+    with pytest.raises(CommandError, match="'usual-annotation' already exists with other rankings"):
+        said(*stored[:-1], "usual")
 
 
 def test_no_image_need_be_held_out_where_nothing_is_selected(sets: tuple[str, str], own: Path) -> None:
