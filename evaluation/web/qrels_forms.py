@@ -166,7 +166,9 @@ def _of_judgments(given: QueryDict, corpus: str) -> dict[str, Any]:
     if scale:
         found["scale"] = scale
     if relevant_from:
-        found |= {"relevant_from": relevant_from, "gains": relevance.gains, "summary": relevance.summary}
+        found["relevant_from"] = relevant_from
+    if relevant_from or (relevance.gains, relevance.summary) != (LINEAR, MEAN):
+        found |= {"gains": relevance.gains, "summary": relevance.summary}
     return found
 
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
 from evaluation.formats.flickr8k_judgments import Flickr8kExpert
 from evaluation.models import JudgmentSet
-from evaluation.relevance.grades import LINEAR, MEAN_GRADE, GradedRule, rule_on
+from evaluation.relevance.grades import LINEAR, MEAN, MEAN_GRADE, GradedRule, rule_on
 from evaluation.relevance.qrels import MAJORITY, RELEVANCE_RULES, AnyRule, RelevanceRule, rule_named
 from evaluation.relevance.scales import (
     ONE_TO_FOUR,
@@ -39,7 +39,7 @@ class RelevanceChoice:
     scale: Scale | None = None
     relevant_from: Fraction | None = None
     gains: str = LINEAR
-    summary: str = "mean"
+    summary: str = MEAN
 
 
 def check_relevance(corpus: str, judgments: str, relevance: RelevanceChoice) -> None:
@@ -63,7 +63,7 @@ def fitting_rule(
             usual: AnyRule | None = MAJORITY
         elif relevance.relevant_from is not None:
             usual = rule_on(scale, relevance.relevant_from, gains=relevance.gains, summary=relevance.summary)
-        elif scale == ONE_TO_FOUR and (relevance.gains, relevance.summary) == (LINEAR, "mean"):
+        elif scale == ONE_TO_FOUR and (relevance.gains, relevance.summary) == (LINEAR, MEAN):
             usual = MEAN_GRADE
         else:
             known = JUDGMENT_FORMATS.get(source.format) if source.format in JUDGMENT_FORMATS else None
@@ -80,12 +80,15 @@ def fitting_rule(
         raise ImportRefused(
             f"judgments {source.name!r} are {kind}; rule {asked.name!r} does not apply to them; {instead}"
         )
-    if scale == VOTE_SCALE and (relevance.relevant_from is not None or relevance.gains != LINEAR):
+    beside = _said_beside(relevance)
+    if scale == VOTE_SCALE and beside:
         raise ImportRefused(
             f"judgments {source.name!r} are votes, which have a rule "
-            f"({', '.join(RELEVANCE_RULES.keys())}), no score "
-            "and no gains; leave them out"
+            f"({', '.join(RELEVANCE_RULES.keys())}), no score, no gains and no median; "
+            f"leave {beside} out"
         )
+    if asked is not None and beside:
+        raise ImportRefused(f"rule {asked.name!r} says all that makes a pair relevant; leave {beside} out")
     if asked is None and usual is None:
         raise ImportRefused(
             f"judgments {source.name!r} are grades from {number(scale.low)} to {number(scale.high)}: give "
@@ -94,6 +97,16 @@ def fitting_rule(
     found = asked or usual
     assert found is not None
     return found
+
+
+def _said_beside(relevance: RelevanceChoice) -> str:
+    """What is chosen beside a rule by its name, as options; "" for nothing."""
+    said = {
+        "--relevant-from": relevance.relevant_from is not None,
+        "--gains": relevance.gains != LINEAR,
+        "--median": relevance.summary != MEAN,
+    }
+    return ", ".join(option for option, chosen in said.items() if chosen)
 
 
 def _scale_of(relevance: RelevanceChoice, source: JudgmentSet, pairs: Sequence[JudgedPair]) -> Scale:
