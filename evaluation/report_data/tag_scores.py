@@ -11,6 +11,9 @@ from evaluation.report_data.tables import Titled
 #: What a set's scores hold: who it is of, what was compared, and its `measures`, a mapping each.
 ScoredTags = Mapping[str, Any]
 
+#: What is said of an interval, in words; scores that were kept before have none of it.
+_WORDS = ("interval", "remark", "gain_remark")
+
 
 def tag_tables(scored: Sequence[ScoredTags], *, level: float) -> list[Titled]:
     """Sets by measures, with intervals in the second table and the gains over chance in the third."""
@@ -30,7 +33,7 @@ def tag_tables(scored: Sequence[ScoredTags], *, level: float) -> list[Titled]:
         )
         tidy += [
             [set_["name"], set_["system"], name, one["distractors"], one["value"], one["low"], one["high"]]
-            + [one.get(key) for key in ("chance", "gain", "gain_low", "gain_high")]
+            + [one.get(key) for key in ("chance", "gain", "gain_low", "gain_high", *_WORDS)]
             for name, one in found.items()
         ]
     head = ["tag set", *names]
@@ -46,12 +49,13 @@ def tag_tables(scored: Sequence[ScoredTags], *, level: float) -> list[Titled]:
             "Ranked tags",
             note,
             Table(head, rows, dict.fromkeys(head, 1)),
-            Table([*raw, "gain low", "gain high"], tidy),
+            Table([*raw, "gain low", "gain high", *(key.replace("_", " ") for key in _WORDS)], tidy),
         ),
         Titled(
             "tag-intervals",
             "Ranked tags, intervals",
-            f"{level:.0%} intervals from bootstrap resamples of images, of MAP of tags; in per cent.",
+            f"{level:.0%} intervals, in per cent: Wilson's where every image has 0 or 1, else from bootstrap "
+            "resamples of images, of MAP of tags.",
             Table(head, between),
         ),
         Titled(
@@ -64,14 +68,25 @@ def tag_tables(scored: Sequence[ScoredTags], *, level: float) -> list[Titled]:
 
 
 def tag_remarks(scored: Sequence[ScoredTags]) -> list[str]:
-    """What each set is compared with, in a sentence."""
-    return [
+    """What each set is compared with, in a sentence; and of which intervals something is to be known."""
+    compared = [
         f"{one['name']}{' of ' + one['system'] if one['system'] else ''}: {one['tags']:,} {one['unit']} of "
         f"{one['images']:,} images' captions, ranked with alpha {one['alpha']:g}"
         + (f", among {one['vocabulary']:,} that captions or lists name" if one["listed"] else "")
         + (f"; {one['unknown']:,} more could not have been chosen." if one["unknown"] else ".")
         for one in scored
     ]
+    return [*compared, *(f"{one['name']}: {said}." for one in scored for said in interval_remarks(one))]
+
+
+def interval_remarks(scored: ScoredTags) -> list[str]:
+    """What is to be known about a set's intervals, each with the figures that it is about."""
+    about: dict[str, list[str]] = {}
+    for one in scored["measures"]:
+        for key, word in (("remark", ""), ("gain_remark", "gain of ")):
+            if one.get(key):
+                about.setdefault(one[key], []).append(word + _name(one))
+    return [f"{', '.join(names)}: {remark}" for remark, names in about.items()]
 
 
 def _name(one: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ The vocabulary of a set of lists is what the images' captions or lists name. P@k
 is of the tags that are true of an image, and distractors are drawn from these.
 
 Tied tags are taken in the worst order for p@k, else in the mean of all orders. Intervals are bootstrapped
-over images; of MAP over tags.
+over images, of MAP over tags; those of p@k and P@k are Wilson's where every image's is 0 or 1, as with k 1.
 
 Source: structured listwise tagging, section 4.3.
 """
@@ -178,7 +178,7 @@ def _pool_figures(known: TrueTags, how: TagScoring) -> list[dict[str, Any]]:
         for k in how.depths:
             values = precision_at(known.scores, known.numbers, k, distractors=extra)
             chance = expected_precision_at(known.numbers, k, distractors=extra)
-            row = {"measure": f"p@{k}", "distractors": number, **_interval(values, drawn)}
+            row = {"measure": f"p@{k}", "distractors": number, **_interval(values, drawn, share=True)}
             gain = None if drawn is None else bootstrap_ratio(values, chance, drawn)
             ratio = float(np.nanmean(values) / np.nanmean(chance)) if gain is None else gain.value
             rows.append(
@@ -188,6 +188,7 @@ def _pool_figures(known: TrueTags, how: TagScoring) -> list[dict[str, Any]]:
                     "gain": ratio - 1,
                     "gain_low": None if gain is None else gain.low - 1,
                     "gain_high": None if gain is None else gain.high - 1,
+                    "gain_remark": "" if gain is None else gain.remark,
                 }
             )
     return rows
@@ -205,7 +206,11 @@ def _whole_figures(known: TrueTags, how: TagScoring) -> list[dict[str, Any]]:
     named = {f"P@{k}": precision(images, k) for k in how.depths}
     named |= {"MAP": average_precision(tags), "MiAP": average_precision(images)}
     return [
-        {"measure": name, "distractors": None, **_interval(values, _drawn(how, len(values)))}
+        {
+            "measure": name,
+            "distractors": None,
+            **_interval(values, _drawn(how, len(values)), share=name.startswith("P@")),
+        }
         for name, values in named.items()
     ]
 
@@ -215,12 +220,20 @@ def _drawn(how: TagScoring, items: int) -> Bootstrap | None:
     return how.resampling.over([str(item) for item in range(items)])
 
 
-def _interval(values: _Floats, drawn: Bootstrap | None) -> dict[str, Any]:
+def _interval(values: _Floats, drawn: Bootstrap | None, *, share: bool) -> dict[str, Any]:
     items = int((~np.isnan(values)).sum())
     if drawn is None:
-        return {"value": float(np.nanmean(values)), "low": None, "high": None, "items": items}
-    found = figure_interval(values, drawn)
-    return {"value": found.value, "low": found.low, "high": found.high, "items": items}
+        value = float(np.nanmean(values))
+        return {"value": value, "low": None, "high": None, "items": items, "interval": "", "remark": ""}
+    found = figure_interval(values, drawn, share=share)
+    return {
+        "value": found.value,
+        "low": found.low,
+        "high": found.high,
+        "items": items,
+        "interval": found.kind,
+        "remark": found.remark,
+    }
 
 
 def _true_tags(
@@ -286,18 +299,20 @@ def remarks_on_tags(report: dict[str, Any]) -> str:
         lines.append(f"Left out: {report['without']:,} images without a true tag that it could have chosen.")
     if report["resamples"]:
         lines.append(
-            f"Intervals of {report['level']:.0%}: {report['resamples']:,} resamples of images (MAP: of "
-            f"tags), seed {report['seed']}, which draws the distractors too."
+            f"Intervals of {report['level']:.0%}: Wilson's where every image has 0 or 1, else "
+            f"{report['resamples']:,} resamples of images (MAP: of tags), seed {report['seed']}, which draws "
+            "the distractors too."
         )
     return "\n".join(lines)
 
 
 def table_of_tags(report: dict[str, Any]) -> Table:
     """The figures of `score_tag_set`, one in each row."""
-    head = ["measure", "distractors", "value", "low", "high", "chance", "gain", "gain low", "gain high"]
+    numbers = ["value", "low", "high", "chance", "gain", "gain low", "gain high"]
+    head = ["measure", "distractors", *numbers, "interval", "remark", "gain remark"]
     keys = [name.replace(" ", "_") for name in head]
     return Table(
         head,
         [[one.get(key) for key in keys] for one in report["measures"]],
-        dict.fromkeys(head[2:], 4),
+        dict.fromkeys(numbers, 4),
     )

@@ -19,6 +19,7 @@ from annotation.selectors.jobs import Job
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles_on
 from annotation.web.staff.frame import said
 from evaluation.models import System, TaggedImage, TagSet
+from evaluation.report_data.tag_scores import interval_remarks
 from evaluation.services.systems import registry
 from evaluation.services.tagging.scores import kept_figures
 from evaluation.services.tagging.sets import remove_tag_set, write_tag_set
@@ -127,6 +128,7 @@ def tag_set_detail(request: HttpRequest, row: TagSet) -> HttpResponse:
             splits=[one for one in row.corpus.images.values_list("split", flat=True).distinct() if one],
             figures=figures,
             pools=[one for one in figures.get("measures", ()) if one["distractors"] is not None],
+            interval_remarks=interval_remarks(figures) if figures else [],
             others=[one for one in figures.get("measures", ()) if one["distractors"] is None],
         ),
     )

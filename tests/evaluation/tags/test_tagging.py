@@ -13,12 +13,16 @@ from django.core.management import CommandError
 
 from annotation import jobs
 from annotation.models import Image, Job
+from evaluation.agreement.shares import share_interval
+from evaluation.agreement.summary import Resampling
 from evaluation.metrics.scoring import evaluate
 from evaluation.metrics.tagging import by_tag_and_image
 from evaluation.models import System, TagSet
+from evaluation.report_data.tag_scores import interval_remarks
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.systems import registry
 from evaluation.services.tagging import writing
+from evaluation.services.tagging.scores import TagScoring, TrueTags, tag_figures
 from evaluation.services.tagging.sets import remove_tag_set, tag_scores_of, tag_set_named
 from evaluation.services.tagging.writing import TagRequest, tag_images
 from evaluation.web.systems import tagging as pages
@@ -100,6 +104,20 @@ def test_a_trained_system_tags_images_and_is_scored_against_peoples_captions(
     for one in of.values():
         assert 0 <= one["low"] <= one["value"] <= one["high"] <= 1
     assert of["p@1", 5]["gain"] == pytest.approx(of["p@1", 5]["value"] / of["p@1", 5]["chance"] - 1)
+
+
+def test_intervals_of_hits_are_wilsons_and_those_of_few_images_say_so() -> None:
+    """Eight images whose one true tag comes first: no bootstrap could tell how sure that is."""
+    right = TrueTags(np.tile([3.0, 2.0, 1.0], (8, 1)), [[0]] * 8, 0, 0)
+    found = tag_figures(right, TagScoring(distractors=(0,), resampling=Resampling(200, 0.95, 0)))
+    of = {one["measure"]: one for one in found}
+    low, high = share_interval(np.ones(8), np.ones(8), 0.95)
+    for name in ("p@1", "P@1"):
+        assert (of[name]["value"], of[name]["low"], of[name]["high"]) == (1, low, high) and low < 0.7
+        assert (of[name]["interval"], of[name]["remark"]) == ("Wilson", "")
+    assert of["MiAP"]["interval"] == "bootstrap" and "8 images, fewer than 10" in of["MiAP"]["remark"]
+    remarks = interval_remarks({"measures": found})
+    assert any("P@5, " in told and "MiAP" in told and "fewer than 10" in told for told in remarks)
 
 
 def texts(start: int) -> list[str]:
