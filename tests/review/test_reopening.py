@@ -287,6 +287,7 @@ def test_whatever_is_changed_in_between_the_fold_stays_right_and_nobody_loses_wo
                 assert moot(play) == useless
                 continue
             changed += done
+            play.changed |= done
             mine = set(Judgment.objects.filter(assignment=lease.id).values_list("name", flat=True))
             assert moot(play) - useless <= mine
             play.check_fold()
