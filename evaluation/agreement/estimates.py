@@ -111,6 +111,15 @@ def remarks(drawn: Floats, clusters: int) -> str:
     return "; ".join(filter(None, [few_clusters_remark(clusters), alike]))
 
 
+def remark_on(remark: str, cluster: str) -> str:
+    """The same remark where what was drawn is called otherwise: a tag, a phrase.
+
+    >>> remark_on("a bootstrap of 5 images, fewer than 10: may be too narrow", "tag")
+    'a bootstrap of 5 tags, fewer than 10: may be too narrow'
+    """
+    return remark.replace("image", cluster)
+
+
 def tails(level: float, clusters: int) -> tuple[float, float]:
     """The two quantiles of resamples that bound an interval of `level`, from so many clusters.
 

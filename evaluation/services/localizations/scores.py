@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.protocol.terms import CATEGORIES
-from evaluation.agreement.estimates import Bootstrap, estimate
+from evaluation.agreement.estimates import Bootstrap, estimate, remark_on
 from evaluation.agreement.summary import Resampling
 from evaluation.metrics.localization import box_recall
 from evaluation.selectors import digest_of_images, names_of
@@ -126,8 +126,11 @@ def _measures(found: ScoredLocalizations, how: Resampling) -> Iterator[dict[str,
     yield of_regions("proposals", unranked.bound, kept=some)
     phrases = list(found.precisions)
     values = np.asarray(list(found.precisions.values()))
-    yield {"measure": "AP", **_mean(values, how.over(phrases), share=False)}
-    yield {"measure": "mAP", **_mean_over_categories(found, how.over(phrases))}
+    for name, own in (
+        ("AP", _mean(values, how.over(phrases), share=False)),
+        ("mAP", _mean_over_categories(found, how.over(phrases))),
+    ):
+        yield {"measure": name, **own, "remark": remark_on(own["remark"], "phrase")}
     yield of_regions("R@1, random", unranked.share, kept=some, share=False)
     yield of_regions("R@1, largest", unranked.largest, kept=some)
 
@@ -281,7 +284,8 @@ def _differences(
             continue
         told = bootstrap_difference(first, second, bootstrap)
         found = _difference(name, float(first.mean()), float(second.mean()), told)
-        yield {**found, "remark": _remarks(remark, found["remark"])}
+        told_remark = remark_on(found["remark"], "phrase") if name == "AP" else found["remark"]
+        yield {**found, "remark": _remarks(remark, told_remark)}
     sums = [_sums_of_categories(one) for one in (ours, theirs)]
     values = [float(_mean_of_means(one.sum(axis=0, keepdims=True))[0]) for one in sums]
     bootstrap = how.over(phrases)
@@ -289,7 +293,8 @@ def _differences(
         yield {"measure": "mAP", "difference": values[0] - values[1]}
         return
     told = bootstrap_difference_of_sums(sums[0], sums[1], _mean_of_means, bootstrap)
-    yield _difference("mAP", values[0], values[1], told)
+    whole = _difference("mAP", values[0], values[1], told)
+    yield {**whole, "remark": remark_on(whole["remark"], "phrase")}
 
 
 def _difference(name: str, first: float, second: float, told: Difference) -> dict[str, Any]:

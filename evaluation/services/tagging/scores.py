@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.selectors.records import stream_records
-from evaluation.agreement.estimates import Bootstrap
+from evaluation.agreement.estimates import Bootstrap, remark_on
 from evaluation.agreement.summary import Resampling
 from evaluation.comparison.subsets import Subset
 from evaluation.formats.figure_tables import Table
@@ -209,7 +209,12 @@ def _whole_figures(known: TrueTags, how: TagScoring) -> list[dict[str, Any]]:
         {
             "measure": name,
             "distractors": None,
-            **_interval(values, _drawn(how, len(values)), share=name.startswith("P@")),
+            **_interval(
+                values,
+                _drawn(how, len(values)),
+                share=name.startswith("P@"),
+                drawn_are="tag" if name == "MAP" else "image",
+            ),
         }
         for name, values in named.items()
     ]
@@ -220,7 +225,9 @@ def _drawn(how: TagScoring, items: int) -> Bootstrap | None:
     return how.resampling.over([str(item) for item in range(items)])
 
 
-def _interval(values: _Floats, drawn: Bootstrap | None, *, share: bool) -> dict[str, Any]:
+def _interval(
+    values: _Floats, drawn: Bootstrap | None, *, share: bool, drawn_are: str = "image"
+) -> dict[str, Any]:
     items = int((~np.isnan(values)).sum())
     if drawn is None:
         value = float(np.nanmean(values))
@@ -232,7 +239,7 @@ def _interval(values: _Floats, drawn: Bootstrap | None, *, share: bool) -> dict[
         "high": found.high,
         "items": items,
         "interval": found.kind,
-        "remark": found.remark,
+        "remark": remark_on(found.remark, drawn_are),
     }
 
 

@@ -117,7 +117,9 @@ def test_intervals_of_hits_are_wilsons_and_those_of_few_images_say_so() -> None:
         assert (of[name]["interval"], of[name]["remark"]) == ("Wilson", "")
     assert of["MiAP"]["interval"] == "bootstrap" and "8 images, fewer than 10" in of["MiAP"]["remark"]
     remarks = interval_remarks({"measures": found})
-    assert any("P@5, " in told and "MiAP" in told and "fewer than 10" in told for told in remarks)
+    assert any("MiAP: a bootstrap of 8 images" in told for told in remarks)
+    assert "P@5: a bootstrap of 8 images, fewer than 10: may be too narrow" in remarks
+    assert any(told.startswith("MAP: a bootstrap of 1 tag, fewer") for told in remarks)
 
 
 def texts(start: int) -> list[str]:
