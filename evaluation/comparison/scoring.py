@@ -6,8 +6,9 @@ as if nothing was found. An image and its own caption, where the snapshot has th
 that nobody judged is known to be relevant, and counts as judged.
 
 Tests. Each run is compared with the first on each measure: one that is 0 or 1 for a query (R@k, S@k) by
-McNemar's exact test, median ranks and means by Fisher's randomisation; values of p are adjusted by Holm over
-the whole table.
+McNemar's exact test, median ranks and means by Fisher's randomisation. Where several queries are of one image
+(its captions ask), which are not independent, all are by randomisation, which then exchanges whole images.
+Values of p are adjusted by Holm over the whole table.
 Source: Hodosh et al. 2013, section 4.3 (measures, tests, marks).
 """
 
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -39,6 +41,7 @@ from evaluation.metrics import METRICS
 from evaluation.metrics.scoring import Score, evaluate
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.significance.mcnemar import mcnemar
+from evaluation.significance.pairing import shared_images
 from evaluation.significance.preference import Preference, preference
 from evaluation.significance.randomisation import ROUNDS, of_means, of_median
 from evaluation.significance.tables import holm, mark
@@ -205,9 +208,24 @@ def score_against_first(
         raise NotComparable("name at least two different runs; the others are compared with the first")
     scored = score_all(runs, snapshot, measures, subset=subset, missing=missing)
     names = list(scored[0].scores)
+    images = images_of_queries(scored[0].queries, runs[0].direction, snapshot.corpus)
     return scored, adjusted_by_holm(
-        [against(name, scored[0], other, rounds=rounds, seed=seed) for name in names for other in scored[1:]]
+        [
+            against(name, scored[0], other, images=images, rounds=rounds, seed=seed)
+            for name in names
+            for other in scored[1:]
+        ]
     )
+
+
+def images_of_queries(queries: RowIds, direction: str, corpus: Any) -> list[int]:
+    """The image of each query (ids of rows): itself, or that of the caption which asks."""
+    asking: list[int] = queries.tolist()
+    if direction == Run.ANNOTATION:
+        return asking
+    captions = corpus.images.filter(captions__isnull=False).order_by()
+    owner = dict(captions.values_list("captions__pk", "pk").iterator(10_000))
+    return [owner[caption] for caption in asking]
 
 
 def score_all(
@@ -270,8 +288,17 @@ def adjusted_by_holm(tests: Sequence[Against]) -> list[Against]:
     ]
 
 
-def against(name: str, base: Scored, other: Scored, *, rounds: int = ROUNDS, seed: int = 0) -> Against:
-    """`other` against `base` on one measure that both were scored on; p is not adjusted yet."""
+def against(
+    name: str,
+    base: Scored,
+    other: Scored,
+    *,
+    images: Sequence[int] | None = None,
+    rounds: int = ROUNDS,
+    seed: int = 0,
+) -> Against:
+    """`other` against `base` on one measure that both were scored on; p is not adjusted yet. `images` names
+    the image of each query, without which each is taken for one of its own."""
     measure = METRICS.find(name).measure
     ours, theirs = other.scores[name].per_query, base.scores[name].per_query
     with np.errstate(invalid="ignore"):
@@ -279,17 +306,27 @@ def against(name: str, base: Scored, other: Scored, *, rounds: int = ROUNDS, see
     if np.isnan(theirs).all():
         return Against(other.run, name, difference, "none", None, None, "", "no query has a value")
     p, reason = None, ""
-    preferred = preference(ours, theirs, higher_is_better=measure.higher_is_better)
-    if measure.binary:
+    together = shared_images(images, theirs) is not None
+    by = ", by image" if together else ""
+    preferred = preference(
+        ours,
+        theirs,
+        higher_is_better=measure.higher_is_better,
+        images=images,
+        rounds=rounds,
+        seed=seed,
+    )
+    if measure.binary and not together:
         test, p = "McNemar", mcnemar(ours, theirs).p
     elif measure.summary == "median":
-        test, p = "randomisation of medians", of_median(ours, theirs, rounds=rounds, seed=seed).p
+        test = f"randomisation of medians{by}"
+        p = of_median(ours, theirs, images=images, rounds=rounds, seed=seed).p
     elif np.isinf(ours).any() or np.isinf(theirs).any():
         test, reason = (
             "none",
             ("not all originals were retrieved, so the mean rank is undefined; use the median"),
         )
     else:
-        table = of_means(np.stack([ours, theirs]), rounds=rounds, seed=seed)
-        test, p = "randomisation of means", float(table.p[0, 1])
+        table = of_means(np.stack([ours, theirs]), images=images, rounds=rounds, seed=seed)
+        test, p = f"randomisation of means{by}", float(table.p[0, 1])
     return Against(other.run, name, difference, test, p, None, "", reason, preferred)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -33,6 +35,25 @@ def paired(*systems: ArrayLike, queries: str = "query") -> NDArray[np.float64]:
     if not kept.shape[1]:
         raise ValueError(f"no {queries} has a value; there is nothing to compare")
     return kept
+
+
+def shared_images(images: Sequence[Hashable] | None, first: ArrayLike) -> NDArray[np.int64] | None:
+    """The number of the image of each query that has a value in `first`, shape (queries that have one,).
+
+    None where no two queries are of one image, or nobody names `images`. Raises ValueError for another number
+    of images than queries.
+
+    >>> shared_images(["a", "a", "b"], [1.0, 0.0, np.nan])
+    array([0, 0])
+    """
+    if images is None:
+        return None
+    defined = ~np.isnan(np.asarray(first, dtype=np.float64))
+    if len(images) != len(defined):
+        raise ValueError(f"{len(images)} images for {len(defined)} queries; name one for each query")
+    numbers: dict[Hashable, int] = {}
+    of = [numbers.setdefault(image, len(numbers)) for image, own in zip(images, defined, strict=True) if own]
+    return np.array(of, dtype=np.int64) if len(numbers) < len(of) else None
 
 
 def paired_differences(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,6 +1,7 @@
 """Fisher's randomisation test: had the systems' names been shuffled, how often so large a difference?
 
-In each round every query's two values are exchanged with probability one half. Two-sided: p is
+In each round every query's two values are exchanged with probability one half; where several queries are of
+one image, which are not independent, all of that image's together. Two-sided: p is
 (c + 1) / (rounds + 1), where c rounds gave a difference at least as large as the one seen, in
 either direction. Random bits come from a seed, and all pairs of systems share them, so a table of
 systems is one matrix product.
@@ -10,13 +11,13 @@ Source: Fisher 1935; Smucker et al. 2007; Hodosh et al. 2013, section 4.2.2 (100
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evaluation.significance.pairing import paired, paired_differences
+from evaluation.significance.pairing import paired, paired_differences, shared_images
 from models_core.threads import one_blas_thread
 
 ROUNDS = 100_000
@@ -49,23 +50,31 @@ class _Table:
     rounds: int
 
 
-def of_means(systems: ArrayLike, *, rounds: int = ROUNDS, seed: int = 0) -> _Table:
+def of_means(
+    systems: ArrayLike, *, images: Sequence[Hashable] | None = None, rounds: int = ROUNDS, seed: int = 0
+) -> _Table:
     """Test every pair of systems; `systems` has shape (systems, queries), NaN as `paired` has it.
+
+    `images` names the image of each query; without them each query is of one of its own.
 
     >>> of_means([[1, 1], [0, 1]], rounds=100).differences.tolist()
     [[0.0, 0.5], [-0.5, 0.0]]
     """
-    values = paired(*np.asarray(systems, dtype=np.float64))
+    given = np.asarray(systems, dtype=np.float64)
+    values = paired(*given)
     number, queries = values.shape
     # What all systems share cannot tell them apart, and would only cost digits.
     values = values - values.mean(axis=0)
+    owners = shared_images(images, given[0])
+    if owners is not None:
+        values = np.stack([np.bincount(owners, weights=own) for own in values])
     total = values.sum(axis=1)
     as_large = np.zeros((number, number), dtype=np.int64)
     seen = np.abs(total[:, None] - total)
     spread = np.stack([np.abs(one - values).sum(axis=1) for one in values])
     least = seen - _ROUNDING * spread
     with one_blas_thread():
-        for bits in _bits(rounds, queries, seed):
+        for bits in _bits(rounds, values.shape[1], seed):
             # Signs of +1 and -1, as bits: sum(sign * v) = 2 * sum(bit * v) - sum(v).
             sums = 2 * (values @ bits.astype(np.float64).T) - total[:, None]
             for one in range(number - 1):
@@ -78,21 +87,34 @@ def of_means(systems: ArrayLike, *, rounds: int = ROUNDS, seed: int = 0) -> _Tab
     return _Table((total[:, None] - total) / queries, p, rounds)
 
 
-def of_mean(first: ArrayLike, second: ArrayLike, *, rounds: int = ROUNDS, seed: int = 0) -> Randomisation:
+def of_mean(
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    images: Sequence[Hashable] | None = None,
+    rounds: int = ROUNDS,
+    seed: int = 0,
+) -> Randomisation:
     """Test one pair; the same as its cell of `of_means` under the same seed.
 
     >>> found = of_mean([1, 1, 1, 1], [0, 0, 0, 0], rounds=1000)
     >>> found.difference, 0.1 < found.p < 0.15  # 2 of 16 exchanges differ as much
     (1.0, True)
     """
-    table = of_means(
-        np.stack([np.asarray(v, dtype=np.float64) for v in (first, second)]), rounds=rounds, seed=seed
-    )
+    both = np.stack([np.asarray(v, dtype=np.float64) for v in (first, second)])
+    table = of_means(both, images=images, rounds=rounds, seed=seed)
     return Randomisation(float(table.differences[0, 1]), float(table.p[0, 1]), rounds)
 
 
-def of_median(first: ArrayLike, second: ArrayLike, *, rounds: int = ROUNDS, seed: int = 0) -> Randomisation:
-    """Test medians of two systems: values are exchanged, and the medians taken anew.
+def of_median(
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    images: Sequence[Hashable] | None = None,
+    rounds: int = ROUNDS,
+    seed: int = 0,
+) -> Randomisation:
+    """Test medians of two systems: values are exchanged, and the medians taken anew; `images` as above.
 
     A rank of infinity (not retrieved) is larger than all; two infinite medians do not differ.
 
@@ -106,7 +128,9 @@ def of_median(first: ArrayLike, second: ArrayLike, *, rounds: int = ROUNDS, seed
     ours, theirs = codes.reshape(values.shape).astype(np.int32)
     seen = paired_differences(_medians(ours[None], known), _medians(theirs[None], known))[0]
     as_large = 0
-    for bits in _bits(rounds, queries, seed):
+    owners = shared_images(images, first)
+    for drawn in _bits(rounds, queries if owners is None else int(owners.max()) + 1, seed):
+        bits = drawn if owners is None else drawn[:, owners]
         one = np.multiply(bits, ours - theirs, dtype=np.int32) + theirs
         other = ours + theirs - one
         moved = np.abs(paired_differences(_medians(one, known), _medians(other, known)))

@@ -2,8 +2,8 @@
 
 A batch with a strategy of `pooling.active` asks a share of its pairs at a time. When a round is answered,
 `ask_next_round` pools its runs anew and asks the next pairs in the same campaign, of the same people; or it
-ends the batch, and what was never asked stays unjudged: infAP, bpref and judged@k tell so. It stays ended
-while the answers are those it ended by; where they are others, the next round is chosen once more.
+ends the batch, and what was never asked stays unjudged: bpref and judged@k tell so. It stays ended while the
+answers are those it ended by; where they are others, the next round is chosen once more.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from evaluation.comparison.scoring import (
     Scored,
     adjusted_by_holm,
     against,
+    images_of_queries,
     remarks_on,
     score_placed,
     scored_queries,
@@ -97,6 +98,7 @@ def _direction(asked: ReportRows, direction: str, steps: _Steps) -> DirectionTab
         measured.append(_measured(run, placed, scored[run.name], judged=not snapshot.pool))
     labels = dict(zip(scored, labels_of([(run.name, system_of(run)) for run in runs]), strict=True))
     baseline = asked.baselines[direction].name
+    images = images_of_queries(pool.queries, direction, snapshot.corpus)
     # In the order of `scoring.score_against_first`, measure by measure; told run by run, since each takes its
     # time.
     by_run = {}
@@ -104,7 +106,14 @@ def _direction(asked: ReportRows, direction: str, steps: _Steps) -> DirectionTab
         steps(f"comparing {run.name}")
         if run.name != baseline:
             by_run[run.name] = [
-                against(name, scored[baseline], scored[run.name], rounds=wanted.rounds, seed=wanted.seed)
+                against(
+                    name,
+                    scored[baseline],
+                    scored[run.name],
+                    images=images,
+                    rounds=wanted.rounds,
+                    seed=wanted.seed,
+                )
                 for name in scored[baseline].scores
             ]
     in_order = [own[number] for number in range(len(scored[baseline].scores)) for own in by_run.values()]
@@ -128,7 +137,7 @@ def _direction(asked: ReportRows, direction: str, steps: _Steps) -> DirectionTab
         DirectionHead(direction, len(pool.queries), len(whole.queries), remarks, shown_baseline),
         measured,
         tests,
-        draws=Bootstrap(_images_of(pool, direction, snapshot), wanted.resamples, wanted.level, wanted.seed),
+        draws=Bootstrap(images, wanted.resamples, wanted.level, wanted.seed),
         told=lambda what: steps(f"intervals of {what}", counts=False),
     )
 
@@ -171,15 +180,6 @@ def _measured(run: Run, placed: Placed, scored: Scored, *, judged: bool) -> Meas
         judged=scored.judged,
         first_ranks=list(ranks),
     )
-
-
-def _images_of(pool: RunPool, direction: str, snapshot: QrelsSnapshot) -> list[int]:
-    """The image of each query: the clusters of the bootstrap."""
-    queries: list[int] = pool.queries.tolist()
-    if direction == Run.ANNOTATION:
-        return queries
-    owner = names_of(snapshot.corpus.name).owner
-    return [owner[caption] for caption in queries]
 
 
 def _judging(asked: ReportRows) -> tuple[JudgingSummary | None, str]:

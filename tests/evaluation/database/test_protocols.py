@@ -11,8 +11,10 @@ from django.core.management import CommandError
 
 from annotation.datasets.importing import import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
+from evaluation.comparison.scoring import score_against_first
 from evaluation.comparison.subsets import subset_named
 from evaluation.metrics.protocols import both_directions, over_folds, select
+from evaluation.selectors import run_named, snapshot_named
 from evaluation.services.judgments.freezing import freeze_protocol
 from evaluation.services.runs.files import RunImport, import_run
 from models_core.scoring.tiles import Dense
@@ -68,6 +70,35 @@ def test_a_protocol_gives_the_figures_of_the_matrix(
     for direction in DIRECTIONS:
         expected = {name: score.value for name, score in direct[direction].items()}
         assert figures(direction) == pytest.approx(expected)
+
+
+def test_captions_of_an_image_are_exchanged_together(scores: np.ndarray, tmp_path: Path) -> None:
+    """Five captions of an image ask in search; in annotation each image asks once."""
+    freeze_protocol(name="own", corpus="ten", protocol="any of five")
+    images, captions = (
+        [f"i{n}.jpg" for n in range(NUMBER)],
+        [f"i{n}.jpg#{k}" for n in range(NUMBER) for k in range(5)],
+    )
+    right = (np.arange(NUMBER)[:, None] == OWNERS).astype(float)
+    file = matrix_file(tmp_path, "right", right, images, captions)
+    for direction, expected in (
+        ("annotation", ["McNemar", "randomisation of medians", "randomisation of means"]),
+        ("search", [f"randomisation of {what}, by image" for what in ("means", "medians", "means")]),
+    ):
+        import_run(
+            RunImport(
+                name=f"right-{direction}", corpus="ten", path=file, format="scores", direction=direction
+            )
+        )
+        runs = [run_named(name) for name in (direction, f"right-{direction}")]
+        _, tests = score_against_first(
+            runs, snapshot_named("own"), ["R@1", "median rank", "mean rank"], rounds=2000
+        )
+        assert [one.test for one in tests] == expected
+    preferred = tests[0].preference
+    assert preferred is not None and preferred.worse == 0 < preferred.better
+    # Of the 1,024 ways to exchange ten images two are as far apart; by captions p would be far smaller.
+    assert tests[0].p == pytest.approx(2 / 1024, abs=0.003) == preferred.p
 
 
 def test_a_split_is_a_pool_of_its_own(scores: np.ndarray) -> None:
