@@ -25,19 +25,25 @@ def json_time(at: datetime | None) -> str | None:
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z") if at else None
 
 
+def json_second(at: datetime | None) -> str | None:
+    """The same to the second, for workers: parts of one differ between questions and control items, since
+    these take other work to find and to grade."""
+    return at.isoformat(timespec="seconds").replace("+00:00", "Z") if at else None
+
+
 def task_or_nothing(request: HttpRequest, found: Lease | NoTask) -> dict[str, Any]:
     """What a worker got: of a task what its page shows, and no more.
 
     Whatever else was told of an image or a campaign could tell a control item from the others.
     """
     if isinstance(found, NoTask):
-        return {"nothing": found.code, "text": found.text, "again_at": json_time(found.again_at)}
+        return {"nothing": found.code, "text": found.text, "again_at": json_second(found.again_at)}
     image, type = shown_image(found.image), TASK_TYPES.get(found.kind)
     page = type.page(found.content, image)
     return {
         "id": found.id,
         "kind": found.kind,
-        "expires_at": json_time(found.expires_at),
+        "expires_at": json_second(found.expires_at),
         "test": found.role == qualification.QUALIFICATION_ROLE,
         "image": _image(request, image),
         "captions": [
@@ -90,5 +96,5 @@ def offer(each: AvailableTask) -> dict[str, Any]:
         "today": done_today(each.today),
         "nothing": each.nothing.code if each.nothing else None,
         "text": each.nothing.text if each.nothing else "",
-        "again_at": json_time(each.nothing.again_at) if each.nothing else None,
+        "again_at": json_second(each.nothing.again_at) if each.nothing else None,
     }

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from annotation import instructions
-from annotation.api.contents import done_today, json_time, offer, task_or_nothing
+from annotation.api.contents import done_today, json_second, offer, task_or_nothing
 from annotation.api.problems import Problem
 from annotation.api.requests import (
     field_number,
@@ -120,7 +120,7 @@ def recent_answers_endpoint(request: HttpRequest, worker: int, data: dict[str, A
                 "id": each.assignment,
                 "answer": each.answer.answer or None,
                 "flag": each.answer.flag or None,
-                "at": json_time(each.at),
+                "at": json_second(each.at),
             }
             for each in found
         ]
@@ -161,7 +161,7 @@ def heartbeat_endpoint(
     expires = leases.renew_lease(worker=worker, assignment=_real(assignment))
     if expires is None:
         raise not_yours(_("This task is no longer assigned to you."))
-    return {"expires_at": json_time(expires)}
+    return {"expires_at": json_second(expires)}
 
 
 def _today(worker: int, assignment: int) -> dict[str, Any]:

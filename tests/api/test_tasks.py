@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -39,6 +40,16 @@ def test_a_task_carries_all_that_it_shows_and_nothing_that_gives_it_away(ann: Pr
         "boxes",
         "pending",
     }
+
+
+def test_times_are_told_to_the_second(ann: Program):
+    """Parts of one would tell control items: they are found and graded by other work (docs/trust.md)."""
+    task = ann.take()
+    _, said = ann.answer(task, answer="no")
+    _, answered = ann.post("/api/tasks/answers", {"campaign": "quay", "kind": task["kind"]})
+    _, kept = ann.post(f"/api/assignments/{said['next']['id']}/heartbeat")
+    told = [task["expires_at"], said["next"]["expires_at"], answered["answers"][0]["at"], kept["expires_at"]]
+    assert all(re.fullmatch(r"[0-9-]{10}T[0-9:]{8}Z", time) for time in told), told
 
 
 def test_the_picture_is_there_for_the_token_it_was_told_to_and_for_no_other(ann: Program):
