@@ -21,6 +21,7 @@ from django.db.models import Case, Count, F, Q, QuerySet, When
 from numpy.typing import NDArray
 
 from annotation.common.batching import chunks
+from annotation.common.by_command import with_known
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from annotation.selectors.corpora import corpus_named
@@ -224,9 +225,9 @@ def snapshot_named(name: str, version: int | None = None) -> QrelsSnapshot:
         chosen = chosen.filter(version=version)
     found = chosen.first()
     if found is None:
-        known = ", ".join(f"{n}:{v}" for n, v in published.values_list("name", "version")) or "none"
+        names = [f"{n}:{v}" for n, v in published.values_list("name", "version")]
         asked = name if version is None else f"{name}:{version}"
-        raise UnknownName(f"unknown qrels {asked!r}; known: {known}")
+        raise with_known(UnknownName(f"unknown qrels {asked!r}"), names)
     return found
 
 
@@ -292,8 +293,7 @@ def run_named(name: str) -> Run:
     published = Run.objects.filter(published=True)
     found = published.filter(name=name).first()
     if found is None:
-        known = ", ".join(published.values_list("name", flat=True)) or "none"
-        raise UnknownName(f"unknown run {name!r}; known: {known}")
+        raise with_known(UnknownName(f"unknown run {name!r}"), published.values_list("name", flat=True))
     return found
 
 

@@ -1,8 +1,14 @@
-"""Refusals whose remedy is a command: pages show the reason alone, a terminal the command too."""
+"""What only a terminal is told of a refusal: the command that helps, and the names that there are.
+
+Pages, the API and jobs show the reason alone: who reads those may not see all rows of a kind.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TypeVar
+
+_KNOWN = "; known: "
 
 E = TypeVar("E", bound=Exception)
 
@@ -13,6 +19,13 @@ def by_command(error: E, command: str) -> E:
     return error
 
 
+def with_known(error: E, names: Iterable[str]) -> E:
+    """`error`, which will list the `names` that there are where a command is refused."""
+    error.add_note(_KNOWN + (", ".join(names) or "none"))
+    return error
+
+
 def for_terminal(error: Exception) -> str:
-    """What `error` says, with the commands that help."""
-    return ": ".join([str(error), *getattr(error, "__notes__", [])])
+    """What `error` says, with the names that there are and the commands that help."""
+    notes = getattr(error, "__notes__", [])
+    return str(error) + "".join(note if note.startswith(_KNOWN) else f": {note}" for note in notes)

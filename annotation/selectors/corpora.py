@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from annotation.common.by_command import with_known
 from annotation.common.registry import UnknownName
 from annotation.models import Corpus, Image, Layer
 
@@ -18,8 +19,8 @@ def corpus_named(name: str) -> Corpus:
     try:
         return published.get(name=name)
     except Corpus.DoesNotExist:
-        known = ", ".join(published.values_list("name", flat=True)) or "none"
-        raise UnknownName(f"unknown corpus {name!r}; known: {known}") from None
+        names = published.values_list("name", flat=True)
+        raise with_known(UnknownName(f"unknown corpus {name!r}"), names) from None
 
 
 def layer_named(corpus: Corpus, name: str | None = None) -> Layer | None:

@@ -242,6 +242,7 @@ def enqueue_report(request: HttpRequest, given: QueryDict) -> Job:
     corpus = offered.offered_qrels(request, wanted.qrels).corpus
     wanted = replace(wanted, split=part_in(given, "split", corpus))
     offered.offered_runs(request, wanted.runs)
+    offered.check_tag_sets(request, wanted.tags)
     # What a batch came to takes its time, and is the job's to find out.
     resolved(ReportRequest(**{**_fields(wanted), "batch": ""}))
     if wanted.batch and not offered.offered_batches(request).filter(name=wanted.batch).exists():

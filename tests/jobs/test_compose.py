@@ -53,7 +53,7 @@ def test_worker_and_clock_share_the_work_and_answer_their_health_checks(
             name: [queue] for name, queue in queues.items()
         }
         job = jobs.enqueue(kind="export_dataset", arguments={"corpus": "none", "format": "entities"})
-        assert wait_for(job, Job.FAILED).error == "unknown corpus 'none'; known: none"
+        assert wait_for(job, Job.FAILED).error == "unknown corpus 'none'"
 
 
 def open_files(process: int) -> set[str]:

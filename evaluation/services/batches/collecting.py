@@ -21,6 +21,7 @@ from typing import Any
 
 from django.db.models import F
 
+from annotation.common.by_command import with_known
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.paging import ROLE_WANTED
 from annotation.selectors.pair_judgments import Judge, asked_pairs, judges
@@ -73,8 +74,8 @@ def batch_named(name: str) -> Batch:
     """The batch of that name; raises BatchRefused listing what exists."""
     found = Batch.objects.select_related("campaign__corpus", "corpus", "judgments").filter(name=name).first()
     if found is None:
-        known = ", ".join(Batch.objects.values_list("name", flat=True)) or "none"
-        raise BatchRefused(f"unknown batch {name!r}; known: {known}")
+        names = Batch.objects.values_list("name", flat=True)
+        raise with_known(BatchRefused(f"unknown batch {name!r}"), names)
     return found
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from django.db import transaction
 
 from annotation import audit
+from annotation.common.by_command import with_known
 from annotation.common.registry import UnknownName
 from annotation.formats.files.text import whole_file
 from evaluation.models import CaptionSet
@@ -22,8 +23,7 @@ def caption_set_named(name: str) -> CaptionSet:
     there = CaptionSet.objects.filter(published=True).select_related("corpus", "made_by")
     found = there.filter(name=name).first()
     if found is None:
-        known = ", ".join(there.values_list("name", flat=True)) or "none"
-        raise UnknownName(f"unknown caption set {name!r}; known: {known}")
+        raise with_known(UnknownName(f"unknown caption set {name!r}"), there.values_list("name", flat=True))
     return found
 
 

@@ -12,6 +12,7 @@ from django.db import transaction
 from numpy.typing import NDArray
 
 from annotation import audit
+from annotation.common.by_command import with_known
 from annotation.common.registry import UnknownName
 from evaluation.models import LocalizationSet, PhraseDetections, PhraseLocalization
 from evaluation.selectors import names_of
@@ -49,8 +50,9 @@ def localization_set_named(name: str) -> LocalizationSet:
     there = LocalizationSet.objects.filter(published=True).select_related("corpus", "made_by")
     found = there.filter(name=name).first()
     if found is None:
-        known = ", ".join(there.values_list("name", flat=True)) or "none"
-        raise UnknownName(f"unknown localization set {name!r}; known: {known}")
+        raise with_known(
+            UnknownName(f"unknown localization set {name!r}"), there.values_list("name", flat=True)
+        )
     return found
 
 

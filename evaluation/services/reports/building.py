@@ -23,6 +23,7 @@ from django.utils import translation
 from django.utils.safestring import mark_safe
 
 from annotation import audit
+from annotation.common.by_command import with_known
 from annotation.common.locks import exclusive_folder
 from annotation.common.registry import UnknownName
 from evaluation.figures.files import as_pdf, as_svg
@@ -145,8 +146,8 @@ def report_named(name: str) -> Report:
     """The report of that name; raises UnknownName listing what exists."""
     row = Report.objects.select_related("corpus", "qrels", "batch").filter(name=name).first()
     if row is None:
-        known = ", ".join(Report.objects.values_list("name", flat=True)) or "none"
-        raise UnknownName(f"unknown report {name!r}; known: {known}")
+        names = Report.objects.values_list("name", flat=True)
+        raise with_known(UnknownName(f"unknown report {name!r}"), names)
     return row
 
 

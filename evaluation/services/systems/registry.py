@@ -18,6 +18,7 @@ from django.db import transaction
 from django.db.models import ProtectedError
 
 from annotation import audit
+from annotation.common.by_command import with_known
 from annotation.common.registry import UnknownName
 from annotation.selectors.corpora import corpus_named
 from evaluation.models import Run, System
@@ -126,8 +127,8 @@ def system_row(name: str) -> System:
     register_unlisted_systems()
     found = System.objects.select_related("corpus").filter(name=name).first()
     if found is None:
-        known = ", ".join(System.objects.values_list("name", flat=True)) or "none"
-        raise UnknownName(f"unknown system {name!r}; known: {known}")
+        names = System.objects.values_list("name", flat=True)
+        raise with_known(UnknownName(f"unknown system {name!r}"), names)
     return found
 
 

@@ -11,6 +11,7 @@ from django.db import transaction
 from numpy.typing import NDArray
 
 from annotation import audit
+from annotation.common.by_command import with_known
 from annotation.common.registry import UnknownName
 from evaluation.models import TagSet
 from evaluation.selectors import names_of
@@ -27,8 +28,7 @@ def tag_set_named(name: str, corpus: str = "") -> TagSet:
     there = TagSet.objects.filter(published=True).select_related("corpus", "made_by")
     found = there.filter(name=name).first()
     if found is None:
-        known = ", ".join(there.values_list("name", flat=True)) or "none"
-        raise UnknownName(f"unknown tag set {name!r}; known: {known}")
+        raise with_known(UnknownName(f"unknown tag set {name!r}"), there.values_list("name", flat=True))
     if corpus and found.corpus.name != corpus:
         raise ImportRefused(
             f"tag set {name!r} is of corpus {found.corpus.name!r}, not of {corpus!r}; name that one"

@@ -20,6 +20,7 @@ from typing import Any
 
 from django.conf import settings
 
+from annotation.common.by_command import with_known
 from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
 from annotation.formats.files.text import open_bytes, short_repr
@@ -106,8 +107,8 @@ def weak_collection(name: str) -> WeakCollection:
     for one in weak_collections():
         if one.name == name:
             return one
-    known = ", ".join(one.name for one in weak_collections()) or "none"
-    raise UnknownName(f"unknown weak collection {name!r}; known: {known}")
+    names = [one.name for one in weak_collections()]
+    raise with_known(UnknownName(f"unknown weak collection {name!r}"), names)
 
 
 def import_collection(

@@ -46,7 +46,7 @@ def test_a_new_version_follows_another_rule_and_nothing_else(corpus: str, crowd:
     assert [(r.version, r.unchanged) for r in (first, again, other)] == [(1, False), (1, True), (2, False)]
     assert snapshot_named("q").version == 2
     assert snapshot_named("q:1").digest == first.digest
-    with pytest.raises(UnknownName, match="unknown qrels 'q:3'; known: q:1, q:2"):
+    with pytest.raises(UnknownName, match="unknown qrels 'q:3'"):
         snapshot_named("q:3")
 
 

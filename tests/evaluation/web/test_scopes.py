@@ -13,7 +13,7 @@ from annotation import jobs
 from annotation.common.roles import RESEARCHER
 from annotation.models import Account, Corpus, Job
 from annotation.workers.accounts import granting
-from evaluation.models import QrelsSnapshot, Report, Run, System
+from evaluation.models import QrelsSnapshot, Report, Run, System, TagSet
 from tests.evaluation.web import little
 from tests.factories import a_corpus, some_images
 from tests.web import world as people
@@ -97,6 +97,19 @@ def test_qrels_of_another_corpus_are_not_there(bob: Client, route: str):
     answer = bob.post(address, {"version": "1"}) if route == "remove_qrels" else bob.get(address)
     assert answer.status_code == 404 and "There are no qrels “crowd” here." in words(answer)
     assert QrelsSnapshot.objects.filter(name="crowd").exists()
+
+
+def test_a_report_takes_no_tag_set_of_another_corpus_and_lists_none(bob: Client):
+    small, own = Corpus.objects.get(name="small"), Corpus.objects.get(name="own")
+    TagSet.objects.create(corpus=small, name="theirs", published=True)
+    Run.objects.create(corpus=own, name="mine", direction="search", published=True)
+    about = {"rule": "majority", "source": "a file", "originals": False, "row_count": 0}
+    QrelsSnapshot.objects.create(corpus=own, name="own", version=1, published=True, **about)
+    for name in ("theirs", "none-such"):
+        sent = {"qrels": "own", "runs": "mine", "name": "r", "tags": name}
+        answer = bob.post(reverse("evaluation:new_report"), sent)
+        assert answer.status_code == 409 and f"There is no tag set “{name}” here." in words(answer)
+        assert "small" not in words(answer) and ("theirs" in words(answer)) == (name == "theirs")
 
 
 def test_nobody_takes_the_place_of_a_report_of_another_corpus(bob: Client):
