@@ -47,6 +47,8 @@ SMALLEST_CROWD = 4
 IMAGES_PER_TRANSACTION = 50
 #: Planned images that are named by one query.
 _PLANNED_AT_ONCE = 1_000
+#: Images that the periodic work opens of a campaign in one turn: what else goes by the clock is not to wait.
+_OPENED_IN_A_TURN = 1_000
 
 #: Told how many images are done, of how many.
 _Progress = Callable[[int, int], object]
@@ -54,11 +56,13 @@ _Progress = Callable[[int, int], object]
 
 @dataclass(frozen=True, slots=True)
 class OpenedImages:
-    """Images opened now, those that were open before, and those left out: gold does not cover them."""
+    """Images opened now, those that were open before, those left out (gold does not cover them), and those
+    that are still planned: they are opened as others are finished."""
 
     opened: int
     there: int
     uncovered: int
+    planned: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,9 +204,9 @@ def open_campaign_images(
         missing = portions.not_planned(campaign, missing)
         asked = covered(campaign, missing)
         uncovered = missing.count() - asked.count() if chosen.most is None else 0
-        portions.plan_images(campaign, asked, chosen.most)
+        portions.plan_images(campaign, asked, chosen.most, actor=actor)
         opened = _open_planned(campaign, actor, progress)
-    return OpenedImages(opened, there, uncovered)
+    return OpenedImages(opened, there, uncovered, portions.count_planned(campaign))
 
 
 def open_next_portion(campaign: Campaign) -> int:
@@ -211,13 +215,16 @@ def open_next_portion(campaign: Campaign) -> int:
     row = Campaign.objects.select_related("corpus").get(pk=campaign.pk)
     if row.state != Campaign.OPEN:
         return 0
-    return _open_planned(row, None, lambda done, total: None)
+    return _open_planned(row, None, lambda done, total: None, at_most=_OPENED_IN_A_TURN)
 
 
-def _open_planned(campaign: Campaign, actor: Account | None, progress: _Progress) -> int:
+def _open_planned(
+    campaign: Campaign, actor: Account | None, progress: _Progress, *, at_most: int | None = None
+) -> int:
     """Open as many of the images that are planned as may be opened now; how many."""
     room = portions.images_to_open(campaign)
     left = portions.count_planned(campaign) if room is None else room
+    left = left if at_most is None else min(left, at_most)
     opened = 0
     while left > 0 and (planned := portions.next_images(campaign, min(left, _PLANNED_AT_ONCE))):
         done = _open_entities(campaign, Image.objects.filter(pk__in=planned), None, actor, progress)
@@ -326,8 +333,7 @@ def _still_open(campaign: Campaign) -> Campaign:
     """The campaign as it is now, its row locked: its settings may have changed since. Raises CampaignError
     where it is closed."""
     now = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
-    if now.state == Campaign.CLOSED:
-        raise CampaignError(f"campaign {campaign.name!r} is closed; open another under a new name")
+    portions.check_not_closed(now)
     return now
 
 

@@ -11,18 +11,21 @@ from collections.abc import Iterable
 
 from django.db.models import Exists, OuterRef, QuerySet
 
+from annotation.audit import record
 from annotation.campaigns.choosing import not_open
 from annotation.common import database
-from annotation.models import Campaign, Image, OpenImage, PlannedImage
-from annotation.protocol.campaign_settings import settings_of
+from annotation.models import Account, Campaign, Image, OpenImage, PlannedImage, Task
+from annotation.protocol.campaign_settings import CampaignError, settings_of
 
 #: Rows that are written by one statement.
 _ROWS = 500
 
 
 def images_to_open(campaign: Campaign) -> int | None:
-    """How many images may be opened now; None: all there are."""
-    unfinished = OpenImage.objects.filter(campaign=campaign, complete=False).count()
+    """How many images may be opened now; None: all there are. Those for which only a reviewer is awaited hold
+    no others up."""
+    asked = Task.objects.filter(image=OuterRef("pk"), state=Task.OPEN)
+    unfinished = OpenImage.objects.filter(Exists(asked), campaign=campaign, complete=False).count()
     return settings_of(campaign.settings).machine.images_to_open(unfinished)
 
 
@@ -36,18 +39,31 @@ def not_planned(campaign: Campaign, images: QuerySet[Image]) -> QuerySet[Image]:
     return images.exclude(Exists(PlannedImage.objects.filter(campaign=campaign, image=OuterRef("pk"))))
 
 
-def plan_images(campaign: Campaign, images: QuerySet[Image], most: int | None) -> None:
-    """Plan to open these images, in their order, until `most` are open or planned in all (None: all)."""
+def plan_images(
+    campaign: Campaign, images: QuerySet[Image], most: int | None, *, actor: Account | None = None
+) -> int:
+    """Plan to open these images, in their order, until `most` are open or planned in all (None: all); how
+    many. Raises CampaignError where the campaign is closed."""
     with database.writing():
         # The campaign's row: of two who plan at once, the second finds what the first one planned.
         row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        check_not_closed(row)
         chosen = not_planned(row, not_open(row, images)).values_list("pk", flat=True)
         if most is not None:
             there = OpenImage.objects.filter(campaign=row).count() + count_planned(row)
             chosen = chosen[: max(0, most - there)]
-        PlannedImage.objects.bulk_create(
+        made = PlannedImage.objects.bulk_create(
             (PlannedImage(campaign=row, image_id=pk) for pk in chosen), batch_size=_ROWS
         )
+        if made:
+            record(actor=actor, act="plan_images", campaign=row, images=len(made))
+    return len(made)
+
+
+def check_not_closed(campaign: Campaign) -> None:
+    """Raises CampaignError for a closed campaign, which no image is opened in."""
+    if campaign.state == Campaign.CLOSED:
+        raise CampaignError(f"campaign {campaign.name!r} is closed; open another under a new name")
 
 
 def next_images(campaign: Campaign, number: int) -> list[int]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Sum
 
-from annotation.models import Campaign, OpenImage
+from annotation.models import Campaign, OpenImage, PlannedImage
 
 #: What state a campaign can be in.
 CAMPAIGN_STATES = Campaign.STATES
@@ -29,15 +29,18 @@ class CampaignRow:
 
 
 def campaigns_listed(campaigns: Sequence[Campaign]) -> list[CampaignRow]:
-    """These campaigns, in their order, each with its figures; three queries for any number."""
+    """These campaigns, in their order, each with its figures; four queries for any number. Images that are
+    still to be opened count."""
     opened = OpenImage.objects.filter(campaign__in=campaigns).values_list("campaign").order_by()
     images = dict(opened.annotate(Count("pk")))
+    planned = PlannedImage.objects.filter(campaign__in=campaigns).values_list("campaign").order_by()
+    to_come = dict(planned.annotate(Count("pk")))
     unfinished = dict(opened.filter(complete=False).annotate(Count("pk")))
     in_review = dict(opened.filter(in_review__gt=0).annotate(Sum("in_review")))
     return [
         CampaignRow(
             campaign,
-            images.get(campaign.pk, 0),
+            images.get(campaign.pk, 0) + to_come.get(campaign.pk, 0),
             images.get(campaign.pk, 0) - unfinished.get(campaign.pk, 0),
             in_review.get(campaign.pk, 0),
         )

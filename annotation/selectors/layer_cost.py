@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import Count, Q, Sum
 
-from annotation.models import Assignment, Campaign, Layer, Machine, Mention, OpenImage, Ruling
+from annotation.models import Assignment, Campaign, Layer, Machine, Mention, OpenImage, PlannedImage, Ruling
 from annotation.protocol import questions as q
 
 
@@ -42,5 +42,6 @@ def answers_cost(campaign: Campaign) -> dict[str, Any]:
         "images": opened.filter(Q(version__gt=0) | Q(complete=True)).count(),
         "mentions": Mention.objects.filter(layer__corpus=campaign.corpus, layer__name=campaign.name).count(),
         "rulings": Ruling.objects.filter(image__campaign=campaign, withdrawn_at=None).count(),
-        "unfinished": opened.filter(complete=False).count(),
+        "unfinished": opened.filter(complete=False).count()
+        + PlannedImage.objects.filter(campaign=campaign).count(),
     }

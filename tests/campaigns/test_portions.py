@@ -11,10 +11,12 @@ from django.urls import reverse
 
 from annotation.campaigns import (
     CampaignPlan,
+    close_campaign,
     create_campaign,
     monitoring,
     open_campaign,
     open_campaign_images,
+    opening,
     pause_campaign,
     portions,
     resume_campaign,
@@ -25,9 +27,11 @@ from annotation.datasets import layers
 from annotation.datasets.exporting import ExportError, check_export
 from annotation.datasets.tags import keep_tags
 from annotation.jobs import schedule
-from annotation.models import Campaign, OpenImage, PlannedImage, Task
+from annotation.models import AuditEntry, Campaign, OpenImage, PlannedImage, Task
+from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.machines import MachineSettings
 from annotation.selectors.campaign import progress
+from annotation.selectors.campaigns import campaigns_listed
 from tests.factories import a_corpus, an_image, some_images
 from tests.web import world as people
 from tests.web.staff import words
@@ -115,6 +119,47 @@ def test_opening_it_again_by_its_name_opens_no_more_than_are_asked_about_at_once
     asked()
     assert len(keys(campaign)) == 8
     assert count_to_open(campaign) == 2
+
+
+@pytest.mark.parametrize("unfinished", [4, 0])
+def test_a_closed_campaign_plans_no_images(unfinished: int):
+    """Nothing would take them back: exports would wait for them for ever."""
+    campaign = opened(10, first=4)
+    finish(campaign, 4 - unfinished)
+    close_campaign(campaign=campaign)
+    with pytest.raises(CampaignError, match="campaign 'streets' is closed"):
+        asked()
+    assert count_to_open(campaign) == 0 and len(keys(campaign)) == 4
+
+
+def test_an_image_that_waits_for_a_reviewer_alone_holds_no_others_up():
+    campaign = opened()
+    Task.objects.filter(image__campaign=campaign).update(state=Task.VOID)
+    assert not OpenImage.objects.filter(campaign=campaign, complete=True).exists()
+    assert open_next_portion(campaign) == 4
+
+
+def test_the_list_of_campaigns_counts_images_that_are_to_come():
+    campaign = opened()
+    finish(campaign, 4)
+    (row,) = campaigns_listed([campaign])
+    assert (row.images, row.complete, row.percent) == (10, 4, 40)
+
+
+def test_who_planned_images_is_audited():
+    boss = people.account("boss", "admin")
+    campaign = opened(10, first=4)
+    assert not AuditEntry.objects.filter(act="plan_images", actor=boss).exists()
+    done = open_campaign_images(campaign=campaign, actor=boss)
+    assert (done.opened, done.there, done.planned) == (0, 4, 6)
+    assert AuditEntry.objects.get(act="plan_images", actor=boss).about["images"] == 6
+
+
+def test_the_periodic_work_opens_so_many_in_a_turn(monkeypatch):
+    campaign = opened(10)
+    monkeypatch.setattr(opening, "_OPENED_IN_A_TURN", 4)
+    Campaign.objects.filter(pk=campaign.pk).update(settings={**campaign.settings, "machine": {}})
+    assert [open_next_portion(campaign) for _ in range(3)] == [4, 2, 0]
 
 
 def test_each_choice_of_images_is_opened_to_its_end():

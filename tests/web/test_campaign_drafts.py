@@ -94,7 +94,7 @@ def test_who_presses_next_throughout_gets_a_campaign_with_pay_and_a_test(ada):
         assert page.status_code == 200 and "not complete" not in words(page), step
     assert page.request["PATH_INFO"] == at(draft, "preview")
     page = press(ada, at(draft, "open"), "Open the campaign")
-    assert said(page) == ["Opening the images. The campaign opens when all are open."]
+    assert said(page) == ["Opening the images. The campaign opens after that."]
     run_jobs()
     campaign = Campaign.objects.get()
     assert (campaign.name, campaign.state, str(campaign.created_by)) == ("streets-1", "open", "ada")

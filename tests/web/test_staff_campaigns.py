@@ -187,7 +187,7 @@ def test_a_campaign_is_opened_by_page_as_a_job(ada):
         images="2",
         settings=SETTINGS_EXAMPLE,
     )
-    assert said(page) == ["Opening the images. The campaign opens when all are open."]
+    assert said(page) == ["Opening the images. The campaign opens after that."]
     campaign = Campaign.objects.get()
     assert (campaign.state, str(campaign.created_by)) == (Campaign.DRAFT, "ada")
     assert campaign.settings["link_votes"] == 3 and campaign.settings["pay"]["hourly"] == 12.5

@@ -125,6 +125,7 @@ class Command(ReportCommand):
             "images_opened": opened.opened if opened else 0,
             "images_there": opened.there if opened else 0,
             "images_without_gold": opened.uncovered if opened else 0,
+            "planned": opened.planned if opened else 0,
             "filling": asdict(page_filling(campaign)) if of_pairs else None,
             "settings": campaign.settings,
             "unpaid": list(settings_of(campaign.settings).pay.unpaid(campaign.kinds)),
@@ -140,6 +141,7 @@ class Command(ReportCommand):
             lines.append(
                 f"it is {report['state']}: {report['images_opened']} images opened now, "
                 f"{report['images_there']} before"
+                + (f", {report['planned']} to be opened as others are finished" if report["planned"] else "")
             )
         lines += pages_text(report["filling"] or {}, REMEDY)
         if report["unpaid"]:

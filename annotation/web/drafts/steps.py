@@ -161,7 +161,7 @@ def _opened(request: HttpRequest, plan: DraftPlan) -> HttpResponse:
             kind="open_images", arguments=arguments, campaign=row, actor=actor
         ),
     )
-    messages.success(request, _("Opening the images. The campaign opens when all are open."))
+    messages.success(request, _("Opening the images. The campaign opens after that."))
     return redirect("jobs", campaign.name)
 
 

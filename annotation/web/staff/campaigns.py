@@ -212,7 +212,7 @@ def campaign_open(request: HttpRequest) -> HttpResponse:
             made = _draft(given, like, account)
             check_no_running_pilot(made)
             jobs.enqueue(kind="open_images", arguments=images, campaign=made, actor=account_of(request))
-            messages.success(request, _("Opening the images. The campaign opens when all are open."))
+            messages.success(request, _("Opening the images. The campaign opens after that."))
             return redirect("jobs", made.name)
         except (BadTagQuery, CampaignError, LayerError, UnknownName, jobs.JobError) as error:
             wrong, status = str(error), 409
