@@ -63,6 +63,7 @@ def delete_corpus(*, corpus: Corpus, actor: Account | None = None) -> None:
     CorpusInUse where something depends on it, Busy where it is being imported.
     """
     with exclusive_folder(f"import.{corpus.name}", busy=being_imported(corpus.name)):
+        remove_half_written(corpus)
         with database.writing():
             row = hide_corpus(corpus=corpus, actor=actor)
         _sweep(row)
@@ -78,12 +79,7 @@ def hide_corpus(*, corpus: Corpus, actor: Account | None = None) -> Corpus:
         raise CorpusInUse(_("corpus “%(name)s” is deleted already") % {"name": corpus.name})
     if why := why_corpus_kept(row):
         raise CorpusInUse(_("corpus “%(name)s” cannot be deleted: %(why)s") % {"name": row.name, "why": why})
-    try:
-        for clean in _CLEANERS:
-            clean(row)
-    except Busy as busy:
-        about = {"name": row.name, "why": str(busy)}
-        raise CorpusInUse(_("corpus “%(name)s” cannot be deleted: %(why)s") % about) from busy
+    remove_half_written(row)
     Corpus.objects.filter(pk=row.pk).update(published=False)
     record(
         actor=actor,
@@ -94,6 +90,22 @@ def hide_corpus(*, corpus: Corpus, actor: Account | None = None) -> Corpus:
         digest=row.digest,
     )
     return row
+
+
+def remove_half_written(corpus: Corpus) -> None:
+    """Take away what killed processes left half written of a corpus that nothing else uses.
+
+    `hide_corpus` does it too, but in its caller's transaction: others wait for the database while much is
+    removed. Raises CorpusInUse where some of it is being written.
+    """
+    if why_corpus_kept(corpus):
+        return
+    try:
+        for clean in _CLEANERS:
+            clean(corpus)
+    except Busy as busy:
+        about = {"name": corpus.name, "why": str(busy)}
+        raise CorpusInUse(_("corpus “%(name)s” cannot be deleted: %(why)s") % about) from busy
 
 
 def remove_hidden_corpus(*, name: str, number: int, alive: Callable[[], object] = lambda: None) -> None:

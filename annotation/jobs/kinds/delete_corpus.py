@@ -8,13 +8,19 @@ from django.utils.translation import gettext_lazy
 
 from annotation.common import database
 from annotation.common.locks import Busy
-from annotation.datasets.deleting import CorpusInUse, hide_corpus, remove_hidden_corpus
+from annotation.datasets.deleting import (
+    CorpusInUse,
+    hide_corpus,
+    remove_half_written,
+    remove_hidden_corpus,
+)
 from annotation.jobs import JobProgress, enqueue, job_kind
 from annotation.models import Account, Corpus, Job
 
 
 def begin_deleting_corpus(*, corpus: Corpus, actor: Account | None = None) -> Job:
     """Hide a corpus that nothing uses, and ask for the job that removes it. Raises CorpusInUse."""
+    remove_half_written(corpus)
     with database.writing():
         row = hide_corpus(corpus=corpus, actor=actor)
         # Not a job of the corpus: it would go with it.
