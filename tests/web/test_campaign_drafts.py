@@ -20,11 +20,13 @@ from annotation.models import (
     Campaign,
     CampaignDraft,
     Control,
+    Corpus,
     Image,
     Item,
     Job,
     Judgment,
     OpenImage,
+    RoleGrant,
     Task,
 )
 from annotation.protocol import questions as q
@@ -437,6 +439,20 @@ def test_a_campaign_is_duplicated_into_a_draft_with_its_texts_and_items(ada):
     copy = Campaign.objects.get(name="first-1")
     assert settings_of(copy.settings) == settings_of(settings) and copy.state == "open"
     assert instructions.current_text(campaign=copy, kind=q.COREF_LINK).text == "Look twice."
+
+
+def test_a_draft_reads_no_campaign_that_is_not_open_to_its_owner_any_more(ada):
+    plain_corpus("photos", 3), plain_corpus("others", 3)
+    made = campaigns.create_campaign(name="first", corpus="photos", tasks="entities", settings={})
+    press(ada, "/campaigns/first/", "Duplicate this campaign")
+    instructions.publish_text(campaign=made, kind=q.COREF_LINK, text="Look twice.")
+    others = Corpus.objects.get(name="others")
+    RoleGrant.objects.update(corpus=others)
+    CampaignDraft.objects.update(corpus=others)
+    draft = CampaignDraft.objects.get()
+    assert draft.like == made and read_draft(draft).like is None
+    preview = words(ada.get(reverse("preview_task", args=[draft.pk, q.COREF_LINK])))
+    assert "Look twice." not in preview
 
 
 @pytest.mark.parametrize("entry", ["marked", "practice", "none"])

@@ -175,7 +175,7 @@ def strata_of_marks(plan: DraftPlan) -> dict[tuple[str, str], Counter[str]]:
 def strata_there(plan: DraftPlan) -> dict[tuple[str, str], Counter[str]]:
     """What `strata_of_marks` counts, and the items that come along from the campaign that a draft is like."""
     found = strata_of_marks(plan)
-    like = plan.draft.like
+    like = plan.like
     if like is not None and plan.corpus is not None and like.corpus_id == plan.corpus.pk:
         for (kind, purpose, answer), number in control_item_counts(like).items():
             if kind in plan.kinds:

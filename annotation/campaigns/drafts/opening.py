@@ -89,7 +89,7 @@ def _made(plan: DraftPlan) -> Campaign:
         "open_to_all": plan.open_to_all,
         "actor": plan.draft.owner,
     }
-    like = plan.draft.like
+    like = plan.like
     return duplicate_campaign(campaign=like, **asked) if like is not None else create_campaign(**asked)
 
 

@@ -21,7 +21,7 @@ from annotation.protocol.campaign_settings import CampaignSettings
 from annotation.protocol.kinds import Kind, all_tasks, kind_of, kinds_of_tasks, only_kind
 from annotation.protocol.work import PER_ITEM as BY_ANSWER
 from annotation.selectors.corpora import split_names
-from annotation.selectors.scopes import corpora_of
+from annotation.selectors.scopes import campaigns_of, corpora_of
 from annotation.selectors.tags.queries import BadTagQuery
 from annotation.selectors.tags.samples import draw_by_tags
 
@@ -33,7 +33,8 @@ PILOT_IMAGES = 20
 
 @dataclass(frozen=True, slots=True)
 class DraftPlan:
-    """What a draft says. `corpus` is None where it is gone, or not open to its owner any more.
+    """What a draft says. `corpus` is None where it is gone, or not open to its owner any more; `like`, the
+    campaign whose texts and items come along, too.
 
     `known` names the layer, or the split, that a test comes from. `problems`: what is wrong, by field.
     `paces`: how long answers take, by kind.
@@ -41,6 +42,7 @@ class DraftPlan:
 
     draft: CampaignDraft
     corpus: Corpus | None
+    like: Campaign | None
     name: str
     tasks: str
     settings: CampaignSettings
@@ -131,6 +133,9 @@ def read_draft(draft: CampaignDraft) -> DraftPlan:
     return DraftPlan(
         draft=draft,
         corpus=corpus,
+        like=campaigns_of(draft.owner, RESEARCHER).filter(pk=draft.like_id).first()
+        if draft.like_id
+        else None,
         name=name,
         tasks=tasks,
         settings=read.settings,

@@ -140,7 +140,7 @@ def _laid_out(
 
 def text_of_draft(plan: DraftPlan, kind: str) -> CampaignText:
     """What workers will read of a kind: the text of the campaign that the draft is like, else ours."""
-    like = plan.draft.like
+    like = plan.like
     text = (
         instructions.current_text(campaign=like, kind=kind)
         if like is not None

@@ -269,7 +269,7 @@ def _of_test(request: HttpRequest, plan: DraftPlan) -> dict[str, Any]:
         "sources": known_sources(plan.corpus, plan.tasks, plan.split),
         "chained": plan.tasks == ENTITIES,
         "sentences": any(kind_of(kind).test_sentences is not None for kind in plan.kinds),
-        "like": plan.draft.like,
+        "like": plan.like,
         "rows": [
             MarkedRow(
                 kind,
