@@ -71,8 +71,8 @@ def _images_named(campaign: Campaign, names: Sequence[str]) -> list[int]:
     if shut:
         raise CampaignError(
             ngettext(
-                "Image %(names)s is not open in this campaign: open it first, wait until it is opened as others "
-                "are finished, or leave it out. Nothing was changed.",
+                "Image %(names)s is not open in this campaign: open it first, wait until it is opened as "
+                "others are finished, or leave it out. Nothing was changed.",
                 "%(n)d images are not open in this campaign: %(names)s. Open them first, wait until they are "
                 "opened as others are finished, or leave them out. Nothing was changed.",
                 len(shut),
