@@ -60,6 +60,19 @@ def plan_images(
     return len(made)
 
 
+def drop_plan(campaign: Campaign, *, actor: Account | None = None) -> int:
+    """Open no further images than are open: those that are planned are planned no more; how many they were.
+
+    A closed campaign, too, may have some that were planned before.
+    """
+    with database.writing():
+        row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        number, _ = PlannedImage.objects.filter(campaign=row).delete()
+        if number:
+            record(actor=actor, act="drop_planned_images", campaign=row, images=number)
+    return number
+
+
 def check_not_closed(campaign: Campaign) -> None:
     """Raises CampaignError for a closed campaign, which no image is opened in."""
     if campaign.state == Campaign.CLOSED:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.urls import reverse
 
 from annotation.campaigns import (
@@ -34,7 +35,7 @@ from annotation.selectors.campaign import progress
 from annotation.selectors.campaigns import campaigns_listed
 from tests.factories import a_corpus, an_image, some_images
 from tests.web import world as people
-from tests.web.staff import words
+from tests.web.staff import press, words
 
 pytestmark = pytest.mark.django_db
 
@@ -266,6 +267,23 @@ def test_the_campaigns_page_says_how_many_are_to_come():
     assert "At most 4 unfinished images are asked about at once" in page
     assert turns(campaign, [4, 4]) == [4, 2]
     assert "further image" not in words(ada.get(reverse("campaign", args=[campaign.name])))
+
+
+def test_images_that_are_to_come_can_be_left_out(capsys):
+    """By page, and by command in a campaign that is closed, of which nothing else could free exports."""
+    campaign = opened()
+    ada, address = people.signed_in("ada", "researcher"), reverse("campaign", args=["streets"])
+    page = press(ada, address, "Open no further images")
+    assert "6 images are left out: no further ones are opened." in words(page)
+    assert count_to_open(campaign) == 0 and "Open no further images" not in words(ada.get(address))
+    assert AuditEntry.objects.get(act="drop_planned_images").about["images"] == 6
+    finish(campaign, 4)
+    assert open_next_portion(campaign) == 0
+    asked()
+    close_campaign(campaign=campaign)
+    call_command("pause_campaign", "streets", "--no-more-images")
+    assert "images that are no longer to be opened: 2" in capsys.readouterr().out
+    assert count_to_open(campaign) == 0 and Campaign.objects.get().state == Campaign.CLOSED
 
 
 def test_nobody_is_told_that_all_is_done_while_images_are_to_come():

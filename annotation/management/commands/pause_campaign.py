@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation import campaigns
-from annotation.campaigns import CampaignError, campaign_named
+from annotation.campaigns import CampaignError, campaign_named, portions
 from annotation.management.base import ReportCommand
 from annotation.models import Assignment
 from annotation.selectors.campaign.reasons import reason_in_words
@@ -39,6 +39,11 @@ class Command(ReportCommand):
         parser.add_argument("campaign")
         how = parser.add_mutually_exclusive_group()
         how.add_argument("--resume", action="store_true", help="Resume: assign questions again")
+        how.add_argument(
+            "--no-more-images",
+            action="store_true",
+            help="Open no further images than are open: it does not pause, and ends with those",
+        )
         how.add_argument("--close", action="store_true", help="Close permanently: it cannot be opened again")
         parser.add_argument("--reason", default="", help="Why it is paused or closed; workers see it")
         rules = parser.add_argument_group("with --resume, a new stop rule ('none' removes it)")
@@ -57,12 +62,15 @@ class Command(ReportCommand):
         rules = {name: options[name] for name in RULES if name in options}
         if rules and not options["resume"]:
             raise CampaignError(f"--{next(iter(rules))} goes with --resume: it sets a new stop rule")
-        if options["reason"] and options["resume"]:
-            raise CampaignError("--reason goes with pausing and closing, not with --resume")
+        if options["reason"] and (options["resume"] or options["no_more_images"]):
+            raise CampaignError("--reason goes with pausing and closing; leave it out")
+        dropped: int | None = None
         if options["resume"]:
             if rules:
                 campaigns.set_stop_rules(campaign=campaign, rules=rules)
             campaigns.resume_campaign(campaign=campaign)
+        elif options["no_more_images"]:
+            dropped = portions.drop_plan(campaign)
         elif options["close"]:
             campaigns.close_campaign(campaign=campaign, reason=options["reason"])
         else:
@@ -74,12 +82,15 @@ class Command(ReportCommand):
             "reason": reason_in_words(campaign.reason),
             "stop": campaign.settings["stop"],
             "in_hand": held.count(),
+            "images_left_out": dropped,
         }
 
     def show(self, report: dict[str, Any]) -> str:
         reason = f": {report['reason']}" if report["reason"] else ""
         rules = ", ".join(f"{name} {value}" for name, value in report["stop"].items() if value is not None)
+        left_out = report["images_left_out"]
         return (
-            f"campaign {report['campaign']!r} is {report['state']}{reason}\n"
+            ("" if left_out is None else f"images that are no longer to be opened: {left_out}\n")
+            + f"campaign {report['campaign']!r} is {report['state']}{reason}\n"
             f"stop rules: {rules or 'none'}; questions in progress: {report['in_hand']}"
         )

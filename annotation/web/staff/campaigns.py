@@ -8,11 +8,11 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation import campaigns, jobs
-from annotation.campaigns import monitoring
+from annotation.campaigns import monitoring, portions
 from annotation.campaigns.drafts.opening import check_no_running_pilot, images_after_pilot, pilot_estimate
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER, WHOLE_SERVER
@@ -144,7 +144,7 @@ def _pilot(request: HttpRequest, shown: Campaign, currency: str) -> dict[str, An
 @require_POST
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def campaign_move(request: HttpRequest, shown: Campaign) -> HttpResponse:
-    """Pause, resume, close or archive a campaign, as the button says."""
+    """Pause, resume, close or archive a campaign, or open no further images, as the button says."""
     actor = account_of(request)
     reason = request.POST.get("reason", "").strip()
     with said(request, CampaignError) as tell:
@@ -160,6 +160,16 @@ def campaign_move(request: HttpRequest, shown: Campaign) -> HttpResponse:
                     raise CampaignError(_("Closing cannot be undone: tick the box to confirm."))
                 campaigns.close_campaign(campaign=shown, reason=reason, actor=actor)
                 tell(_("Campaign closed."))
+            case "no_more":
+                number = portions.drop_plan(shown, actor=actor)
+                tell(
+                    ngettext(
+                        "%(n)d image is left out: no further one is opened.",
+                        "%(n)d images are left out: no further ones are opened.",
+                        number,
+                    )
+                    % {"n": number}
+                )
             case "archive" | "unarchive" as act:
                 campaigns.archive_campaign(campaign=shown, archived=act == "archive", actor=actor)
                 tell(

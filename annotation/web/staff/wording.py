@@ -95,6 +95,7 @@ ROLE_NAMES = {
 ACTS = {
     "create_campaign": gettext_lazy("created the draft"),
     "open_images": gettext_lazy("opened images"),
+    "drop_planned_images": gettext_lazy("left images out that were to be opened"),
     "plan_images": gettext_lazy("chose images to be opened"),
     "open_campaign": gettext_lazy("opened the campaign"),
     "pause_campaign": gettext_lazy("paused the campaign"),
