@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
+from annotation.common.batching import chunks
 from evaluation.comparison.ranked_runs import (
     LEFT_OUT,
     NotComparable,
@@ -52,6 +52,7 @@ DEFAULT_MEASURES = (
 )
 #: What is asked under a protocol, where nobody judged.
 OF_ORIGINALS = ("R@1", "R@5", "R@10", "median rank")
+_CAPTIONS_AT_ONCE = 5_000
 #: How deep judged@k looks beside a measure without a cut-off.
 JUDGED_AT = 10
 
@@ -208,7 +209,7 @@ def score_against_first(
         raise NotComparable("name at least two different runs; the others are compared with the first")
     scored = score_all(runs, snapshot, measures, subset=subset, missing=missing)
     names = list(scored[0].scores)
-    images = images_of_queries(scored[0].queries, runs[0].direction, snapshot.corpus)
+    images = images_of_queries(scored[0].queries, runs[0].direction, snapshot)
     return scored, adjusted_by_holm(
         [
             against(name, scored[0], other, images=images, rounds=rounds, seed=seed)
@@ -218,13 +219,15 @@ def score_against_first(
     )
 
 
-def images_of_queries(queries: RowIds, direction: str, corpus: Any) -> list[int]:
-    """The image of each query (ids of rows): itself, or that of the caption which asks."""
+def images_of_queries(queries: RowIds, direction: str, snapshot: QrelsSnapshot) -> list[int]:
+    """The image of each query of a snapshot (ids of rows): itself, or that of the caption which asks."""
     asking: list[int] = queries.tolist()
     if direction == Run.ANNOTATION:
         return asking
-    captions = corpus.images.filter(captions__isnull=False).order_by()
-    owner = dict(captions.values_list("captions__pk", "pk").iterator(10_000))
+    owner: dict[int, int] = {}
+    for some in chunks(asking, _CAPTIONS_AT_ONCE):
+        rows = snapshot.corpus.images.filter(captions__in=some).order_by()
+        owner.update(rows.values_list("captions__pk", "pk"))
     return [owner[caption] for caption in asking]
 
 

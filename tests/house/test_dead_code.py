@@ -82,7 +82,6 @@ NAMED_BY_NOBODY = {
     "replay": "what a stored standing is by definition; tests hold the queue's to it",
     "void_judgments": "what withdrawing a worker's answers is by definition; tests hold the queue's to it",
     "PRINTED_SYSTEMS": "the systems of Table 11 as printed; a test holds our recipes to them",
-    "of_mean": "for programs that import phrasebox.significance",
     "Exactly": "a rule of the protocol beside those of the chain, tested against them",
     "cells_of": "one set of conventions, held by a test against the tables of the paper",
 }

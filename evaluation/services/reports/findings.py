@@ -98,7 +98,7 @@ def _direction(asked: ReportRows, direction: str, steps: _Steps) -> DirectionTab
         measured.append(_measured(run, placed, scored[run.name], judged=not snapshot.pool))
     labels = dict(zip(scored, labels_of([(run.name, system_of(run)) for run in runs]), strict=True))
     baseline = asked.baselines[direction].name
-    images = images_of_queries(pool.queries, direction, snapshot.corpus)
+    images = images_of_queries(pool.queries, direction, snapshot)
     # In the order of `scoring.score_against_first`, measure by measure; told run by run, since each takes its
     # time.
     by_run = {}

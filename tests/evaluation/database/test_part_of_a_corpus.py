@@ -67,7 +67,8 @@ def test_comparing_runs_reads_no_row_of_images_that_nobody_ranks(
     pooled_runs: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     freeze_protocol(name="own", corpus="quay", protocol="first caption")
-    test, qrels = subset_named("quay", "test"), QrelsSnapshot.objects.get(name="own")
+    test = subset_named("quay", "test")
+    qrels = QrelsSnapshot.objects.select_related("corpus").get(name="own")
 
     def compared(names: list[str], subset: Subset | None) -> dict[str, Any]:
         return compare_runs(list(map(run_named, names)), qrels, rounds=10, subset=subset)
