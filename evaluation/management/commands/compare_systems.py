@@ -66,10 +66,11 @@ class Command(ScoringCommand):
             return (
                 f"{asked}Against {report['baseline']}: queries on which a run is better, equal or worse; "
                 "share of the better ones among the unequal, with its interval of 95% (Wilson); p of the "
-                "exact sign test, not adjusted."
+                "exact sign test (of a randomisation of whole images where several queries are of one), "
+                "not adjusted."
             )
         return (
             f"{asked}Against {report['baseline']}: * p <= 0.1, ** p <= 0.05, *** p "
-            f"<= 0.01, adjusted by Holm for {tested} tests (McNemar; randomisation, {report['rounds']} "
-            "permutations)."
+            f"<= 0.01, adjusted by Holm for {tested} tests (McNemar; randomisation, of whole images where "
+            f"several queries are of one, {report['rounds']} permutations)."
         )
