@@ -41,9 +41,9 @@ def not_planned(campaign: Campaign, images: QuerySet[Image]) -> QuerySet[Image]:
 
 def plan_images(
     campaign: Campaign, images: QuerySet[Image], most: int | None, *, actor: Account | None = None
-) -> int:
-    """Plan to open these images, in their order, until `most` are open or planned in all (None: all); how
-    many. Raises CampaignError where the campaign is closed."""
+) -> None:
+    """Plan to open these images, in their order, until `most` are open or planned in all (None: all). Raises
+    CampaignError where the campaign is closed."""
     with database.writing():
         # The campaign's row: of two who plan at once, the second finds what the first one planned.
         row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
@@ -57,7 +57,6 @@ def plan_images(
         )
         if made:
             record(actor=actor, act="plan_images", campaign=row, images=len(made))
-    return len(made)
 
 
 def drop_plan(campaign: Campaign, *, actor: Account | None = None) -> int:

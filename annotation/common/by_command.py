@@ -1,6 +1,6 @@
-"""What only a terminal is told of a refusal: the command that helps, and the names that there are.
+"""Refusals that say more in a terminal: the command that helps, and the names that there are.
 
-Pages, the API and jobs show the reason alone: who reads those may not see all rows of a kind.
+Pages, the API and jobs show the reason alone: whoever reads those may not see all rows of a kind.
 """
 
 from __future__ import annotations

@@ -79,7 +79,6 @@ def hide_corpus(*, corpus: Corpus, actor: Account | None = None) -> Corpus:
         raise CorpusInUse(_("corpus “%(name)s” is deleted already") % {"name": corpus.name})
     if why := why_corpus_kept(row):
         raise CorpusInUse(_("corpus “%(name)s” cannot be deleted: %(why)s") % {"name": row.name, "why": why})
-    remove_half_written(row)
     Corpus.objects.filter(pk=row.pk).update(published=False)
     record(
         actor=actor,
@@ -93,11 +92,8 @@ def hide_corpus(*, corpus: Corpus, actor: Account | None = None) -> Corpus:
 
 
 def remove_half_written(corpus: Corpus) -> None:
-    """Take away what killed processes left half written of a corpus that nothing else uses.
-
-    `hide_corpus` does it too, but in its caller's transaction: others wait for the database while much is
-    removed. Raises CorpusInUse where some of it is being written.
-    """
+    """Take away what killed processes left half written of a corpus that nothing else uses, before it is
+    hidden. Raises CorpusInUse where some of it is being written."""
     if why_corpus_kept(corpus):
         return
     try:

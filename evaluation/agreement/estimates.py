@@ -65,7 +65,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Bootstrap:
-    """How to draw: `clusters[k]` names the cluster (the image) of item k.
+    """How to draw: `clusters[k]` names the cluster of item k, which is an image, or whatever `unit` says.
 
     Raises AgreementError where a number makes no sense.
     """
@@ -74,6 +74,7 @@ class Bootstrap:
     resamples: int = 1000
     level: float = 0.95
     seed: int = 0
+    unit: str = "image"
 
     def __post_init__(self) -> None:
         if self.resamples < 1:
@@ -97,27 +98,18 @@ def clusters_of(bootstrap: Bootstrap | None, items: int) -> tuple[_Integers, int
     return np.array(found, dtype=np.int64), len(numbers)
 
 
-def few_clusters_remark(clusters: int) -> str:
+def few_clusters_remark(clusters: int, unit: str = "image") -> str:
     """What is to be said of a bootstrap of so many clusters: nothing, unless they are few."""
     if clusters >= FEW_CLUSTERS:
         return ""
-    images = f"{clusters} image{'' if clusters == 1 else 's'}"
-    return f"a bootstrap of {images}, fewer than {FEW_CLUSTERS}: may be too narrow"
+    drawn = f"{clusters} {unit}{'' if clusters == 1 else 's'}"
+    return f"a bootstrap of {drawn}, fewer than {FEW_CLUSTERS}: may be too narrow"
 
 
-def remarks(drawn: Floats, clusters: int) -> str:
+def remarks(drawn: Floats, clusters: int, unit: str = "image") -> str:
     """What is to be known of a bootstrap interval: few clusters, resamples that are all alike."""
     alike = ALIKE if (drawn == drawn[0]).all() else ""
-    return "; ".join(filter(None, [few_clusters_remark(clusters), alike]))
-
-
-def remark_on(remark: str, cluster: str) -> str:
-    """The same remark where what was drawn is called otherwise: a tag, a phrase.
-
-    >>> remark_on("a bootstrap of 5 images, fewer than 10: may be too narrow", "tag")
-    'a bootstrap of 5 tags, fewer than 10: may be too narrow'
-    """
-    return remark.replace("image", cluster)
+    return "; ".join(filter(None, [few_clusters_remark(clusters, unit), alike]))
 
 
 def tails(level: float, clusters: int) -> tuple[float, float]:
@@ -177,7 +169,7 @@ def estimates(
             float(values[figure]),
             items,
             drawn[:, figure],
-            bootstrap.level,
+            bootstrap,
             # A cluster of which nothing enters the figure tells nothing about it.
             clusters=int((sums[:, figure] != 0).any(axis=1).sum()),
         )
@@ -185,20 +177,20 @@ def estimates(
     ]
 
 
-def _with_interval(value: float, items: int, drawn: Floats, level: float, *, clusters: int) -> Estimate:
+def _with_interval(value: float, items: int, drawn: Floats, how: Bootstrap, *, clusters: int) -> Estimate:
     defined = drawn[~np.isnan(drawn)]
     missing = len(drawn) - len(defined)
     if not len(defined):
         why = f"no interval: undefined on all {len(drawn)} resamples"
-        return Estimate(value, items, why, level=level, resamples=len(drawn), undefined=missing)
-    low, high = np.quantile(defined, tails(level, clusters))
+        return Estimate(value, items, why, level=how.level, resamples=len(drawn), undefined=missing)
+    low, high = np.quantile(defined, tails(how.level, clusters))
     return Estimate(
         value,
         items,
-        remarks(defined, clusters),
+        remarks(defined, clusters, how.unit),
         low=float(low),
         high=float(high),
-        level=level,
+        level=how.level,
         resamples=len(drawn),
         undefined=missing,
         interval=BOOTSTRAP,

@@ -39,11 +39,12 @@ class Resampling:
     level: float = 0.95
     seed: int = 0
 
-    def over(self, clusters: Sequence[str]) -> Bootstrap | None:
-        """The bootstrap that draws these clusters, one name an item; None where nothing is drawn."""
+    def over(self, clusters: Sequence[str], unit: str = "image") -> Bootstrap | None:
+        """The bootstrap that draws these clusters (a `unit` each), one name an item; None where nothing is
+        drawn."""
         if not self.resamples:
             return None
-        return Bootstrap(clusters, resamples=self.resamples, level=self.level, seed=self.seed)
+        return Bootstrap(clusters, self.resamples, self.level, self.seed, unit)
 
 
 @dataclass(frozen=True, slots=True)

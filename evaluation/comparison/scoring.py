@@ -296,12 +296,12 @@ def against(
     base: Scored,
     other: Scored,
     *,
-    images: Sequence[int] | None = None,
+    images: Sequence[int],
     rounds: int = ROUNDS,
     seed: int = 0,
 ) -> Against:
     """`other` against `base` on one measure that both were scored on; p is not adjusted yet. `images` names
-    the image of each query, without which each is taken for one of its own."""
+    the image of each query."""
     measure = METRICS.find(name).measure
     ours, theirs = other.scores[name].per_query, base.scores[name].per_query
     with np.errstate(invalid="ignore"):

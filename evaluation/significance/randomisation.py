@@ -114,7 +114,7 @@ def of_median(
     rounds: int = ROUNDS,
     seed: int = 0,
 ) -> Randomisation:
-    """Test medians of two systems: values are exchanged, and the medians taken anew; `images` as above.
+    """Test medians of two systems: values are exchanged, and both medians computed again; `images` as above.
 
     A rank of infinity (not retrieved) is larger than all; two infinite medians do not differ.
 
@@ -129,8 +129,9 @@ def of_median(
     seen = paired_differences(_medians(ours[None], known), _medians(theirs[None], known))[0]
     as_large = 0
     owners = shared_images(images, first)
-    for drawn in _bits(rounds, queries if owners is None else int(owners.max()) + 1, seed):
-        bits = drawn if owners is None else drawn[:, owners]
+    of_images = queries if owners is None else int(owners.max()) + 1
+    for drawn in _bits(rounds, of_images, seed, width=queries):
+        bits = drawn if owners is None else drawn.take(owners, axis=1)
         one = np.multiply(bits, ours - theirs, dtype=np.int32) + theirs
         other = ours + theirs - one
         moved = np.abs(paired_differences(_medians(one, known), _medians(other, known)))
@@ -138,15 +139,18 @@ def of_median(
     return Randomisation(float(seen), (as_large + 1) / (rounds + 1), rounds)
 
 
-def _bits(rounds: int, queries: int, seed: int) -> Iterator[NDArray[np.uint8]]:
-    """Random zeros and ones, (some rounds, queries) at a time; the blocks do not change with what asks."""
+def _bits(rounds: int, queries: int, seed: int, *, width: int = 0) -> Iterator[NDArray[np.uint8]]:
+    """Random zeros and ones, (some rounds, queries) at a time; the blocks do not change with what asks.
+
+    They are as long as fits the cache where a round makes `width` numbers: as many as queries by default.
+    """
     if rounds < 1:
         raise ValueError(f"{rounds} permutations; use at least 1")
     if rounds > MOST_ROUNDS:
         raise ValueError(f"{rounds} permutations; use {MOST_ROUNDS} at most")
     dice = np.random.default_rng(seed)
     wide = -(-queries // 8)
-    step = max(1, _BLOCK // queries)
+    step = max(1, _BLOCK // max(width, queries))
     for start in range(0, rounds, step):
         packed = np.frombuffer(dice.bytes(wide * min(step, rounds - start)), dtype=np.uint8)
         yield np.unpackbits(packed.reshape(-1, wide), axis=1, count=queries)

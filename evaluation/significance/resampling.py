@@ -94,7 +94,7 @@ def figure_interval(
         len(moved),
         BOOTSTRAP,
         clusters,
-        remarks(moved, clusters),
+        remarks(moved, clusters, bootstrap.unit),
     )
 
 
@@ -123,7 +123,7 @@ def bootstrap_difference(
         parts.append(paired_differences(measured[0](drawn), measured[1](drawn)))
     whole = np.ones((1, clusters))
     seen = paired_differences(measured[0](whole), measured[1](whole))[0]
-    return _told(float(seen), np.concatenate(parts), bootstrap.level, clusters)
+    return _told(float(seen), np.concatenate(parts), bootstrap, clusters)
 
 
 def bootstrap_difference_of_sums(
@@ -155,15 +155,18 @@ def bootstrap_difference_of_sums(
         return paired_differences(figure(drawn @ held[0]), figure(drawn @ held[1]))
 
     moved = np.concatenate([apart(drawn) for drawn in _draws(bootstrap, clusters, tables[0].shape[1])])
-    return _told(float(apart(np.ones((1, clusters)))[0]), moved, bootstrap.level, clusters)
+    return _told(float(apart(np.ones((1, clusters)))[0]), moved, bootstrap, clusters)
 
 
-def _told(seen: float, moved: _Floats, level: float, clusters: int) -> Difference:
+def _told(seen: float, moved: _Floats, bootstrap: Bootstrap, clusters: int) -> Difference:
     """The difference that was seen, with what resamples of it say."""
+    level = bootstrap.level
     low, high = _between(moved, level, clusters)
     side = min(int((moved <= 0).sum()), int((moved >= 0).sum()))
     p = min(1.0, 2 * (side + 1) / (len(moved) + 1))
-    return Difference(seen, low, high, level, p, len(moved), clusters, remarks(moved, clusters))
+    return Difference(
+        seen, low, high, level, p, len(moved), clusters, remarks(moved, clusters, bootstrap.unit)
+    )
 
 
 def bootstrap_ratio(first: ArrayLike, second: ArrayLike, bootstrap: Bootstrap) -> Interval:
@@ -185,7 +188,7 @@ def bootstrap_ratio(first: ArrayLike, second: ArrayLike, bootstrap: Bootstrap) -
     ratios = [top(part) / own for part, own in zip(parts, bases, strict=True)]
     moved = np.concatenate(ratios[1:])
     low, high = _between(moved, bootstrap.level, clusters)
-    said = remarks(moved, clusters)
+    said = remarks(moved, clusters, bootstrap.unit)
     return Interval(float(ratios[0][0]), low, high, bootstrap.level, len(moved), BOOTSTRAP, clusters, said)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.protocol.terms import CATEGORIES
-from evaluation.agreement.estimates import Bootstrap, estimate, remark_on
+from evaluation.agreement.estimates import Bootstrap, estimate
 from evaluation.agreement.summary import Resampling
 from evaluation.metrics.localization import box_recall
 from evaluation.selectors import digest_of_images, names_of
@@ -126,11 +126,9 @@ def _measures(found: ScoredLocalizations, how: Resampling) -> Iterator[dict[str,
     yield of_regions("proposals", unranked.bound, kept=some)
     phrases = list(found.precisions)
     values = np.asarray(list(found.precisions.values()))
-    for name, own in (
-        ("AP", _mean(values, how.over(phrases), share=False)),
-        ("mAP", _mean_over_categories(found, how.over(phrases))),
-    ):
-        yield {"measure": name, **own, "remark": remark_on(own["remark"], "phrase")}
+    drawn = how.over(phrases, "phrase")
+    yield {"measure": "AP", **_mean(values, drawn, share=False)}
+    yield {"measure": "mAP", **_mean_over_categories(found, drawn)}
     yield of_regions("R@1, random", unranked.share, kept=some, share=False)
     yield of_regions("R@1, largest", unranked.largest, kept=some)
 
@@ -278,23 +276,21 @@ def _differences(
     precisions = [np.asarray([one.precisions[phrase] for phrase in phrases]) for one in (ours, theirs)]
     pairs.append(("AP", precisions[0], precisions[1], phrases, ""))
     for name, first, second, clusters, remark in pairs:
-        bootstrap = how.over(clusters)
+        bootstrap = how.over(clusters, "phrase" if clusters is phrases else "image")
         if bootstrap is None:
             yield {"measure": name, "difference": float(first.mean() - second.mean()), "remark": remark}
             continue
         told = bootstrap_difference(first, second, bootstrap)
         found = _difference(name, float(first.mean()), float(second.mean()), told)
-        told_remark = remark_on(found["remark"], "phrase") if name == "AP" else found["remark"]
-        yield {**found, "remark": _remarks(remark, told_remark)}
+        yield {**found, "remark": _remarks(remark, found["remark"])}
     sums = [_sums_of_categories(one) for one in (ours, theirs)]
     values = [float(_mean_of_means(one.sum(axis=0, keepdims=True))[0]) for one in sums]
-    bootstrap = how.over(phrases)
+    bootstrap = how.over(phrases, "phrase")
     if bootstrap is None:
         yield {"measure": "mAP", "difference": values[0] - values[1]}
         return
     told = bootstrap_difference_of_sums(sums[0], sums[1], _mean_of_means, bootstrap)
-    whole = _difference("mAP", values[0], values[1], told)
-    yield {**whole, "remark": remark_on(whole["remark"], "phrase")}
+    yield _difference("mAP", values[0], values[1], told)
 
 
 def _difference(name: str, first: float, second: float, told: Difference) -> dict[str, Any]:

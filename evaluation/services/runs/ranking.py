@@ -92,7 +92,7 @@ def rank_system(request: RunsRequest, *, progress: PhaseProgress = no_progress) 
         direction="",
         system=called,
         format=MADE_HERE,
-        source=f"system {system}, {split or ALL}{_given(request.sources)}",
+        source=f"system {system}, {split or ALL}{_sources_in_words(request.sources)}",
         source_digest=row.digest,
         depth=depth,
         made_by_id=row.pk,
@@ -125,7 +125,7 @@ def rank_system(request: RunsRequest, *, progress: PhaseProgress = no_progress) 
     return reports
 
 
-def _given(sources: Sources | None) -> str:
+def _sources_in_words(sources: Sources | None) -> str:
     """What is read in the place of what the system remembers, in words."""
     given = {} if sources is None else {key: own for key, own in asdict(sources).items() if own}
     if not given:

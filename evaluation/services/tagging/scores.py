@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.selectors.records import stream_records
-from evaluation.agreement.estimates import Bootstrap, remark_on
+from evaluation.agreement.estimates import Bootstrap
 from evaluation.agreement.summary import Resampling
 from evaluation.comparison.subsets import Subset
 from evaluation.formats.figure_tables import Table
@@ -172,7 +172,7 @@ def tag_figures(known: TrueTags, how: TagScoring) -> list[dict[str, Any]]:
 
 def _pool_figures(known: TrueTags, how: TagScoring) -> list[dict[str, Any]]:
     rows = []
-    drawn = _drawn(how, len(known.numbers))
+    drawn = _drawn(how, len(known.numbers), "image")
     for number in how.distractors:
         extra = draw_distractors(known.numbers, number, seed=how.resampling.seed)
         for k in how.depths:
@@ -211,23 +211,20 @@ def _whole_figures(known: TrueTags, how: TagScoring) -> list[dict[str, Any]]:
             "distractors": None,
             **_interval(
                 values,
-                _drawn(how, len(values)),
+                _drawn(how, len(values), "tag" if name == "MAP" else "image"),
                 share=name.startswith("P@"),
-                drawn_are="tag" if name == "MAP" else "image",
             ),
         }
         for name, values in named.items()
     ]
 
 
-def _drawn(how: TagScoring, items: int) -> Bootstrap | None:
+def _drawn(how: TagScoring, items: int, unit: str) -> Bootstrap | None:
     """The bootstrap of so many images or tags, each by itself."""
-    return how.resampling.over([str(item) for item in range(items)])
+    return how.resampling.over([str(item) for item in range(items)], unit)
 
 
-def _interval(
-    values: _Floats, drawn: Bootstrap | None, *, share: bool, drawn_are: str = "image"
-) -> dict[str, Any]:
+def _interval(values: _Floats, drawn: Bootstrap | None, *, share: bool) -> dict[str, Any]:
     items = int((~np.isnan(values)).sum())
     if drawn is None:
         value = float(np.nanmean(values))
@@ -239,7 +236,7 @@ def _interval(
         "high": found.high,
         "items": items,
         "interval": found.kind,
-        "remark": remark_on(found.remark, drawn_are),
+        "remark": found.remark,
     }
 
 
