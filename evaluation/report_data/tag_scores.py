@@ -80,13 +80,12 @@ def tag_remarks(scored: Sequence[ScoredTags]) -> list[str]:
 
 
 def interval_remarks(scored: ScoredTags) -> list[str]:
-    """What is to be known about a set's intervals, each with the figures that it is about."""
-    about: dict[str, list[str]] = {}
+    """What is to be known about a set's intervals, each with the measures that it is about."""
+    about: dict[str, dict[str, None]] = {}
     for one in scored["measures"]:
-        for key, word in (("remark", ""), ("gain_remark", "gain of ")):
-            if one.get(key):
-                about.setdefault(one[key], []).append(word + _name(one))
-    return [f"{', '.join(names)}: {remark}" for remark, names in about.items()]
+        if one.get("remark"):
+            about.setdefault(one["remark"], {})[one["measure"]] = None
+    return [f"{', '.join(measures)}: {remark}" for remark, measures in about.items()]
 
 
 def _name(one: Mapping[str, Any]) -> str:
