@@ -135,14 +135,13 @@ def small_copy_path(picture: Path) -> Path:
 
 
 def discard_picture(name: str) -> None:
-    """Remove the kept picture `name` and its small copy, if they are there."""
+    """Remove the kept picture `name` and its small copy, if they are there.
+
+    Their folders stay: somebody may be about to move a picture there, and a proxy may have the store mounted.
+    """
     path = picture_path(name)
-    small = small_copy_path(path)
-    for file in (path, small):
+    for file in (path, small_copy_path(path)):
         file.unlink(missing_ok=True)
-    for folder in (path.parent, _store(), small.parent):
-        if folder.is_dir() and not any(folder.iterdir()):
-            folder.rmdir()
 
 
 def _cleaned(data: bytes) -> tuple[bytes, str, int, int]:

@@ -24,6 +24,7 @@ from annotation.moderation import withdrawing
 from annotation.notifications import delivering
 from annotation.queue import leases, machine_turns, submission
 from annotation.workers import api_tokens, confirmation, rate_limit, repeated_calls, sessions
+from annotation.workers.accounts import inviting
 
 _log = logging.getLogger(__name__)
 
@@ -111,6 +112,7 @@ PERIODIC: dict[str, Periodic] = {
         Periodic("forget_attempts", 3600, rate_limit.prune_rate_limits),
         Periodic("forget_letters", 3600, emails.prune_emails),
         Periodic("forget_platform_reports", 3600, confirmation.prune_platform_reports),
+        Periodic("forget_invited", 3600, inviting.forget_invited_addresses),
         Periodic("forget_sessions", 3600, sessions.prune_sessions),
         Periodic("forget_tokens", 3600, api_tokens.prune_api_tokens),
         Periodic("forget_calls", 3600, repeated_calls.prune_repeated_calls),

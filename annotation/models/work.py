@@ -256,6 +256,9 @@ class AuditEntry(models.Model):
 
     #: A worker changed one of their answers: an answer, and no act of staff, so no actor.
     CHANGE_ANSWER = "change_answer"
+    #: Why an act has no actor, as its line says it: a worker did it, whose account is not named beside their
+    #: pseudonym, or a crowd platform said who somebody is.
+    THEMSELVES, PLATFORM = "themselves", "platform"
 
     actor = models.ForeignKey(Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     actor_name = models.CharField(max_length=150, blank=True, default="", db_default="")

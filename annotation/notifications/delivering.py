@@ -26,9 +26,9 @@ from annotation.notifications.signing import (
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 30, 3600
 #: For how long a delivery is tried, and how long its line is kept once it has ended.
 GIVEN_UP_AFTER, LOG_KEPT = timedelta(days=3), timedelta(days=30)
-#: Deliveries of one turn, of one webhook in one, and requests at a time: a receiver that is slow must hold up
-#: neither the others nor the rest of the periodic work.
-_MOST, _MOST_OF_ONE, _AT_ONCE = 64, 4, 16
+#: Deliveries of one turn, all sent at the same time, and of one webhook in it: a receiver that is slow must
+#: hold up neither the others nor the rest of the periodic work.
+_MOST, _MOST_OF_ONE = 64, 4
 #: Rows deleted at once.
 _MOST_PRUNED = 5_000
 #: A delivery that was taken is not taken again before this, should its process die.
@@ -50,7 +50,7 @@ def deliver_webhooks() -> int:
     taken = _take()
     if not taken:
         return 0
-    with ThreadPoolExecutor(min(_AT_ONCE, len(taken))) as pool:
+    with ThreadPoolExecutor(len(taken)) as pool:
         outcomes = list(pool.map(_attempt, taken))
     with database.writing():
         for each, outcome in zip(taken, outcomes, strict=True):

@@ -7,6 +7,7 @@ import http.client
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -60,19 +61,26 @@ def send(address: str, headers: Mapping[str, str], body: bytes) -> SendOutcome:
 
 @contextlib.contextmanager
 def _connected(receiver: Receiver, numbers: list[str]) -> Iterator[http.client.HTTPConnection]:
-    """A connection to the first of the numbers that takes one, which ends after ALL_SECONDS."""
+    """A connection to the first of the numbers that takes one; connecting included, it lasts ALL_SECONDS."""
+    began = time.monotonic()
     raw = _first(receiver, numbers)
     # Ends the connection from outside, as a receiver that sends a byte a second never runs into a timeout of
     # a single read. A descriptor of its own: TLS takes the other away.
-    handle = raw.dup()
-    over = threading.Timer(ALL_SECONDS, _shut, [handle])
+    handle, ended = raw.dup(), threading.Event()
+    over = threading.Timer(ALL_SECONDS - (time.monotonic() - began), _end, [handle, ended])
     over.daemon = True
     over.start()
+    # The time to connect is over, and each read may take as long as all.
+    raw.settimeout(ALL_SECONDS + 1)
     try:
         with ssl.create_default_context().wrap_socket(raw, server_hostname=receiver.host) as tls:
             connection = http.client.HTTPConnection(receiver.host, receiver.port)
             connection.sock = tls
             yield connection
+    except (OSError, http.client.HTTPException) as error:
+        if ended.is_set():
+            raise TimeoutError from error
+        raise
     finally:
         over.cancel()
         raw.close()
@@ -91,6 +99,7 @@ def _first(receiver: Receiver, numbers: list[str]) -> socket.socket:
     raise OSError("no number was given")
 
 
-def _shut(handle: socket.socket) -> None:
+def _end(handle: socket.socket, ended: threading.Event) -> None:
+    ended.set()
     with contextlib.suppress(OSError):
         handle.shutdown(socket.SHUT_RDWR)

@@ -145,7 +145,11 @@ def ask_waiting() -> None:
 
 
 def confirm_by_hand(*, study: Study, submission: str, participant: str, actor: Account | None = None) -> bool:
-    """Note that a researcher saw on the platform that a submission is of `participant`. Raises VisitError."""
+    """Note that a researcher saw on the platform that a submission to `study` is of `participant`; whether
+    that changed a visit. Raises VisitError.
+
+    Who else claims that submission, in this study or another, is refused: it is of one.
+    """
     claims = Visit.objects.filter(study=study, external_id=submission, participant=participant)
     visit = claims.values_list("pk", flat=True).first()
     if visit is None:
@@ -156,12 +160,16 @@ def confirm_by_hand(*, study: Study, submission: str, participant: str, actor: A
             )
             % {"submission": submission, "participant": participant}
         )
-    # By its number: ids of a platform would outlast the erasing of whoever came.
-    record(actor=actor, act="confirm_visit", campaign=study.campaign, visit=visit)
     told = SubmissionFacts(participant, (), "")
-    return note_submission(
-        provider=study.provider, told=told, submission=submission, at=database.now(), by=Visit.HAND
-    )
+
+    def confirmed() -> bool:
+        changed = _heard(study.provider, told, submission, database.now(), Visit.HAND, study=study)
+        if changed:
+            # By its number: ids of a platform would outlast the erasing of whoever came.
+            record(actor=actor, act="confirm_visit", campaign=study.campaign, visit=visit)
+        return changed
+
+    return _again(confirmed)
 
 
 def prune_platform_reports() -> None:
@@ -374,11 +382,18 @@ def _used(visit: Visit, link: Link | None) -> None:
 # Confirming and refusing -------------------------------------------------------------------------
 
 
-def _heard(provider: str, told: SubmissionFacts, submission: str, at: datetime, by: str) -> bool:
+def _heard(
+    provider: str, told: SubmissionFacts, submission: str, at: datetime, by: str, *, study: Study | None = None
+) -> bool:
+    """`study` is the one that the submission is known to be of; without it what was `told` says which."""
     if by == Visit.WEBHOOK:
         _keep(provider, told, submission, at)
     rows = _locked(provider, submission)
-    theirs = [row for row in rows if _matches(told, row.participant, row.study)]
+    theirs = [
+        row
+        for row in rows
+        if _matches(told, row.participant, row.study) and (study is None or row.study_id == study.pk)
+    ]
     changed = False
     for row in rows:
         row.refresh_from_db(fields=["verification", "identity"])  # the one before may have changed it

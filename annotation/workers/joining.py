@@ -29,6 +29,7 @@ from django.db.models import F, Max, Q, QuerySet
 from annotation.audit import record
 from annotation.models import (
     Assignment,
+    AuditEntry,
     Bonus,
     Campaign,
     Consent,
@@ -88,7 +89,8 @@ def merge_workers(*, provisional: Identity, known: Identity) -> None:
         # Processes remember what each worker earned.
         raise_revision(campaign)
     _forget(provisional, known)
-    record(actor=None, act="join_worker", worker=stays.pseudonym, was=was.pseudonym)
+    about = {"worker": stays.pseudonym, "was": was.pseudonym, "because": AuditEntry.PLATFORM}
+    record(actor=None, act="join_worker", **about)
 
 
 def _account_of(identity: Identity) -> Any:

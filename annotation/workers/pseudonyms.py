@@ -30,6 +30,7 @@ from annotation.common.roles import ANNOTATOR
 from annotation.models import (
     Account,
     Assignment,
+    AuditEntry,
     Campaign,
     Flag,
     Identity,
@@ -37,6 +38,7 @@ from annotation.models import (
     OpenImage,
     PlatformReport,
     RoleGrant,
+    StaffInvitation,
     Study,
     Visit,
     Worker,
@@ -145,8 +147,10 @@ def worker_called(name: str) -> Worker:
     return found
 
 
-def erase_worker(*, worker: Worker, actor: Account | None = None, texts: bool = False) -> Erased:
-    """Forget who a worker is. Refused while payment is due, and for accounts with a staff role.
+def erase_worker(
+    *, worker: Worker, actor: Account | None = None, by_themselves: bool = False, texts: bool = False
+) -> Erased:
+    """Forget who a worker is: by `actor`, by the command line, or `by_themselves`, whom no line may name. Refused while payment is due, and for accounts with a staff role.
 
     With `texts` the captions and descriptions that they wrote go too; the answers stay, without words. What
     they hold is returned first. An answer that arrives meanwhile is stored before, and what it is worth is
@@ -154,7 +158,7 @@ def erase_worker(*, worker: Worker, actor: Account | None = None, texts: bool = 
     """
     if worker.erased_at is not None and not _remains(worker, texts):
         return Erased(worker.pseudonym, False, 0, 0, already=True)
-    return _erase(worker, actor, texts, note=True)
+    return _erase(worker, actor, texts, note=True, by_themselves=by_themselves)
 
 
 def erase_again(*, actor: Account | None = None) -> list[Erased]:
@@ -232,7 +236,9 @@ def _erase_texts(worker: Worker) -> int:
     return len(emptied)
 
 
-def _erase(worker: Worker, actor: Account | None, texts: bool, *, note: bool) -> Erased:
+def _erase(
+    worker: Worker, actor: Account | None, texts: bool, *, note: bool, by_themselves: bool = False
+) -> Erased:
     with database.writing():
         identity, account = _locked_alone(worker)
         if note:
@@ -246,10 +252,13 @@ def _erase(worker: Worker, actor: Account | None, texts: bool, *, note: bool) ->
         if identity is not None:
             identity.delete()
         if account is not None:
+            if account.email:
+                StaffInvitation.objects.filter(email__iexact=account.email).delete()
             account.delete()
         worker.erased_at = worker.erased_at or database.now()
         worker.save(update_fields=["erased_at"])
-        record(actor=actor, act="erase_worker", worker=worker.pseudonym, again=not note)
+        why = {"because": AuditEntry.THEMSELVES} if by_themselves else {}
+        record(actor=actor, act="erase_worker", worker=worker.pseudonym, again=not note, **why)
         if note:
             # Before the commit: noted in vain does no harm, erased without a note may come undone.
             for name in names:

@@ -381,6 +381,8 @@ def test_erasing_wants_to_be_meant(work: World):
 def test_erasing_gives_back_what_is_in_hand(work: World):
     lease = work.held(0)
     ann().post(reverse("erase_me"), {"sure": "yes"})
+    admin = people.signed_in("boss", "admin")
+    assert "by the worker" in words(admin.get("/people/audit/"))
     assert Assignment.objects.get(pk=lease.id).state == Assignment.RETURNED
 
 

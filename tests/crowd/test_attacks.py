@@ -508,6 +508,23 @@ def test_a_researcher_confirms_by_hand(work: World):
     assert AuditEntry.objects.get(act="confirm_visit").about == {"visit": visit().pk}
 
 
+def test_a_visit_is_confirmed_to_the_study_that_was_named(work: World):
+    """Ann has opened her submission at the address of another study too, and that one first."""
+    other = World(some_images(1), name="other")
+    platform_visits.save_study(
+        campaign=other.campaign, provider=platform_visits.PROLIFIC, external_id="b" * 24, wanted=2
+    )
+    client = Client()
+    assert client.get(platform.address(study="b" * 24, name="other")).status_code == 302
+    arrive(client=client)
+    call_command("study", "quay", "--confirm", FIRST, ANN, stdout=StringIO())
+    here, there = (Visit.objects.get(study__campaign=each.campaign) for each in (work, other))
+    assert (here.verification, there.verification) == ("confirmed", "refused")
+    assert AuditEntry.objects.get(act="confirm_visit").about == {"visit": here.pk}
+    call_command("study", "quay", "--confirm", FIRST, ANN, stdout=StringIO())
+    assert AuditEntry.objects.filter(act="confirm_visit").count() == 1, "nothing changed"
+
+
 def test_the_page_of_recruiting_says_what_is_sure(ann: tuple[World, Client], way: str):
     attack(way)
     page = words(people.signed_in("ada", "researcher").get(reverse("entry", args=["quay"])))

@@ -248,6 +248,8 @@ def test_an_invitation_is_for_one_person_once(admin: Client, quay: Corpus, setti
     bob = Account.objects.get(username="bob")
     assert bob.email == "bob@example.org" and granted("bob") == {(RESEARCHER, "quay", None)}
     assert client.get(reverse("corpus", args=["quay"])).status_code == 200
+    inviting.forget_invited_addresses()
+    assert StaffInvitation.objects.get().email == ""
     assert Client().get(address).status_code == 410
     assert Client().post(address, {"username": "eve", **CHOSEN}).status_code == 410
 
@@ -296,6 +298,9 @@ def test_an_invitation_ends(ended: str):
             ada.delete()
         case _:
             granting.revoke_role(account=ada, role=ADMIN)
+    inviting.forget_invited_addresses()
+    forgotten = ended in ("old", "taken back")
+    assert StaffInvitation.objects.filter(email="").exists() == forgotten
     answer = Client().post(address, {"username": "bob", **CHOSEN})
     assert answer.status_code == 410 and not Account.objects.filter(username="bob").exists()
     assert not StaffInvitation.objects.exclude(used_at=None).exists()

@@ -9,6 +9,7 @@ import re
 
 import pytest
 
+from config.plain import LARGEST_BODY
 from tests.crowd.test_secrets import ways_in
 from tests.house.product import REPOSITORY
 
@@ -87,6 +88,24 @@ def told(asked: str) -> str:
 def test_the_proxy_logs_none_of_our_ways_in() -> None:
     for way in ways_in():
         assert "SESAME" not in told(way)
+
+
+def test_the_proxy_asks_again_where_the_web_processes_are() -> None:
+    """nginx looks up a name that is written out once, and an upgrade gives the containers other addresses."""
+    targets = set(re.findall(r"proxy_pass (\S+);", PROXY))
+    assert targets == {"$web"} and "set $web http://web:8000;" in PROXY
+    assert re.search(r"resolver 127\.0\.0\.11 valid=\d+s;", PROXY)
+
+
+def test_the_proxy_leaves_it_to_the_product_to_refuse_what_is_too_large() -> None:
+    taken = re.search(r"client_max_body_size (\d+)m;", PROXY)
+    assert taken and int(taken[1]) * 2**20 > LARGEST_BODY
+
+
+@pytest.mark.parametrize("name", [".dockerignore", ".gitignore"])
+def test_what_is_secret_beside_the_code_stays_out_of_images_and_commits(name: str) -> None:
+    left_out = {line.rstrip("/") for line in (REPOSITORY / name).read_text().splitlines()}
+    assert {".env", "certificates", "backups", "var"} <= left_out
 
 
 def test_nothing_else_of_the_proxys_log_holds_an_address() -> None:

@@ -217,7 +217,9 @@ def test_staged_pictures_enter_the_store_by_publishing(tmp_path: Path, data_dir:
     assert pictures.picture_path(kept.name).is_file()
     assert not any(staged.iterdir())
     pictures.discard_picture(kept.name)
-    assert not (data_dir / "pictures").exists()
+    pictures.discard_picture(kept.name)
+    assert not pictures.picture_path(kept.name).exists()
+    assert (data_dir / "pictures").is_dir(), "a proxy has it mounted"
 
 
 def test_a_picture_that_was_withdrawn_while_it_was_staged_does_not_enter_the_store(

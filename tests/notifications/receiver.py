@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ssl
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -29,12 +30,13 @@ class Got:
 
 @dataclass
 class Receiver:
-    """What came, and with which status the next request is answered."""
+    """What came, and with which status the next request is answered, after so many seconds."""
 
     port: int
     got: list[Got] = field(default_factory=list)
     status: int = 204
     location: str = ""
+    waits: float = 0.0
 
     @property
     def address(self) -> str:
@@ -77,6 +79,7 @@ def listening(certificate: Path, port: int = 0) -> Iterator[Receiver]:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             headers = {name.lower(): value for name, value in self.headers.items()}
             found.got.append(Got(self.path, headers, body))
+            time.sleep(found.waits)
             self.send_response(found.status)
             if found.location:
                 self.send_header("Location", found.location)

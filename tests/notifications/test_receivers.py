@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from annotation.notifications.receivers import AddressRefused, is_public, public_numbers_of, receiver_of
-from annotation.notifications.sending import ADDRESS, CERTIFICATE, NO_ANSWER, REDIRECT, send
+from annotation.notifications.sending import ADDRESS, CERTIFICATE, NO_ANSWER, NO_ANSWER_IN_TIME, REDIRECT, send
 from tests.notifications.receiver import listening
 
 PUBLIC = "93.184.215.14"
@@ -174,4 +174,13 @@ def test_a_receiver_that_never_ends_its_answer_is_left(to_loopback, monkeypatch)
     monkeypatch.setattr("annotation.notifications.sending.ALL_SECONDS", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"https://127.0.0.1:{silent.getsockname()[1]}/"
-        assert send(address, {}, b"{}").why == NO_ANSWER
+        assert send(address, {}, b"{}").why == NO_ANSWER_IN_TIME
+
+
+def test_a_receiver_may_take_longer_to_answer_than_to_be_connected(
+    to_loopback, certificate, monkeypatch
+) -> None:
+    monkeypatch.setattr("annotation.notifications.sending.CONNECT_SECONDS", 0.2)
+    with listening(certificate) as receiver:
+        receiver.waits = 0.4
+        assert send(receiver.address, {}, b"{}").status == 204

@@ -11,7 +11,18 @@ from django.db import connection
 from django.test import Client
 from rest_framework.authtoken.models import Token
 
-from annotation.models import Account, Assignment, AuditEntry, Flag, Identity, Judgment, RoleGrant, Worker
+from annotation.common.roles import RESEARCHER
+from annotation.models import (
+    Account,
+    Assignment,
+    AuditEntry,
+    Flag,
+    Identity,
+    Judgment,
+    RoleGrant,
+    StaffInvitation,
+    Worker,
+)
 from annotation.moderation.reopening import CannotReopen, change_answer
 from annotation.protocol import questions as q
 from annotation.queue import leases
@@ -19,6 +30,7 @@ from annotation.queue.image_state import state_of
 from annotation.queue.submission import Answer, NotYours
 from annotation.workers import bonuses, payments
 from annotation.workers import pseudonyms as workers
+from annotation.workers.accounts import inviting
 from annotation.workers.pseudonyms import CannotErase
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
@@ -113,11 +125,15 @@ def test_erasing_deletes_the_person_and_keeps_the_answers():
     client.force_login(account)
     other.force_login(someone("ben"))
     Token.objects.create(user=account)
+    Account.objects.filter(pk=account.pk).update(email="anna@example.org")
+    for to in ("Anna@example.org", "ben@example.org"):
+        inviting.invite_staff(email=to, role=RESEARCHER)
     done = workers.erase_worker(worker=worker)
     assert (done.account, done.sessions, done.comments, done.already) == (True, 1, 1, False)
     worker.refresh_from_db()
     assert worker.erased_at is not None and not Identity.objects.filter(worker=worker).exists()
     assert not Account.objects.filter(username="anna").exists()
+    assert StaffInvitation.objects.get().email == "ben@example.org"
     assert Session.objects.count() == 1 and not Token.objects.exists() and Flag.objects.get().comment == ""
     assert list(Judgment.objects.order_by("pk").values()) == judgments
     assert [state_of(image).layer for image in world.images()] == layers

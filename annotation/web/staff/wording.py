@@ -217,13 +217,20 @@ SOURCES = {
 }
 
 
+#: Who did what no account is named for.
+_WITHOUT_ACTOR = {
+    AuditEntry.CHANGE_ANSWER: gettext_lazy("by a worker’s change of an answer"),
+    AuditEntry.THEMSELVES: gettext_lazy("by the worker"),
+    AuditEntry.PLATFORM: gettext_lazy("by a crowd platform’s word"),
+}
+
+
 def done_by(entry: AuditEntry) -> str:
-    """Who did what a line of the audit says: an account, a worker by a change of an answer, or a command."""
+    """Who did what a line of the audit says: an account, or else a worker, a crowd platform or a command."""
     if entry.actor_name or entry.actor:
         return entry.actor_name or str(entry.actor)
-    if entry.about.get("because") == AuditEntry.CHANGE_ANSWER:
-        return _("by a worker’s change of an answer")
-    return _("by command")
+    because = entry.about.get("because")
+    return str(_WITHOUT_ACTOR[because]) if because in _WITHOUT_ACTOR else _("by command")
 
 
 def item_in_words(item: ControlItemName) -> str:

@@ -104,6 +104,12 @@ def open_staff_invitations() -> QuerySet[StaffInvitation]:
     return found.filter(Q(created_by=None) | Q(created_by__in=admins.values("pk")))
 
 
+def forget_invited_addresses() -> None:
+    """Forget whom the invitations were for that are over: who came has an account, others have no part here."""
+    over = ~Q(used_at=None) | ~Q(revoked_at=None) | Q(expires_at__lte=database.now())
+    StaffInvitation.objects.filter(over).exclude(email="").update(email="")
+
+
 def accept_staff_invitation(*, invitation: StaffInvitation, username: str, password: str) -> Account:
     """Make the account that an invitation is for. Raises GrantError, and IntegrityError for a taken name."""
     with database.writing():
