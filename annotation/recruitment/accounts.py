@@ -191,9 +191,7 @@ def erase_me(request: HttpRequest) -> HttpResponse:
             )
         if found.has_staff_role:
             raise pseudonyms.CannotErase(_("Your account has a staff role: ask an admin to revoke it first."))
-        pseudonyms.erase_worker(
-            worker=worker, by_themselves=True, texts=request.POST.get("texts") == "yes"
-        )
+        pseudonyms.erase_worker(worker=worker, by_themselves=True, texts=request.POST.get("texts") == "yes")
         gone = True
     if not gone:
         return redirect("account")

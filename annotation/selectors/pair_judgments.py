@@ -58,7 +58,7 @@ class Judge:
 
     `answers` are their pages, or grades, that stand: what is withdrawn is not among them. Of these, `before`
     came before the judge was reinstated: up to the judgment `since`, 0 where the rules suspended nobody.
-    They are used only where they are `counted` by name.
+    They are used only where they are `counted` by name. `withdrawn`: a researcher discarded the judge.
     """
 
     known: int
@@ -68,6 +68,7 @@ class Judge:
     since: int = 0
     before: int = 0
     counted: bool = False
+    withdrawn: bool = False
 
     @property
     def left_out(self) -> int:
@@ -92,8 +93,8 @@ def judges(campaign: Campaign, trust: TrustSettings, *, counted: Collection[str]
     answers = dict(stand.values_list("worker").annotate(n=Count("id")).order_by())
     found = {}
     rows = Standing.objects.filter(campaign=campaign, kind=kind).order_by("worker__pseudonym")
-    columns = ("worker", "worker__pseudonym", "state", "known", "right", "since")
-    for worker, name, state, known, right, since in rows.values_list(*columns):
+    columns = ("worker", "worker__pseudonym", "state", "known", "right", "since", "withdrawn_at")
+    for worker, name, state, known, right, since, withdrawn_at in rows.values_list(*columns):
         unused = _why_unused(state, known, right, bar)
         before = stand.filter(worker=worker, id__lte=since).count() if since else 0
         found[name] = Judge(
@@ -104,6 +105,7 @@ def judges(campaign: Campaign, trust: TrustSettings, *, counted: Collection[str]
             since,
             before,
             counted=before > 0 and not unused and name in counted,
+            withdrawn=withdrawn_at is not None,
         )
     return found
 
@@ -140,6 +142,20 @@ def answers_used(
         for name, one in sorted(people.items())
         if name in given and not one.unused
     ]
+
+
+def newest_change(campaign: Campaign, *, until: int | None = None) -> int:
+    """The audit line of the newest change that a judge made to an answer of their own, 0 where there is none;
+    with `until` of a judgment up to that one."""
+    lines = AuditEntry.objects.filter(campaign=campaign, act=AuditEntry.CHANGE_ANSWER)
+    if until is None:
+        return lines.aggregate(newest=Max("id"))["newest"] or 0
+    changed = dict(lines.order_by("id").values_list("about__assignment", "id"))
+    newest = 0
+    for some in chunks(changed, _PAGE):
+        found = Judgment.objects.filter(assignment__in=some, id__lte=until)
+        newest = max([newest, *(changed[each] for each in found.values_list("assignment", flat=True))])
+    return newest
 
 
 def judges_left_out(campaigns: Mapping[Campaign, TrustSettings]) -> Counter[int]:

@@ -383,7 +383,13 @@ def _used(visit: Visit, link: Link | None) -> None:
 
 
 def _heard(
-    provider: str, told: SubmissionFacts, submission: str, at: datetime, by: str, *, study: Study | None = None
+    provider: str,
+    told: SubmissionFacts,
+    submission: str,
+    at: datetime,
+    by: str,
+    *,
+    study: Study | None = None,
 ) -> bool:
     """`study` is the one that the submission is known to be of; without it what was `told` says which."""
     if by == Visit.WEBHOOK:

@@ -150,8 +150,9 @@ def worker_called(name: str) -> Worker:
 def erase_worker(
     *, worker: Worker, actor: Account | None = None, by_themselves: bool = False, texts: bool = False
 ) -> Erased:
-    """Forget who a worker is: by `actor`, by the command line, or `by_themselves`, whom no line may name. Refused while payment is due, and for accounts with a staff role.
+    """Forget who a worker is: by `actor`, by the command line, or `by_themselves`, whom no line may name.
 
+    Refused while payment is due, and for accounts with a staff role.
     With `texts` the captions and descriptions that they wrote go too; the answers stay, without words. What
     they hold is returned first. An answer that arrives meanwhile is stored before, and what it is worth is
     then due, or not at all. Once erased, doing it again finds nothing to do.

@@ -1,6 +1,6 @@
 """Agreement of a set of judged pairs, and of one set with another: what `agreement` prints.
 
-Items are pairs; intervals draw whole queries (images), since answers about one image hang together.
+Items are pairs; intervals draw whole queries (images, or keywords), since answers about one hang together.
 """
 
 from __future__ import annotations
@@ -33,18 +33,19 @@ MOST_GRADES = 50
 
 @dataclass(frozen=True, slots=True)
 class Resampling:
-    """How intervals are drawn; no resamples, no intervals."""
+    """How intervals are drawn; no resamples, no intervals. `unit` is what a query of the pairs is."""
 
     resamples: int = 1000
     level: float = 0.95
     seed: int = 0
+    unit: str = "image"
 
-    def over(self, clusters: Sequence[str], unit: str = "image") -> Bootstrap | None:
-        """The bootstrap that draws these clusters (a `unit` each), one name an item; None where nothing is
-        drawn."""
+    def over(self, clusters: Sequence[str], unit: str = "") -> Bootstrap | None:
+        """The bootstrap that draws these clusters, one name an item; None where nothing is drawn. Each is a
+        `unit`, the resampling's own where none is given."""
         if not self.resamples:
             return None
-        return Bootstrap(clusters, self.resamples, self.level, self.seed, unit)
+        return Bootstrap(clusters, self.resamples, self.level, self.seed, unit or self.unit)
 
 
 @dataclass(frozen=True, slots=True)

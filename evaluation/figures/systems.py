@@ -61,13 +61,16 @@ def plot(directions: Sequence[DirectionTable], orders: Sequence[OrderAgreement])
         key="systems",
         kind=KIND,
         title="Systems by their originals and by judgments",
-        sentence=_sentence([one for one in orders if (one.direction, one.originals, one.judged) in held]),
+        sentence=_sentence(
+            [one for one in orders if (one.direction, one.originals, one.judged) in held],
+            numbered=len({str(row[2]) for row in rows}) > COLOURED,
+        ),
         data=Table(head, rows, places={"original figure": 4, "judged figure": 4}),
     )
 
 
-def _sentence(orders: Sequence[OrderAgreement]) -> str:
-    """How alike the two rankings are."""
+def _sentence(orders: Sequence[OrderAgreement], *, numbered: bool) -> str:
+    """How alike the two rankings are, and what numbers beside points are, if the systems are `numbered`."""
     said = [
         f"In {one.direction}, {one.originals} and {one.judged} rank {one.systems} systems with Kendall's tau "
         f"{one.tau:.2f} and Spearman's rho {one.rho:.2f}."
@@ -76,7 +79,7 @@ def _sentence(orders: Sequence[OrderAgreement]) -> str:
         f"{one.reason}."
         for one in orders
     ]
-    if orders and orders[0].systems > COLOURED:
+    if orders and numbered:
         said.append("Numbers refer to the data below; some are left out where points overlap.")
     return " ".join(said) or "One system cannot be ordered."
 

@@ -20,7 +20,7 @@ from evaluation.report_data.orders import OrderAgreement
 _MARKS = "* p <= 0.1, ** p <= 0.05, *** p <= 0.01 against {baseline}, adjusted by Holm for {tests} tests."
 EMPHASIS = (
     "Bold: the best; underlined: not significantly different from it by the paired bootstrap "
-    "({level:.0%}, unadjusted)."
+    "({level}, unadjusted)."
 )
 #: What figures at best are; no upper bound.
 AT_BEST = (
@@ -68,7 +68,7 @@ def figures(direction: DirectionTable, *, judged: bool, level: float) -> Titled:
     if judged:
         note.append("Unjudged items count as not relevant.")
     if any(one.weight for system in direction.systems for one in system.figures.values()):
-        note.append(EMPHASIS.format(level=level))
+        note.append(EMPHASIS.format(level=level_text(level)))
     if tests:
         note.append(_MARKS.format(baseline=direction.baseline, tests=tests))
     note += direction.remarks
@@ -120,12 +120,12 @@ def _kinds(direction: DirectionTable, level: float, resamples: int) -> str:
     said = []
     if drawn[WILSON]:
         said.append(
-            f"{level:.0%} Wilson intervals with the effective number of queries, as queries of one "
+            f"{level_text(level)} Wilson intervals with the effective number of queries, as queries of one "
             "image are correlated: "
         )
         said[-1] += f"{', '.join(drawn[WILSON])}."
     if drawn[BOOTSTRAP]:
-        said.append(f"{level:.0%} of {resamples:,} intervals from bootstrap resamples of the images: ")
+        said.append(f"{level_text(level)} intervals from {resamples:,} bootstrap resamples of the images: ")
         said[-1] += f"{', '.join(drawn[BOOTSTRAP])}."
     return " ".join(said)
 
@@ -243,8 +243,8 @@ def coefficients(judging: JudgingSummary, *, level: float) -> Titled:
     return Titled(
         key="coefficients",
         title="Agreement of the judges",
-        note=f"Low and high: {level:.0%} interval from bootstrap resamples of the images. Remarks concern "
-        "the interval.",
+        note=f"Low and high: {level_text(level)} interval from bootstrap resamples of the images. Remarks "
+        "say why a figure is missing, or concern its interval.",
         table=_without_empty(Table(head, rows)),
         raw=Table(head, rows),
     )
@@ -253,6 +253,11 @@ def coefficients(judging: JudgingSummary, *, level: float) -> Titled:
 def facts_table(key: str, title: str, note: str, rows: Sequence[tuple[str, Cell]]) -> Titled:
     """What has a name and a value each."""
     return Titled(key, title, note, Table(["", "value"], [list(row) for row in rows]))
+
+
+def level_text(level: float) -> str:
+    """A level of confidence as reports write it: 0.995 is 99.5%."""
+    return f"{100 * level:g}%"
 
 
 def figure_text(name: str, one: MeasuredFigure) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evaluation.formats.figure_tables import Cell, Table
-from evaluation.report_data.tables import Titled
+from evaluation.report_data.tables import Titled, level_text
 
 #: What a set's scores hold: who it is of, what was compared, and its `measures`, a mapping each.
 ScoredTags = Mapping[str, Any]
@@ -54,8 +54,8 @@ def tag_tables(scored: Sequence[ScoredTags], *, level: float) -> list[Titled]:
         Titled(
             "tag-intervals",
             "Ranked tags, intervals",
-            f"{level:.0%} intervals, in per cent: Wilson's where every image has 0 or 1, else from bootstrap "
-            "resamples of images, of MAP of tags.",
+            f"{level_text(level)} intervals, in per cent: Wilson's where every image has 0 or 1, else from "
+            "bootstrap resamples of images, of MAP of tags.",
             Table(head, between),
         ),
         Titled(

@@ -18,7 +18,7 @@ from evaluation.report_data import tables
 from evaluation.report_data.directions import ANNOTATION_TABLE, DirectionTable
 from evaluation.report_data.judging import JudgingSummary
 from evaluation.report_data.orders import BY_JUDGMENTS, BY_ORIGINALS, OrderAgreement, first_of, orders_of
-from evaluation.report_data.tables import Titled
+from evaluation.report_data.tables import Titled, level_text
 from evaluation.report_data.tag_scores import ScoredTags, tag_remarks, tag_tables
 
 #: Raised where what a report's files mean changes.
@@ -267,7 +267,7 @@ def _of_batch(batch: BatchNumbers) -> Section:
         loss = batch.loss
         remarks.append(
             f"Loss of the filter: {loss['relevant']:,} of {loss['judged']:,} judged fillers are relevant "
-            f"({loss['relevant'] / loss['judged']:.2%}; {loss['level']:.0%} by Wilson, clustered by "
+            f"({loss['relevant'] / loss['judged']:.2%}; {level_text(loss['level'])} by Wilson, clustered by "
             f"{loss['images']:,} images: {loss['low']:.2%} to {loss['high']:.2%}), so of "
             f"{loss['filtered']:,} filtered pairs about {loss['expected']:,.0f} are lost "
             f"({loss['at_least']:,.0f} to {loss['at_most']:,.0f})."

@@ -92,8 +92,8 @@ class JudgeLine:
 
     @property
     def left_out(self) -> bool:
-        """Whether the judge's answers do not count."""
-        return bool(self.judge.unused)
+        """Whether the judge's answers do not count, or were withdrawn."""
+        return bool(self.judge.unused) or self.judge.withdrawn
 
 
 #: The batch of an address.

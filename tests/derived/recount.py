@@ -172,6 +172,8 @@ class Recount:
             name: Counter() for name in ("judgments", "controls", "double_checks")
         }
         for (_, kind, role), (answers, _) in self.earned().items():
+            if role == "qualification":
+                continue
             names = {q.VOTE: "judgments", q.SURPLUS: "judgments", q.DOUBLE_CHECK: "double_checks"}
             found[names.get(role, "controls")][kind] += answers
         return {name: dict(counts) for name, counts in found.items()}

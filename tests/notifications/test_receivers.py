@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from annotation.notifications.receivers import AddressRefused, is_public, public_numbers_of, receiver_of
-from annotation.notifications.sending import ADDRESS, CERTIFICATE, NO_ANSWER, NO_ANSWER_IN_TIME, REDIRECT, send
+from annotation.notifications.sending import (
+    ADDRESS,
+    CERTIFICATE,
+    NO_ANSWER,
+    NO_ANSWER_IN_TIME,
+    REDIRECT,
+    send,
+)
 from tests.notifications.receiver import listening
 
 PUBLIC = "93.184.215.14"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from annotation.datasets import layer_rows
-from annotation.models import Chain, Layer, LayerImage
+from annotation.models import Assignment, Chain, Layer, LayerImage
 from annotation.protocol import questions as q
 from annotation.queue import image_state
 from annotation.selectors.layer_cost import answers_cost
@@ -41,6 +41,12 @@ def test_the_layer_of_a_finished_campaign_is_what_its_folds_say():
         }
         assert {o.box for o in ours.objects} == {o.box for o in theirs.objects}
     assert answers_cost(world.campaign)["judgments"][q.COREF_LINK] == 3
+    # One of a test is no work, and nobody is paid for it.
+    of_link = Assignment.objects.filter(kind=q.COREF_LINK)
+    of_link.filter(pk=of_link.earliest("pk").pk).update(role="qualification", seconds=60.0)
+    cost = answers_cost(world.campaign)
+    assert cost["judgments"][q.COREF_LINK] == 2 and not cost["controls"]
+    assert cost["seconds"][q.COREF_LINK] < 60
 
 
 def test_only_images_with_new_answers_are_written_again():

@@ -12,13 +12,14 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation import campaigns
-from annotation.models import Assignment, OpenImage
+from annotation.models import Assignment, Bonus, OpenImage
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.selectors.campaign import overview
 from annotation.selectors.campaign.hours import answer_hours, done_hours
 from annotation.selectors.campaign.series import campaign_series
 from annotation.web.staff.dashboard import part
+from annotation.workers.bonuses import give_bonus, withdraw_bonus
 from tests import worlds
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
@@ -131,6 +132,19 @@ def test_hours_that_are_kept_and_those_that_came_since_are_counted_once(world):
     hours = answer_hours(world.campaign)
     assert sum(each.answers for each in hours.values()) == len([row for row in rows if row.task_id])
     assert hours[early.astimezone(UTC).replace(minute=0, second=0, microsecond=0)].answers == 4
+
+
+def test_bonuses_count_towards_the_budget_in_the_chart_too(world, ada, address):
+    settings = settings_of(world.campaign.settings)
+    earned = overview(world.campaign, settings.pay).cost.earned
+    for amount in (2_000_000, 500_000):
+        give_bonus(campaign=world.campaign, workers=world.workers[:1], amount=amount, reason="thorough")
+    twice = Bonus.objects.get(amount=500_000)
+    withdraw_bonus(campaign=world.campaign, bonus=twice.pk, reason="twice")
+    series = campaign_series(world.campaign, settings, overview(world.campaign, settings.pay))
+    assert series.cost[-1][1] == earned + 2_000_000 and series.bonuses == 2_000_000
+    said = words(ada.get(address))
+    assert "Bonuses of 2.00 EUR are included." in said and "Earned, bonuses included" in said
 
 
 def test_running_totals_end_at_the_sums_and_forecasts_begin_there(world):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from django.utils import timezone
 
-from annotation.models import Campaign
+from annotation.models import Bonus, Campaign
 from annotation.protocol.campaign_settings import CampaignSettings
 from annotation.protocol.work import MICROS
 from annotation.selectors.campaign.double_checks import DoubleCheckAgreement
@@ -30,8 +31,9 @@ class CampaignSeries:
     """The charts' data. Times are the beginnings of hours for `answers`, else the ends of steps, in UTC;
     amounts are millionths of the currency.
 
-    `done` and `cost` are running totals. `images_end` and `cost_end` are where they are expected to end, None
-    where nobody can tell or all is done; `budget` is None where none is set.
+    `done` and `cost` are running totals; `bonuses` is what of the cost was given as such. `images_end` and
+    `cost_end` are where they are expected to end, None where nobody can tell or all is done; `budget` is None
+    where none is set.
     """
 
     answers: list[SeriesPoint]
@@ -42,6 +44,7 @@ class CampaignSeries:
     budget: int | None
     cost_end: SeriesPoint | None
     currency: str
+    bonuses: int
     agreement: dict[str, DoubleCheckAgreement]
 
 
@@ -51,7 +54,11 @@ def campaign_series(
     """The data of a campaign's charts, beside the figures that were `seen` at the same time."""
     now = timezone.now()
     hours, done = answer_hours(campaign), done_hours(campaign, fresh=fresh)
-    cost = _running({hour: each.pay for hour, each in hours.items()}, now)
+    given = _bonuses_by_hour(campaign)
+    paid = {hour: given[hour] for hour in given} | {
+        hour: each.pay + given[hour] for hour, each in hours.items()
+    }
+    cost = _running(paid, now)
     ends_at = seen.pace.ends_at if campaign.state != Campaign.CLOSED else None
     budget = settings.stop.budget
     to_come = seen.pay_to_come
@@ -64,8 +71,18 @@ def campaign_series(
         budget=round(budget * MICROS) if budget is not None else None,
         cost_end=(ends_at, cost[-1][1] + to_come) if ends_at is not None and cost and to_come else None,
         currency=seen.cost.currency,
+        bonuses=given.total(),
         agreement=seen.agreement,
     )
+
+
+def _bonuses_by_hour(campaign: Campaign) -> Counter[datetime]:
+    """The bonuses that stand, by the hour in which they were given (its beginning, in UTC)."""
+    found = Counter[datetime]()
+    rows = Bonus.objects.filter(campaign=campaign, withdrawn_at__isnull=True)
+    for at, amount in rows.values_list("given_at", "amount"):
+        found[at.astimezone(UTC).replace(minute=0, second=0, microsecond=0)] += amount
+    return found
 
 
 def _newest_hours(answers: Mapping[datetime, int], now: datetime) -> list[SeriesPoint]:

@@ -105,7 +105,7 @@ def open_staff_invitations() -> QuerySet[StaffInvitation]:
 
 
 def forget_invited_addresses() -> None:
-    """Forget whom the invitations were for that are over: who came has an account, others have no part here."""
+    """Forget whom the invitations were for that are over: who came has an account."""
     over = ~Q(used_at=None) | ~Q(revoked_at=None) | Q(expires_at__lte=database.now())
     StaffInvitation.objects.filter(over).exclude(email="").update(email="")
 

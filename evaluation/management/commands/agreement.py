@@ -7,8 +7,8 @@
 A set is a file, or judgments that were imported. Of one set the command prints Krippendorff's alpha at
 four levels, Fleiss' kappa, and, where the set names its judges, Cohen's kappa of every two and each
 judge beside the consensus. Of two it cuts their mean answers at thresholds and prints Cohen's kappa
-of every two cuts. Intervals are bootstrapped over images; --csv and --latex give the coefficients, or
-the table of cuts. Nothing is written.
+of every two cuts. Intervals are bootstrapped over images (keywords, if these are judged); --csv and
+--latex give the coefficients, or the table of cuts. Nothing is written.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
 from evaluation.formats.figure_tables import Table
 from evaluation.management.base import TableCommand
 from evaluation.selectors import judged_pairs, judgment_set, names_of
+from evaluation.services.judgments.importing import KEYWORD_FORMATS
 
 
 def _numbers(text: str) -> tuple[float, ...]:
@@ -100,7 +101,6 @@ class Command(TableCommand):
         parser.add_argument("--seed", type=int, default=0, help="Seed of the resamples (default: 0)")
 
     def report(self, **options: Any) -> dict[str, Any]:
-        resampling = Resampling(options["resamples"], options["level"], options["seed"])
         sets = [
             _Source("FILE", options["file"], options["format"], options["judgments"], "judgments"),
             _Source(
@@ -118,6 +118,8 @@ class Command(TableCommand):
             raise CommandError("--corpus needs --judgments or --against-judgments; give one")
         repeats = options["repeats"] == "answers"
         pairs = first.read(options["corpus"], repeats=repeats)
+        unit = first.unit(options["corpus"])
+        resampling = Resampling(options["resamples"], options["level"], options["seed"], unit)
         self.found: AgreementWithin | AgreementBetween
         if not second:
             if options["thresholds"] or options["against_thresholds"] or options["unjudged_is_no"]:
@@ -169,6 +171,11 @@ class _Source:
 
     def __bool__(self) -> bool:
         return bool(self.path or self.name)
+
+    def unit(self, corpus: str | None) -> str:
+        """What the set's queries are, which intervals draw."""
+        stored = judgment_set(corpus, self.name).format if corpus and self.name else self.format
+        return "keyword" if stored in KEYWORD_FORMATS else "image"
 
     def read(self, corpus: str | None, *, repeats: bool) -> list[JudgedPair]:
         if self.path:

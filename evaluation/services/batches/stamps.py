@@ -15,12 +15,18 @@ import json
 from typing import Any
 
 from annotation.protocol.campaign_settings import settings_of
-from annotation.selectors.pair_judgments import answers_used, judges, newest_judgment, what_counts
+from annotation.selectors.pair_judgments import (
+    answers_used,
+    judges,
+    newest_change,
+    newest_judgment,
+    what_counts,
+)
 from evaluation.models import Batch
 from evaluation.services.batches.sources import counted_by_name, earlier
 
 #: Raised where what figures mean changes.
-_DEFINITION = 1
+_DEFINITION = 2
 _OF_BATCH = ("pk", "judgments", "judgments__counted", "collections", "numbers", "waves")
 _OF_CAMPAIGN = ("campaign", "campaign__state", "campaign__revision", "campaign__settings_version")
 
@@ -39,25 +45,37 @@ def batch_stamp(batch: Batch, *, answers: bool) -> str:
 
 
 def answers_at_end(batch: Batch) -> dict[str, Any]:
-    """The answers that a batch in rounds ends by, as its `waves` keep them: the newest, and all as one word.
+    """The answers that a batch in rounds ends by, as its `waves` keep them: the newest, all as one word, and
+    the newest change of an answer in each campaign.
 
     Read before the answers themselves: what changes meanwhile is found later.
     """
     newest = newest_judgment()
-    return {"newest": newest, "digest": _digest_of_answers(batch, newest)}
+    changes = _newest_changes(batch, newest)
+    return {"newest": newest, "digest": _digest_of_answers(batch, newest), "changes": changes}
 
 
 def is_ending_outdated(batch: Batch) -> bool:
     """Whether a batch in rounds has ended by answers that do not all count now, or that are not all: some
-    were withdrawn, restored or replaced.
+    were withdrawn, restored, replaced, or changed by those who gave them.
 
     Answers that came since to other batches end nothing. A batch that an earlier version ended, which kept no
-    answers, stays ended.
+    answers, or no changes of them, stays ended, or ended whatever was changed.
     """
     kept = batch.waves.get("answers")
     if not batch.waves.get("ended") or kept is None:
         return False
-    return bool(_digest_of_answers(batch, kept["newest"]) != kept["digest"])
+    if _digest_of_answers(batch, kept["newest"]) != kept["digest"]:
+        return True
+    return "changes" in kept and _newest_changes(batch, kept["newest"]) != kept["changes"]
+
+
+def _newest_changes(batch: Batch, newest: int) -> list[int]:
+    """The newest change of an answer in the batch's campaign, and in those before it, of answers up to
+    judgment `newest`."""
+    simulated = batch.campaign.simulated
+    rows = earlier(batch.corpus.name, batch.campaign.tasks, simulated=simulated, until=batch)
+    return [newest_change(row.campaign, until=None if row.pk == batch.pk else newest) for row in rows]
 
 
 def _digest_of_answers(batch: Batch, newest: int) -> str:

@@ -32,7 +32,7 @@ from evaluation.relevance.pairs import JudgedPair
 from evaluation.relevance.qrels import AnyRule
 from evaluation.services.batches.collecting import answers_of, asked_of, batch_named, is_collected, short_of
 from evaluation.services.batches.next_pairs import known_pairs, split_by_filter
-from evaluation.services.batches.pooled_runs import PooledRuns, pooled
+from evaluation.services.batches.pooled_runs import WIDEST, PooledRuns, pooled
 from evaluation.services.batches.reassignment import Reassignment, plan_reassignment
 from evaluation.services.batches.rounds import asked_and_shown_pairs, round_status
 from evaluation.services.batches.stamps import batch_stamp
@@ -107,7 +107,7 @@ def batch_state(name: str, *, omissions: bool = False, measure: str = "R-precisi
     wanting = coming.answers or 0
     runs = [row.run for row in BatchRun.objects.filter(batch=batch).select_related("run__corpus")]
     # Reading all rankings takes longest, and most states need none of them.
-    found = cache(lambda: pooled(batch.corpus.name, runs))
+    found = cache(lambda: pooled(batch.corpus.name, runs, width=max(WIDEST, batch.depth)))
     asked = asked_of(batch)
     short = short_of(batch, answers, asked)
     reused, lacking = _reused(batch, found, answers)

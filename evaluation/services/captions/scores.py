@@ -205,7 +205,7 @@ def remarks_on_captions(report: dict[str, Any]) -> str:
         lines.append(f"No references: {counted} whose authors say that they are unrelated.")
     if report["resamples"]:
         lines.append(
-            f"Intervals of {report['level']:.0%}: {report['resamples']:,} resamples of whole images, "
+            f"Intervals of {100 * report['level']:g}%: {report['resamples']:,} resamples of whole images, "
             f"seed {report['seed']}."
         )
     return "\n".join(lines)

@@ -303,7 +303,7 @@ def remarks_on_tags(report: dict[str, Any]) -> str:
         lines.append(f"Left out: {report['without']:,} images without a true tag that it could have chosen.")
     if report["resamples"]:
         lines.append(
-            f"Intervals of {report['level']:.0%}: Wilson's where every image has 0 or 1, else "
+            f"Intervals of {100 * report['level']:g}%: Wilson's where every image has 0 or 1, else "
             f"{report['resamples']:,} resamples of images (MAP: of tags), seed {report['seed']}, which draws "
             "the distractors too."
         )

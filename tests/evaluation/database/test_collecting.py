@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,10 +11,11 @@ from annotation.models import AuditEntry, Campaign, Caption, Item, Judgment, Sta
 from annotation.moderation import discarding
 from annotation.protocol.trust import SUSPENDED
 from evaluation.comparison.scoring import score
-from evaluation.models import JudgmentSet, PairAnswers, QrelsRow
+from evaluation.models import Batch, JudgmentSet, PairAnswers, QrelsRow
 from evaluation.selectors import judged_pairs, judgment_set, names_of, run_named, snapshot_named
 from evaluation.services.batches.collecting import collect
 from evaluation.services.batches.launching import launch
+from evaluation.services.batches.pooled_runs import WIDEST, PooledRuns, pooled
 from evaluation.services.batches.state import batch_state
 from evaluation.services.batches.stored_answers import Answers, BatchRefused, answers_of_batches
 from evaluation.services.judgments.freezing import freeze_qrels
@@ -232,3 +234,19 @@ def test_a_state_tells_what_the_filter_and_the_pool_lose(pooled_runs: list[str])
     for one in found.left_out:
         assert one.score_without <= one.score + 1e-9 or one.relevant == 0
     assert {one.run for one in found.left_out} == set(pooled_runs)
+
+
+def test_a_batch_deeper_than_pages_offer_is_told_of_by_its_whole_pool(
+    pooled_runs: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launch(planned(pooled_runs), "first")
+    Batch.objects.update(depth=WIDEST + 50, numbers={**Batch.objects.get().numbers, "known": 1})
+    widths = []
+
+    def noting(*given: Any, width: int = WIDEST, **also: Any) -> PooledRuns:
+        widths.append(width)
+        return pooled(*given, width=width, **also)
+
+    monkeypatch.setattr("evaluation.services.batches.state.pooled", noting)
+    batch_state("first")
+    assert widths == [WIDEST + 50]

@@ -70,6 +70,11 @@ def test_keywords_ask_without_an_image(corpus: str, tmp_path: Path) -> None:
     file = tmp_path / "counts.csv"
     file.write_text("utt_key,transcription,counts\na_1,a dog,dog=4\n")
     import_judgments(JudgmentsImport(corpus=corpus, path=file, format="keyword-counts"))
+    found = json.loads(said("agreement", "--corpus", corpus, "--judgments", "keyword-counts", "--json"))
+    direct = json.loads(said("agreement", file, "--format", "keyword-counts", "--json"))
+    assert found["alpha"] == direct["alpha"] and found["fleiss"] == direct["fleiss"]
+    remarks = [one["reason"] for one in (*found["alpha"].values(), found["fleiss"])]
+    assert any("keyword" in each for each in remarks) and not any("image" in each for each in remarks)
     answers = [(pair.query, pair.document, sum(pair.grades)) for pair in read_back(corpus, "keyword-counts")]
     assert answers == [("dog", "a.jpg#1", 4), ("a", "a.jpg#1", 0)]
     with pytest.raises(ImportRefused, match="keywords have no originals"):

@@ -16,7 +16,8 @@ from annotation.campaigns import close_campaign, pause_campaign, resume_campaign
 from annotation.common import database
 from annotation.jobs.schedule import do
 from annotation.models import Campaign, Job, Judgment, OpenImage, Standing, Task
-from annotation.moderation import discarding
+from annotation.moderation import discarding, reopening
+from annotation.protocol.questions import Answer
 from annotation.selectors.pair_judgments import asked_pairs
 from evaluation.models import Batch
 from evaluation.pooling.active import NextPairs
@@ -144,6 +145,26 @@ def test_a_round_that_is_asked_after_the_end_opens_the_batch_again(
         done = ask_next_round("first")
     assert (done.ended, done.outdated, done.pairs) == ("", False, 3)
     assert Batch.objects.get().waves["ended"] == "" and done.waves == len(batch.waves["asked"]) + 1
+
+
+def test_a_judge_who_changes_an_answer_after_the_end_has_the_batch_chosen_again(
+    pooled_runs: list[str],
+) -> None:
+    batch = ended_batch(pooled_runs)
+    row = Judgment.objects.filter(campaign=batch.campaign).latest("id")
+    ticked = [[not yes for yes in block["yes"]] for block in row.content["blocks"]]
+    assert reopening.change_answer(
+        worker=row.worker_id,
+        assignment=row.assignment_id,
+        answer=Answer("judged", content={"ticked": ticked}),
+    )
+    seen = batch_state("first").waves
+    assert seen is not None and (seen["ended"], seen["outdated"]) == ("", True)
+    # One that an earlier version ended did not keep what was changed by then.
+    del batch.waves["answers"]["changes"]
+    batch.save()
+    seen = batch_state("first").waves
+    assert seen is not None and (seen["ended"], seen["outdated"]) == (STABLE, False)
 
 
 def test_a_batch_that_an_earlier_version_ended_stays_ended(pooled_runs: list[str]) -> None:

@@ -145,6 +145,21 @@ def test_sentences_say_what_the_numbers_say() -> None:
     )
 
 
+def test_systems_that_only_have_numbers_in_the_figure_are_told_to_be_in_its_data() -> None:
+    """Five systems in each direction are ten where their names differ: too many for colours."""
+    numbers = "Numbers refer to the data below"
+    found = {f"one{n}": (0.1 * n, 0.1 * n) for n in range(1, 6)}
+    here = a_direction(found)
+    there = replace(a_direction({f"other{n}": at for n, at in enumerate(found.values())}), direction="search")
+    same = replace(here, direction="search")
+    for directions, numbered in (([here, there], True), ([here, same], False)):
+        orders = orders_of(directions)
+        plot = systems.plot(directions, orders)
+        assert plot is not None and orders and (numbers in plot.sentence) == numbered
+        texts = {one.text for one in ElementTree.fromstring(as_svg(plot)).iter() if one.tag.endswith("}text")}
+        assert ("one1" in texts) != numbered
+
+
 def test_curves_are_compared_where_all_of_them_reach() -> None:
     """A list of five has at its end no fewer than one of ten has there."""
     deep, shallow = FEW.systems

@@ -203,8 +203,9 @@ def test_a_bootstrap_of_few_images_is_marked_wherever_it_is_shown() -> None:
         assert ("fewer than 10 and may be too narrow" in table.note) == marked
         assert (
             "95% Wilson intervals" in table.note
-            and "95% of 50 intervals from bootstrap resamples of the images: nDCG." in table.note
+            and "95% intervals from 50 bootstrap resamples of the images: nDCG." in table.note
         )
+        assert "99.5% Wilson" in tables.intervals(one, level=0.995, resamples=50).note
         assert (" (6 images)" in as_latex(table.table)) == marked
         rows = list(csv.DictReader(as_csv(tables.tidy(one)).splitlines()))
         assert [row["interval"] for row in rows[:2]] == ["Wilson", "bootstrap"]

@@ -13,7 +13,7 @@ from django.utils.http import urlencode
 from annotation import jobs
 from annotation.campaigns import close_campaign
 from annotation.models import Campaign, Job, Judgment, Standing
-from annotation.moderation.discarding import reinstate_worker
+from annotation.moderation.discarding import discard_worker, reinstate_worker, restore_worker
 from evaluation.models import Batch, QrelsSnapshot
 from evaluation.services.batches.collecting import collect
 from evaluation.services.batches.launching import launch
@@ -150,6 +150,12 @@ def test_a_batch_is_launched_as_a_job_watched_and_frozen(ada: Client, pooled_run
     late = look(ada, f"{BATCHES}first/?fresh=1")
     assert "All pairs are judged and can be frozen" in late and "no: answers withdrawn" in late
     assert "not count" not in look(ada, BATCHES)
+    # One whose control items were right can be discarded too.
+    assert late.count("no: answers withdrawn") == 2
+    sharp = Judgment.objects.filter(worker__pseudonym__contains="perfect", void=False).earliest("pk").worker
+    discard_worker(campaign=batch.campaign, worker=sharp.pk)
+    assert look(ada, f"{BATCHES}first/?fresh=1").count("no: answers withdrawn") == 3
+    restore_worker(campaign=batch.campaign, worker=sharp.pk)
 
     ada.post(f"{BATCHES}first/act/", {"act": "settle", "qrels": "pooled", "rule": "majority"})
     done(Job.objects.get(kind="settle_batch"))

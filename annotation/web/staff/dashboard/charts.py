@@ -97,7 +97,7 @@ def _images(series: CampaignSeries, *, timed: bool) -> Chart:
 
 def _cost(series: CampaignSeries, *, timed: bool) -> Chart:
     title, currency = _("Cost against budget"), series.currency
-    heads = (_("Until"), _("Earned"))
+    heads = (_("Until"), _("Earned, bonuses included") if series.bonuses else _("Earned"))
     if not series.cost:
         return Chart("cost", title, "", _("Nothing has been earned yet."), heads, [])
     cost, end = series.cost[-1][1], series.cost_end if timed else None
@@ -110,6 +110,8 @@ def _cost(series: CampaignSeries, *, timed: bool) -> Chart:
             "share": share,
             "budget": cents(series.budget, currency),
         }
+    if series.bonuses:
+        says += " " + _("Bonuses of %(amount)s are included.") % {"amount": cents(series.bonuses, currency)}
     if end is not None:
         says += " " + _("About %(cost)s expected in all.") % {"cost": cents(end[1], currency)}
     line = TotalLine(
