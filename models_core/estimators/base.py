@@ -7,6 +7,7 @@ A method is a module of this package, or of a package that `METHOD_PACKAGES` of 
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -75,6 +76,39 @@ class RaggedRows:
         """The rows of an item."""
         return self.values[self.begin[place] : self.end[place]]
 
+    def joined(self) -> NDArray[Any]:
+        """The rows of all items, one after the other: copied only where they do not lie so."""
+        if not len(self):
+            return self.values[:0]
+        if np.array_equal(self.begin[1:], self.end[:-1]):
+            return self.values[self.begin[0] : self.end[-1]]
+        return np.concatenate([self.values[a:b] for a, b in zip(self.begin, self.end, strict=True)])
+
+    def distinct(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The first of each items that are alike, ascending, and for each item its place among these.
+
+        Alike are items of the same rows to the bit. Of an item that is like no other in its first row, nothing
+        else is read.
+        """
+        begins = np.minimum(self.begin, max(0, len(self.values) - 1))
+        heads = [
+            (int(count), self.values[begin].tobytes() if count else b"")
+            for begin, count in zip(begins.tolist(), self.counts.tolist(), strict=True)
+        ]
+        often = Counter(heads)
+        known: dict[Any, int] = {}
+        firsts: list[int] = []
+        which = np.empty(len(self), np.intp)
+        for place, head in enumerate(heads):
+            key: Any = place
+            if often[head] > 1:
+                rows = np.ascontiguousarray(self.values[self.begin[place] : self.end[place]])
+                key = head[0], hashlib.blake2b(rows.tobytes(), digest_size=16).digest()
+            which[place] = known.setdefault(key, len(firsts))
+            if which[place] == len(firsts):
+                firsts.append(place)
+        return np.asarray(firsts, np.intp), which
+
     def padded(self, chosen: ArrayLike) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Rows of those items side by side, shape (items, longest, numbers), and where they are rows, shape
         (items, longest); the rest is 0. No other row is read."""
@@ -101,9 +135,18 @@ class UnitRows(RaggedRows):
 
     def item(self, place: int) -> NDArray[Any]:
         """The rows of an item, with length 1."""
-        rows = np.asarray(super().item(place), np.float32)
-        lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-        return np.asarray(rows / np.where(lengths > 0, lengths, 1)[:, None])
+        return _with_length_1(super().item(place))
+
+    def joined(self) -> NDArray[Any]:
+        """The rows of all items, with length 1."""
+        return _with_length_1(super().joined())
+
+
+def _with_length_1(rows: NDArray[Any]) -> NDArray[np.float32]:
+    """The rows in single precision, divided by their lengths."""
+    single = np.asarray(rows, np.float32)
+    lengths = np.sqrt(np.einsum("ij,ij->i", single, single))
+    return np.asarray(single / np.where(lengths > 0, lengths, 1)[:, None])
 
 
 @dataclass(frozen=True)

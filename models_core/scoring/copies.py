@@ -7,7 +7,7 @@ of older Intel processors) the products of one vector with two copies of another
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,7 +57,22 @@ def copies_of(vectors: NDArray[Any]) -> Copies:
         if values.any():
             digest = hashlib.blake2b(np.ascontiguousarray(values).tobytes(), digest_size=16).digest()
             by_content.setdefault(digest, []).append(int(row))
-    several = [own for own in by_content.values() if len(own) > 1]
+    return _grouped(by_content.values())
+
+
+def copies_among(places: NDArray[np.intp]) -> Copies:
+    """The copies among items of which each is somewhere, shape (items,): those in the same place are copies,
+    and those in a place below 0 do not count."""
+    by_place: dict[int, list[int]] = {}
+    for row, place in enumerate(places.tolist()):
+        if place >= 0:
+            by_place.setdefault(place, []).append(row)
+    return _grouped(by_place.values())
+
+
+def _grouped(found: Iterable[list[int]]) -> Copies:
+    """The rows that have copies, of lists of those that are alike."""
+    several = [own for own in found if len(own) > 1]
     rows = np.asarray([row for own in several for row in own], np.intp)
     groups = np.repeat(np.arange(len(several)), [len(own) for own in several])
     order = np.argsort(rows)

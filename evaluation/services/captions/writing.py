@@ -265,7 +265,7 @@ class _Writer:
         assert isinstance(model, Alignment)
         of_regions, _ = model.embedded(self.stored.describe(regions, []))
         said, of_words = self._training_sentences
-        found = best_substrings(of_regions.values, of_words, longest=how.limit)
+        found = best_substrings(of_regions.joined(), of_words, longest=how.limit)
         return [WrittenWords(tuple(said[own.sentence][own.first : own.end]), 0.0) for own in found]
 
     @cached_property

@@ -165,7 +165,8 @@ def stored_network(weights: Mapping[str, NDArray[Any]]) -> AlignmentNetwork:
 def embed(network: AlignmentNetwork, data: Dataset) -> tuple[RaggedRows, RaggedRows]:
     """Regions of images and words of captions in the common space, in single precision.
 
-    Raises ValueError where regions have another width than those that were learned from.
+    Items that are alike are embedded once, and share their rows: in another batch, beside longer ones, the
+    last bits of a sentence would be others. Raises ValueError where regions have another width than those that were learned from.
     """
     images, captions = data.images, data.captions
     assert isinstance(images, RaggedRows) and isinstance(captions, RaggedRows)
@@ -190,13 +191,13 @@ def embed(network: AlignmentNetwork, data: Dataset) -> tuple[RaggedRows, RaggedR
 def _embedded(
     items: RaggedRows, by: Callable[[torch.Tensor, torch.Tensor], torch.Tensor], width: int, device: Any
 ) -> RaggedRows:
+    firsts, which = items.distinct()
     parts = [np.empty((0, width), np.float32)]
-    for start in range(0, len(items), _EMBEDDED):
-        block = np.arange(start, min(start + _EMBEDDED, len(items)))
-        values, there = items.padded(block)
+    for start in range(0, len(firsts), _EMBEDDED):
+        values, there = items.padded(firsts[start : start + _EMBEDDED])
         found = by(torch.from_numpy(values).to(device), torch.from_numpy(there).to(device))
         parts.append(found.cpu().numpy()[there].astype(np.float32))
-    return RaggedRows.of_counts(np.concatenate(parts), items.counts)
+    return RaggedRows.of_counts(np.concatenate(parts), items.counts[firsts]).take(which)
 
 
 def held_out_recall(network: AlignmentNetwork, validation: Dataset, settings: AlignmentSettings) -> float:

@@ -6,7 +6,8 @@ Word j of a sentence is given the region a_j. A sentence's labels are the better
 
 is, where `products` are the inner products of regions and words. With beta = 0 each word has its own best
 region; with a large beta the whole sentence has one. The best labels are found by dynamic programming in time
-regions x words; of equally good ones the region of the smaller number is taken, from the last word on.
+regions x words, from the last word on; of equally good ones a word has the region of the next word, else the
+one of the smaller number.
 
 Source: Karpathy and Fei-Fei 2015, eq. 10 to 12. The paper calls the sum an energy and says that it is
 minimised; the products are high where word and region match, so it is maximised here.

@@ -30,6 +30,7 @@ from models_core.estimators.base import FitContext
 from models_core.estimators.neural.network import Dropout
 from models_core.estimators.neural.settings import LEARNING, TRYING, AlignmentSettings, CaptionerSettings
 from models_core.processes import present_processes
+from models_core.scoring.tiles import NotANumber
 from models_core.threads import ThreadLimit
 
 NamedArrays = dict[str, NDArray[Any]]
@@ -49,7 +50,7 @@ Told = Callable[[], None]
 
 
 class Diverged(ValueError):
-    """A loss is no number any more; the message names the step."""
+    """A loss, or a held-out figure, is no number any more; the message names the step, or the epoch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,13 +154,29 @@ class GradientRun(ABC):
                 if keep and self.context.checkpoints.due:
                     keep()
             self.epoch, self.batch = self.epoch + 1, 0
-            figure = self.held_out_figure() if looks else 0.0
+            figure = self._figure_now() if looks else 0.0
             self.curve.append((self.epoch, self.loss / self.losses, figure))
             self.loss = 0.0
             self._remember(self.quality(figure) if looks else 0.0, latest=not looks)
             if keep:
                 keep()
         told()
+
+    def _figure_now(self) -> float:
+        """The held-out figure; raises Diverged where it is no number.
+
+        The last step of an epoch has no loss after it, and held-out sentences may be longer than others.
+        """
+        try:
+            figure = self.held_out_figure()
+        except NotANumber:
+            figure = np.nan
+        if not np.isfinite(figure):
+            raise Diverged(
+                f"the held-out {self.figure} is no number after epoch {self.epoch}, with the learning rate "
+                f"{self.sizes.rate:g}; choose a smaller one"
+            )
+        return figure
 
     def step(self, batch: NDArray[np.intp]) -> float:
         """One gradient step on these pairs; their loss before it."""
@@ -266,8 +283,9 @@ def train_best(
 ) -> TrainedRun:
     """Choose rate and decay by trainings of a few epochs where there are several, and train with them.
 
-    Of equally good ones the first are taken. Goes on after the last of the context's checkpoints. Raises
-    ValueError where nothing held out is there to choose by, and Diverged where no rate learns.
+    Of equally good ones the first are taken. One that fails after its trial gives way to the next best. Goes
+    on after the last of the context's checkpoints. Raises ValueError where nothing held out is there to choose
+    by, and Diverged where no rate learns.
     """
     grid = [StepSizes(rate, decay) for rate, decay in product(settings.rates, settings.decays)]
     if not looks and len(grid) > 1:
@@ -295,13 +313,38 @@ def train_best(
             quality = _DIVERGED
         tried.append((grid[place].rate, grid[place].decay, quality))
         context.checkpoints.save({}, {"tried": tried, "run": None})
-    rows = np.asarray(tried, np.float64)
-    rate, decay, best = (float(number) for number in rows[rows[:, 2].argmax()])
-    if best == _DIVERGED:
-        raise Diverged(f"with none of the rates {settings.rates} is the loss a number; choose smaller ones")
-    run = new_run("learning", StepSizes(rate, decay))
-    if said and said["run"] is not None:
-        run.restore(arrays, said["run"])
+    begun = (arrays, said["run"]) if said and said["run"] is not None else None
+    while True:
+        rows = np.asarray(tried, np.float64)
+        place = int(rows[:, 2].argmax())
+        if rows[place, 2] == _DIVERGED:
+            raise Diverged(
+                f"with none of the rates {settings.rates} is the loss a number; choose smaller ones"
+            )
+        run = new_run("learning", grid[place])
+        if begun is not None:
+            run.restore(*begun)
+        try:
+            _learn(run, settings, context, looks=looks, tried=tried)
+        except Diverged:
+            if len(grid) == 1:
+                raise
+            tried[place], begun = (grid[place].rate, grid[place].decay, _DIVERGED), None
+            context.checkpoints.save({}, {"tried": tried, "run": None})
+        else:
+            return TrainedRun(run, rows)
+
+
+def _learn(
+    run: GradientRun,
+    settings: StepSettings,
+    context: FitContext,
+    *,
+    looks: bool,
+    tried: list[tuple[float, float, float]],
+) -> None:
+    """Train a run to the end of its epochs, keeping checkpoints with what was `tried` before. Raises
+    Diverged."""
 
     def keep() -> None:
         held, told = run.state()
@@ -315,7 +358,6 @@ def train_best(
         ),
         keep=keep,
     )
-    return TrainedRun(run, rows)
 
 
 class _Gathered(torch.autograd.Function):

@@ -37,7 +37,8 @@ def best_substrings(regions: NDArray[Any], words: RaggedRows, *, longest: int) -
 
     Raises ValueError where there are no words.
     """
-    if not len(words.values):
+    values = words.joined().astype(np.float64)
+    if not len(values):
         raise ValueError("there are no sentences to take words from; the training captions have none")
     counts = words.counts
     sentence_of = np.repeat(np.arange(len(words)), counts)
@@ -47,7 +48,7 @@ def best_substrings(regions: NDArray[Any], words: RaggedRows, *, longest: int) -
     found: list[Substring] = []
     step = max(1, _PRODUCTS // len(sentence_of))
     for start in range(0, len(regions), step):
-        products = np.asarray(regions[start : start + step], np.float64) @ words.values.T.astype(np.float64)
+        products = np.asarray(regions[start : start + step], np.float64) @ values.T
         rows = np.arange(len(products))
         best = np.full(len(products), -np.inf)
         place, length = np.zeros(len(products), np.intp), np.zeros(len(products), np.intp)

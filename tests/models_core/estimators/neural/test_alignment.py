@@ -1,5 +1,6 @@
 """The alignment of regions and words: a slow reference, finite differences, and what it is to learn."""
 
+import itertools
 import json
 from dataclasses import replace
 
@@ -23,7 +24,7 @@ from models_core.estimators.neural.gradient_training import (  # noqa: E402
 )
 from models_core.estimators.neural.scores import AlignmentScores  # noqa: E402
 from models_core.estimators.neural.settings import AlignmentSettings  # noqa: E402
-from models_core.scoring.tiles import tile_grid  # noqa: E402
+from models_core.scoring.tiles import NotANumber, tile_grid  # noqa: E402
 from tests.models_core.estimators.neural import slow_reference as slow  # noqa: E402
 from tests.models_core.estimators.neural.sentences import LINK, edges_as_numbers, numbers_of, rows_of, scenes  # noqa: E402
 
@@ -223,6 +224,40 @@ def test_a_training_that_was_stopped_ends_as_one_that_was_not(tmp_path, monkeypa
         np.testing.assert_array_equal(own, expected[name], err_msg=name)
 
 
+def test_alike_sentences_and_images_have_equal_scores_wherever_they_stand():
+    """Products of long vectors depend on the place in the matrix with some processors, in their last bits."""
+    dice = np.random.default_rng(5)
+    said = [dice.integers(0, 30, size=dice.integers(1, 20)).tolist() for _ in range(560)]
+    same = [0, 3, 130, 255, 300, 559]
+    for place in same[1:]:
+        said[place] = said[0]
+    said[7] = said[9] = []
+    shown = [dice.standard_normal((dice.integers(1, 9), 24)) for _ in range(40)]
+    alike = [2, 17, 39]
+    for place in alike[1:]:
+        shown[place] = shown[2].copy()
+    owners = dice.integers(0, 40, size=len(said))
+    data = Dataset({"images": rows_of(shown), "captions": numbers_of(said, 30)}, {LINK: owners})
+    run = run_of(data, replace(SMALL, size=100, word_size=64))
+    run.network.float()
+    parts = regions, words = embed(run.network, data)
+    assert len(words.values) == sum(map(len, set(map(tuple, said))))
+    for objective in OBJECTIVES:
+        scores = AlignmentScores(*parts, objective)
+        found = np.empty(scores.shape, np.float32)
+        for rows, columns in tile_grid(scores):
+            found[rows, columns] = scores.tile(rows, columns)
+        assert all(np.array_equal(found[:, 0], found[:, place]) for place in same)
+        assert all(np.array_equal(found[2], found[place]) for place in alike)
+        assert not found[:, [7, 9]].any()
+        for row, column in itertools.product((0, 2, 39), (0, 1, 255, 558)):
+            products = regions.item(row).astype(float) @ words.item(column).T.astype(float)
+            own = products.max(0) if objective == "best-region" else np.maximum(products, 0).sum(0)
+            assert found[row, column] == pytest.approx(own.sum(), rel=1e-4, abs=1e-4)
+        turned = scores.turned()
+        np.testing.assert_array_equal(turned.tile(slice(0, 256), slice(0, 16)), found[:16, :256].T)
+
+
 def test_a_rate_that_is_too_large_is_named_with_its_step_and_another_one_is_taken():
     train, new = scenes(20, held_out=12)
     with pytest.raises(
@@ -233,6 +268,29 @@ def test_a_rate_that_is_too_large_is_named_with_its_step_and_another_one_is_take
     assert found.rate_ == 0.001 and found.tried_[0, 2] == -1
     with pytest.raises(Diverged, match="with none of the rates"):
         Alignment(replace(SMALL, rates=(1e20, 1e21), trial_epochs=2)).fit(train, new, FitContext())
+
+
+@pytest.mark.parametrize("fails", ["in its trial", "later"])
+def test_a_rate_whose_held_out_scores_are_no_numbers_gives_way_to_the_next_best(
+    fails: str, monkeypatch: pytest.MonkeyPatch
+):
+    """The last step of an epoch may spoil the weights, which no loss tells."""
+    train, new = scenes(20, held_out=12)
+    told = AlignmentRun.held_out_figure
+
+    def spoilt(run: AlignmentRun) -> float:
+        if run.sizes.rate != 0.002:
+            return told(run)
+        if fails == "in its trial" or run.name == "learning" and run.epoch == 3:
+            raise NotANumber("score is NaN", 0, 1)
+        return 1.0
+
+    monkeypatch.setattr(AlignmentRun, "held_out_figure", spoilt)
+    settings = replace(SMALL, trial_epochs=2, epochs=4)
+    found = Alignment(replace(settings, rates=(0.002, 0.001))).fit(train, new, FitContext())
+    assert found.rate_ == 0.001 and found.tried_[0, 2] == -1 and found.tried_[1, 2] > 0
+    with pytest.raises(Diverged, match=r"recall is no number after epoch \d, with the learning rate 0.002"):
+        Alignment(replace(settings, rates=(0.002,))).fit(train, new, FitContext())
 
 
 def test_given_word_vectors_stay_as_they_are_unless_they_are_learned_on():

@@ -228,6 +228,14 @@ def test_a_training_that_was_stopped_ends_as_one_that_was_not(tmp_path, monkeypa
         np.testing.assert_array_equal(own, expected[name], err_msg=name)
 
 
+def test_a_rate_whose_perplexity_is_no_number_gives_way_to_another():
+    train, new = named_pictures(20, held_out=12)
+    found = RecurrentCaptioner(replace(SMALL, rates=(1e-3, 1e12), trial_epochs=1, batch=80)).fit(
+        train, new, FitContext()
+    )
+    assert found.rate_ == 1e-3 and found.tried_[1, 2] == -1 and np.isfinite(found.perplexity_)
+
+
 def test_what_cannot_be_learned_from_is_named():
     train, new = named_pictures(20, held_out=12)
     with pytest.raises(Diverged, match=r"in epoch \d+, batch \d+, with the learning rate"):
