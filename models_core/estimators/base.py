@@ -87,8 +87,8 @@ class RaggedRows:
     def distinct(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """The first of each items that are alike, ascending, and for each item its place among these.
 
-        Alike are items of the same rows to the bit. Of an item that is like no other in its first row, nothing
-        else is read.
+        Alike are items of the same rows to the bit. Of an item whose first row no other has, nothing else is
+        read.
         """
         begins = np.minimum(self.begin, max(0, len(self.values) - 1))
         heads = [

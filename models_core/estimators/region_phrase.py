@@ -60,6 +60,24 @@ class RegionPhraseSettings:
         check_fields(self)
 
 
+def sums_of_exemplars(
+    regions: RaggedRows,
+    phrases: PhraseRows,
+    region_of: NDArray[np.intp],
+    chosen: NDArray[np.intp],
+    context: FitContext,
+) -> PairedSums:
+    """The sums over the `chosen` phrases with the one region of each, block by block: memory does not grow
+    with their number."""
+    sums = PairedSums(regions.shape[1], phrases.shape[1])
+    for start in range(0, len(chosen), _TOGETHER):
+        context.progress(ADDING_UP, start, len(chosen))
+        part = chosen[start : start + _TOGETHER]
+        sums.add(regions.padded(region_of[part])[0][:, 0], phrases[part], names=("regions", "phrases"))
+    context.progress(ADDING_UP, len(chosen), len(chosen))
+    return sums
+
+
 class RegionPhraseCCA:
     """Learned are `regions_` and `phrases_`, maps; `correlations_`, `ridge_`, `power_`, `pairs_`, how many
     pairs were learned from, and `tried_`, a row (ridge, power, held-out recall) for each setting."""
@@ -95,16 +113,7 @@ class RegionPhraseCCA:
                 f"{len(known)} of {len(phrases)} phrases have a word with a vector; give word vectors of "
                 "this language (train_word_vectors makes some)"
             )
-        sums = PairedSums(regions.shape[1], phrases.shape[1])
-        for start in range(0, len(chosen), _TOGETHER):
-            context.progress(ADDING_UP, start, len(chosen))
-            part = chosen[start : start + _TOGETHER]
-            sums.add(
-                regions.padded(train.image_of[part])[0][:, 0],
-                phrases[part],
-                names=("regions", "phrases"),
-            )
-        context.progress(ADDING_UP, len(chosen), len(chosen))
+        sums = sums_of_exemplars(regions, phrases, train.image_of, chosen, context)
         found, best, tried = sums.covariances(), -np.inf, []
         self.pairs_ = len(chosen)
         for done, ridge in enumerate(settings.ridges, start=1):

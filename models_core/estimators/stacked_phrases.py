@@ -18,13 +18,13 @@ from models_core.estimators.base import (
     CAPTION_VIEW,
     IMAGE_VIEW,
     REGION_VIEW,
-    Dataset,
     FitContext,
     Method,
     register_method,
 )
-from models_core.estimators.covariances import COVARIANCE_PHASES
+from models_core.estimators.covariances import COVARIANCE_PHASES, PairedSums
 from models_core.estimators.localizers import region_phrase_views, resampled
+from models_core.estimators.region_phrase import sums_of_exemplars
 from models_core.estimators.transfer.settings import StackedSettings
 from models_core.estimators.transfer.stacked import Stacked
 
@@ -43,15 +43,11 @@ class StackedPhrases(Stacked):
 
     settings: StackedPhrasesSettings
 
-    def _auxiliary(self, context: FitContext) -> Dataset:
+    def _auxiliary_sums(self, context: FitContext) -> PairedSums:
         regions, phrases, region_of = region_phrase_views(context.auxiliary.get(REGION_VIEW))
         known = np.flatnonzero(phrases.known)
         chosen = known[resampled(phrases.phrase_of[known], self.settings.exemplars, context.rng("exemplars"))]
-        views = {
-            IMAGE_VIEW: regions.padded(region_of[chosen])[0][:, 0],
-            CAPTION_VIEW: phrases.of_phrases(phrases.phrase_of[chosen]),
-        }
-        return Dataset(views, {(CAPTION_VIEW, IMAGE_VIEW): np.arange(len(chosen))})
+        return sums_of_exemplars(regions, phrases, region_of, chosen, context)
 
 
 register_method(

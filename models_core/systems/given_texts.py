@@ -35,7 +35,12 @@ class GivenTexts:
 
     @classmethod
     def learn(
-        cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, kept: PhaseCache
+        cls,
+        recipe: Recipe,
+        words: Sequence[CaptionWords],
+        aids: Resources,
+        kept: PhaseCache,
+        seed: int = 0,
     ) -> GivenTexts:
         """Raises BadRecipe where no vectors are given."""
         check_resources(recipe, aids)

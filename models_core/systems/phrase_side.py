@@ -61,9 +61,15 @@ class PhraseTexts:
 
     @classmethod
     def learn(
-        cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, kept: PhaseCache
+        cls,
+        recipe: Recipe,
+        words: Sequence[CaptionWords],
+        aids: Resources,
+        kept: PhaseCache,
+        seed: int = 0,
     ) -> PhraseTexts:
-        """Keep the vectors of the training phrases' words and of the first others; learn the mixture.
+        """Keep the vectors of the training phrases' words and of the first others; learn the mixture, whose
+        first clusters, and whose sample of many rows, are drawn by the seed.
 
         Raises BadRecipe without word vectors, and where no training phrase has a word with a vector.
         """
@@ -85,15 +91,19 @@ class PhraseTexts:
                 "this language (train_word_vectors makes some)"
             )
         plain = cls(settings, vocabulary, vectors, training=training, owners=owners)
-        return plain if settings.vectors == "mean" else plain._with_mixture(said, kept)
+        return plain if settings.vectors == "mean" else plain._with_mixture(said, kept, seed)
 
-    def _with_mixture(self, said: Counter[str], kept: PhaseCache) -> PhraseTexts:
+    def _with_mixture(self, said: Counter[str], kept: PhaseCache, seed: int) -> PhraseTexts:
         settings = self.settings
         own = [place for place, word in enumerate(self.vocabulary) if word in said]
         rows = self.vectors[own]
         counts = np.asarray([said[self.vocabulary[place]] for place in own], np.float64)
-        asked = MixtureSettings(settings.family, settings.mixture)
-        facts = {"rows": digest_of_parts(rows, counts), "settings": [asked.family, asked.components]}
+        asked = MixtureSettings(settings.family, settings.mixture, seed=seed)
+        facts = {
+            "rows": digest_of_parts(rows, counts),
+            "settings": [asked.family, asked.components],
+            "seed": seed,
+        }
 
         def learn() -> dict[str, NDArray[Any]]:
             mixture = WordMixture(asked).fit(rows, counts=counts, progress=kept.progress)
@@ -108,7 +118,7 @@ class PhraseTexts:
         if not settings.axes:
             return found
         rows_of_all = found.describe(found.training).distinct
-        drawn = np.random.default_rng(0).permutation(len(rows_of_all))[:_AXES_FROM]
+        drawn = np.random.default_rng(seed).permutation(len(rows_of_all))[:_AXES_FROM]
         axes = PrincipalAxes.fit(rows_of_all[np.sort(drawn)], settings.axes)
         return PhraseTexts(settings, self.vocabulary, self.vectors, fisher, axes, self.training, self.owners)
 

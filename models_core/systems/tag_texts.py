@@ -47,7 +47,12 @@ class TagTexts:
 
     @classmethod
     def learn(
-        cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, kept: PhaseCache
+        cls,
+        recipe: Recipe,
+        words: Sequence[CaptionWords],
+        aids: Resources,
+        kept: PhaseCache,
+        seed: int = 0,
     ) -> TagTexts:
         """The tags that enough training images have, and their vectors. Raises BadRecipe where none is
         left."""

@@ -58,7 +58,12 @@ class KernelTexts:
 
     @classmethod
     def learn(
-        cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, kept: PhaseCache
+        cls,
+        recipe: Recipe,
+        words: Sequence[CaptionWords],
+        aids: Resources,
+        kept: PhaseCache,
+        seed: int = 0,
     ) -> KernelTexts:
         """From the training captions; word similarities are kept. Raises BadRecipe, WordNetMissing."""
         learned = tuple(own[: recipe.text.captions] for own in words)
@@ -124,7 +129,12 @@ class BagTexts:
 
     @classmethod
     def learn(
-        cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, kept: PhaseCache
+        cls,
+        recipe: Recipe,
+        words: Sequence[CaptionWords],
+        aids: Resources,
+        kept: PhaseCache,
+        seed: int = 0,
     ) -> BagTexts:
         """The vocabulary and idf of the training captions."""
         settings: BagSettings = recipe.text
@@ -201,7 +211,12 @@ class WordTexts(_NumberedTexts):
 
     @classmethod
     def learn(
-        cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, kept: PhaseCache
+        cls,
+        recipe: Recipe,
+        words: Sequence[CaptionWords],
+        aids: Resources,
+        kept: PhaseCache,
+        seed: int = 0,
     ) -> WordTexts:
         """The vocabulary of the training captions: the most frequent word first, equal ones by the alphabet.
 
@@ -249,7 +264,12 @@ class EdgeTexts(_NumberedTexts):
 
     @classmethod
     def learn(
-        cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, kept: PhaseCache
+        cls,
+        recipe: Recipe,
+        words: Sequence[CaptionWords],
+        aids: Resources,
+        kept: PhaseCache,
+        seed: int = 0,
     ) -> EdgeTexts:
         """The vocabulary and the relations of the training captions, the most frequent first.
 

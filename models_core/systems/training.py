@@ -84,7 +84,9 @@ def fit(
     check_needs(recipe, options.auxiliary)
     kind = recipe.kind
     images: ImageSide = SIDES[IMAGE_VIEW][kind.takes[IMAGE_VIEW]].learn(recipe, training.features)
-    texts: TextSide = SIDES[CAPTION_VIEW][kind.takes[CAPTION_VIEW]].learn(recipe, training.words, aids, kept)
+    texts: TextSide = SIDES[CAPTION_VIEW][kind.takes[CAPTION_VIEW]].learn(
+        recipe, training.words, aids, kept, options.seed
+    )
     model = kind.make(recipe.settings)
     if kind.learns and not (kind.selects and held_out is None):
         given = {

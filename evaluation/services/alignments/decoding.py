@@ -32,6 +32,7 @@ from evaluation.services.features.store import feature_set
 from evaluation.services.systems.examples import Examples, examples_from
 from evaluation.services.systems.folders import system_folder
 from evaluation.services.systems.folds import check_left_out
+from evaluation.services.systems.parts import check_proposed
 from evaluation.services.systems.sources import Sources
 from evaluation.services.systems.training import system_named
 from evaluation.significance.resampling import figure_interval
@@ -222,6 +223,8 @@ class _Decoder:
         corpus = str(stored.facts["corpus"])
         found = examples_from(corpus, Sources(regions=regions))
         chosen = feature_set(corpus, regions)
+        if wanted.gold:
+            check_proposed(chosen)
         words = {word: number for number, word in enumerate(stored.texts.vocabulary)}
         facts = {
             "regions": chosen.label,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluation.services.common import phase_cache
+from evaluation.services.systems.sources import check_sets
 from evaluation.services.systems.training import (
     Sources,
     background_of,
@@ -55,9 +56,7 @@ def cross_validate_corpus(
     torch_on(device)
     sources = sources or Sources()
     chosen, same = _once([recipe_of(name) for name in recipes], linear=bool(sources.features))
-    found = examples_from(corpus, sources)
-    store = phase_cache(progress)
-    aids = resources_of(corpus, sources, background_of(chosen, sources, corpus), store)
+    # Before anything is read, and before hours of work, not after.
     for recipe in chosen:
         check_needs(recipe, ())
         if recipe.reads != "lemmas":
@@ -65,7 +64,12 @@ def cross_validate_corpus(
                 f"recipe {recipe.name!r} reads captions as {recipe.reads}, not as lemmas, and cannot be "
                 "cross-validated; train it with --fold for each fold"
             )
-        check_resources(recipe, aids)  # before hours of work, not after
+        check_sets(recipe, sources)
+    found = examples_from(corpus, sources)
+    store = phase_cache(progress)
+    aids = resources_of(corpus, sources, background_of(chosen, sources, corpus), store)
+    for recipe in chosen:
+        check_resources(recipe, aids)
     material = prepare(found.examples, kept=store, vectors=found.vectors, seed=seed)
     systems = [
         cross_validate(

@@ -166,7 +166,8 @@ def embed(network: AlignmentNetwork, data: Dataset) -> tuple[RaggedRows, RaggedR
     """Regions of images and words of captions in the common space, in single precision.
 
     Items that are alike are embedded once, and share their rows: in another batch, beside longer ones, the
-    last bits of a sentence would be others. Raises ValueError where regions have another width than those that were learned from.
+    last bits of a sentence would be others. Raises ValueError where regions have another width than those
+    that were learned from.
     """
     images, captions = data.images, data.captions
     assert isinstance(images, RaggedRows) and isinstance(captions, RaggedRows)

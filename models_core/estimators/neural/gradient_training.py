@@ -284,8 +284,8 @@ def train_best(
     """Choose rate and decay by trainings of a few epochs where there are several, and train with them.
 
     Of equally good ones the first are taken. One that fails after its trial gives way to the next best. Goes
-    on after the last of the context's checkpoints. Raises ValueError where nothing held out is there to choose
-    by, and Diverged where no rate learns.
+    on after the last of the context's checkpoints. Raises ValueError where nothing held out is there to
+    choose by, and Diverged where no rate learns.
     """
     grid = [StepSizes(rate, decay) for rate, decay in product(settings.rates, settings.decays)]
     if not looks and len(grid) > 1:

@@ -7,7 +7,6 @@ that share their rows, as `embed` has it where they are alike, have equal scores
 from __future__ import annotations
 
 from copy import copy
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray

@@ -25,7 +25,7 @@ from models_core.estimators.base import (
     checked_numbers,
 )
 from models_core.estimators.cca import CCA
-from models_core.estimators.covariances import register_row_map, sums_of_dataset
+from models_core.estimators.covariances import PairedSums, register_row_map, sums_of_dataset
 from models_core.estimators.embeddings import LinearMap
 from models_core.estimators.transfer.settings import StackedSettings
 from models_core.estimators.transfer.weak_pairs import matching_scale, weak_pairs
@@ -106,7 +106,7 @@ class Stacked:
         settings = self.settings
         if isinstance(train.images, np.ndarray) and not np.isfinite(train.images.sum(dtype=np.float64)):
             checked_numbers(train.images, IMAGE_VIEW)  # it names the first
-        weak = sums_of_dataset(self._auxiliary(context), context).covariances()
+        weak = self._auxiliary_sums(context).covariances()
         self.weak_ = CCA(settings.weak_cca()).solve(weak, validation, context)
         self.fourier_ = {}
         if settings.mapping == "fourier":
@@ -130,8 +130,9 @@ class Stacked:
         maps = {IMAGE_VIEW: self.weak_.images_, CAPTION_VIEW: self.weak_.captions_}
         return StackedRows(maps, self.fourier_, self.scales_, self.settings.original)
 
-    def _auxiliary(self, context: FitContext) -> Dataset:
-        return weak_pairs(context)
+    def _auxiliary_sums(self, context: FitContext) -> PairedSums:
+        """The sums over the pairs that the CCA below learns from."""
+        return sums_of_dataset(weak_pairs(context), context)
 
     def _scale(self, view: str, rows: View, context: FitContext) -> float:
         chosen = context.rng(f"scale, {view}").permutation(rows.shape[0])[:_SCALED_BY]

@@ -225,6 +225,8 @@ def test_other_regions_are_refused_when_it_ranks(corpus, regions, recipe, tmp_pa
         said("rank", "mine", "--split", "test", "--regions", "wide")
     with pytest.raises(CommandError, match="reads captions as words, not as lemmas"):
         said("cross_validate", corpus, "BRNN", "--regions", "wide")
+    with pytest.raises(CommandError, match="'NN5-F1-idf' does not look at regions; give none"):
+        said("cross_validate", corpus, "NN5-F1-idf", "--regions", "wide")
 
 
 @pytest.mark.parametrize(("language", "loss", "figure"), [("en", "4.404", "23.4"), ("de", "4,404", "23,4")])

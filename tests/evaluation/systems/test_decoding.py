@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from annotation.protocol.terms import (
 )
 from annotation.selectors.records import stream_records
 from evaluation.services.alignments import decoding, localizing
+from evaluation.services.features.store import FeatureSet, feature_set
 from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.scenes import BOXES, train_alignment
 
@@ -93,6 +95,17 @@ def test_segments_are_a_layer_that_finds_more_than_chance_and_the_largest_region
         with pytest.raises(CommandError, match=says):
             said("decode_alignments", "aligned", *options)
     assert set(Layer.objects.values_list("name", flat=True)) == {gold, "machine", "one", "bare"}
+
+    # Boxes that people drew would tell the answer. Without a layer to compare with they may be decoded.
+    def drawn(corpus: str, name: str) -> FeatureSet:
+        found = feature_set(corpus, name)
+        return replace(found, origin={**found.origin, "regions": "gold"})
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(decoding, "feature_set", drawn)
+        with pytest.raises(CommandError, match="the regions 'parts:1' are boxes that people drew, which"):
+            said("decode_alignments", "aligned", "--layer", "x", "--gold", gold)
+        said("decode_alignments", "aligned", "--layer", "x")
 
 
 def test_a_mention_is_found_by_the_chain_that_most_of_its_words_belong_to():

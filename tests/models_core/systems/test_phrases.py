@@ -20,11 +20,11 @@ VECTORS = np.random.default_rng(0).standard_normal((41, 6)).astype(np.float32)
 GIVEN = Resources(word_vectors=GivenWordVectors(WORDS, VECTORS))
 
 
-def learned(**text):
+def learned(seed=0, **text):
     recipe = of_dict("mine", {"method": "region-phrase-cca", "text": text})
     dice = np.random.default_rng(1)
     said = [[tuple(Word(f"w{n}", "") for n in dice.integers(0, 40, 3))] for _ in range(60)]
-    return PhraseTexts.learn(recipe, [tuple(own) for own in said], GIVEN, PhaseCache())
+    return PhraseTexts.learn(recipe, [tuple(own) for own in said], GIVEN, PhaseCache(), seed)
 
 
 def phrases(*texts):
@@ -49,6 +49,13 @@ def test_means_are_of_the_known_words_and_equal_phrases_have_one_number():
 def _means():
     one, other = (VECTORS[1] + VECTORS[2]) / 2, VECTORS[2]
     return [one, other, one, np.zeros(6), np.zeros(6)]
+
+
+def test_the_mixture_is_drawn_by_the_seed():
+    again, same, other = (learned(seed, vectors="fisher", mixture=5) for seed in (3, 3, 4))
+    first, second, third = (side.describe(phrases("w1 w2", "w3"))[:] for side in (again, same, other))
+    np.testing.assert_array_equal(first, second)
+    assert np.abs(first - third).max() > 0.01
 
 
 @pytest.mark.parametrize("family", ["gaussian", "hybrid"])

@@ -242,8 +242,8 @@ def test_alike_sentences_and_images_have_equal_scores_wherever_they_stand():
     run.network.float()
     parts = regions, words = embed(run.network, data)
     assert len(words.values) == sum(map(len, set(map(tuple, said))))
-    for objective in OBJECTIVES:
-        scores = AlignmentScores(*parts, objective)
+    for score in OBJECTIVES:
+        scores = AlignmentScores(*parts, score)
         found = np.empty(scores.shape, np.float32)
         for rows, columns in tile_grid(scores):
             found[rows, columns] = scores.tile(rows, columns)
@@ -252,7 +252,7 @@ def test_alike_sentences_and_images_have_equal_scores_wherever_they_stand():
         assert not found[:, [7, 9]].any()
         for row, column in itertools.product((0, 2, 39), (0, 1, 255, 558)):
             products = regions.item(row).astype(float) @ words.item(column).T.astype(float)
-            own = products.max(0) if objective == "best-region" else np.maximum(products, 0).sum(0)
+            own = products.max(0) if score == "best-region" else np.maximum(products, 0).sum(0)
             assert found[row, column] == pytest.approx(own.sum(), rel=1e-4, abs=1e-4)
         turned = scores.turned()
         np.testing.assert_array_equal(turned.tile(slice(0, 256), slice(0, 16)), found[:16, :256].T)
