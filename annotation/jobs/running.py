@@ -14,6 +14,7 @@ from django.db import DataError, Error, connections, transaction
 from django.db.models import F, Q
 
 from annotation.common import database
+from annotation.common.locks import Busy
 from annotation.common.outages import DATABASE_LOST, LONGEST_WAIT, insist, mend_connection, never, one_line
 from annotation.common.registry import UnknownName
 from annotation.jobs.delivery import deliver
@@ -112,6 +113,12 @@ def _worked(job: Job, progress: JobProgress, limits: tuple[type[Exception], ...]
         # What the driver says names hosts and users, which the row's readers need not know.
         stopped = Stopped("the last time it lost its database", "see in the worker's log why")
         return partial(_hand_back, job, progress, stopped, wait=wait)
+    except Busy as error:
+        if job.attempts == 1:
+            return partial(_end, progress, Job.FAILED, error=one_line(error))
+        # Perhaps by an earlier run of this job, which was taken for lost: it stops at its next step.
+        _log.warning("job %d (%s) waits: %s", job.pk, job.kind, one_line(error))
+        return partial(_hand_back, job, progress, forgiven=True, wait=min(LONGEST_WAIT, 2.0**job.attempts))
     except kind.refusals as error:
         said = one_line(error)
         _log.warning("job %d (%s) is refused: %s", job.pk, job.kind, said)

@@ -33,19 +33,18 @@ MOST_GRADES = 50
 
 @dataclass(frozen=True, slots=True)
 class Resampling:
-    """How intervals are drawn; no resamples, no intervals. `unit` is what a query of the pairs is."""
+    """How intervals are drawn; no resamples, no intervals."""
 
     resamples: int = 1000
     level: float = 0.95
     seed: int = 0
-    unit: str = "image"
 
-    def over(self, clusters: Sequence[str], unit: str = "") -> Bootstrap | None:
-        """The bootstrap that draws these clusters, one name an item; None where nothing is drawn. Each is a
-        `unit`, the resampling's own where none is given."""
+    def over(self, clusters: Sequence[str], unit: str = "image") -> Bootstrap | None:
+        """The bootstrap that draws these clusters (a `unit` each), one name an item; None where nothing is
+        drawn."""
         if not self.resamples:
             return None
-        return Bootstrap(clusters, self.resamples, self.level, self.seed, unit or self.unit)
+        return Bootstrap(clusters, self.resamples, self.level, self.seed, unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +87,13 @@ class AgreementBetween:
     best: Retrieval | None
 
 
-def agreement_within(pairs: Sequence[JudgedPair], resampling: Resampling) -> AgreementWithin:
-    """Every coefficient that `pairs` (one or more) allow."""
+def agreement_within(
+    pairs: Sequence[JudgedPair], resampling: Resampling, *, unit: str = "image"
+) -> AgreementWithin:
+    """Every coefficient that `pairs` (one or more) allow; `unit` is what their queries are."""
     grades = [pair.grades for pair in pairs]
     clusters = [pair.query for pair in pairs]
-    bootstrap = resampling.over(clusters)
+    bootstrap = resampling.over(clusters, unit)
     ratings = as_ratings(grades)
     counts, values = answer_counts(grades)
     numbers = [len(own) for own in grades]
@@ -127,8 +128,9 @@ def agreement_between(
     rows: Sequence[float] = (),
     columns: Sequence[float] = (),
     unjudged_is_no: bool = False,
+    unit: str = "image",
 ) -> AgreementBetween:
-    """The mean answers of `first`'s pairs against those of `second`.
+    """The mean answers of `first`'s pairs against those of `second`; `unit` is what their queries are.
 
     `rows` and `columns` are thresholds for the two; empty means every mean that occurs but the
     lowest. A pair that `second` lacks is left out, or has its lowest answer where `unjudged_is_no`.
@@ -143,7 +145,7 @@ def agreement_between(
     if unjudged_is_no:
         lowest = min(grade for pair in second for grade in pair.grades)
         other = np.where(np.isnan(other), lowest, other)
-    bootstrap = resampling.over([pair.query for pair in first])
+    bootstrap = resampling.over([pair.query for pair in first], unit)
     rows, columns = rows or _thresholds(one, "rows"), columns or _thresholds(other, "columns")
     found = sweep(one, other, rows=rows, columns=columns, bootstrap=bootstrap)
     best = None

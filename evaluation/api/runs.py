@@ -39,7 +39,7 @@ from evaluation.services.runs.files import (
 from evaluation.services.systems import registry
 from evaluation.web import offered
 from evaluation.web.comparing import MOST_RUNS_COMPARED
-from evaluation.web.runs import RUN, RUN_REFUSALS, cached_for_runs, qrels_of_corpus
+from evaluation.web.runs import RUN, RUN_REFUSALS, cached_for_runs, images_key, qrels_of_corpus
 from evaluation.web.splits import NotOffered, part_in
 from evaluation.web.uploads import UPLOAD_REFUSALS, upload_folder, uploaded_file
 
@@ -294,13 +294,12 @@ def run_download_call(call: ApiCall, run: Run) -> FileResponse:
 def run_scores_call(call: ApiCall, run: Run) -> dict[str, Any]:
     """Score a run under qrels: every measure."""
     snapshot, split, missing = _conditions(call, call.asked, [run])
+    subset = subset_named(run.corpus.name, split, files=False)
 
     def make() -> dict[str, Any]:
-        return score_run(
-            run, snapshot, subset=subset_named(run.corpus.name, split, files=False), missing=missing
-        )
+        return score_run(run, snapshot, subset=subset, missing=missing)
 
-    found = cached_for_runs("scored-4", [run], snapshot, make, split, missing)
+    found = cached_for_runs("scored-4", [run], snapshot, make, split, images_key(subset), missing)
     return {
         **{
             key: found[key] for key in ("run", "direction", "qrels", "version", "digest", "subset", "queries")
@@ -346,7 +345,8 @@ def runs_compare_call(call: ApiCall) -> dict[str, Any]:
             return compare_single_run(runs[0], snapshot, measures, subset=subset, missing=missing)
         return compare_runs(runs, snapshot, measures, subset=subset, missing=missing, rounds=_ROUNDS)
 
-    found = cached_for_runs("compared-api-2", runs, snapshot, make, split, missing, *measures)
+    more = (split, images_key(subset), missing, *measures)
+    found = cached_for_runs("compared-api-2", runs, snapshot, make, *more)
     shown = ("baseline", "direction", "qrels", "version", "digest", "queries", "systems", "tests", "remarks")
     told: dict[str, Any] = as_plain_json({key: found[key] for key in shown})
     return told

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -96,3 +97,30 @@ def check_file(path: Path, expected: str) -> None:
     """Raise ImportRefused unless there is a file or folder; `expected` says what should be there."""
     if not path.exists():
         raise ImportRefused(f"{path}: no such file or folder; expected {expected}")
+
+
+def replace_folder(made: Path, target: Path) -> None:
+    """Move a whole folder to `target`. What stood there is moved away first, and comes back by
+    `recover_folder` if we die."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    old, near = _moved_away(target), target.with_name(f".{target.name}.new")
+    shutil.rmtree(near, ignore_errors=True)
+    # Elsewhere may be another disk, from which nothing moves in one step.
+    shutil.move(made, near)
+    if target.exists():
+        target.rename(old)
+    near.rename(target)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def recover_folder(target: Path) -> None:
+    """Tidy up what a killed `replace_folder` left beside `target`; call while alone with it."""
+    old = _moved_away(target)
+    if old.exists() and not target.exists():
+        old.rename(target)
+    for left in (old, target.with_name(f".{target.name}.new")):
+        shutil.rmtree(left, ignore_errors=True)
+
+
+def _moved_away(target: Path) -> Path:
+    return target.with_name(f".{target.name}.old")

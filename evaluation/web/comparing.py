@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,6 +29,7 @@ from evaluation.web.runs import (
     cached_for_runs,
     chosen_qrels,
     each_query,
+    images_key,
     missing_in,
     qrels_of_corpus,
     with_chosen,
@@ -202,14 +202,13 @@ def _side(direction: str, runs: list[Run], wanted: _Wanted) -> _Side:
     snapshot, measures, missing = wanted.snapshot, wanted.measures, wanted.missing
 
     subset = subset_named(snapshot.corpus.name, wanted.split, files=False)
-    which = hashlib.sha256(repr(sorted(subset.images)).encode()).hexdigest() if subset else ""
 
     def make() -> dict[str, Any]:
         if len(runs) == 1:
             return compare_single_run(runs[0], snapshot, measures, subset=subset, missing=missing)
         return compare_runs(runs, snapshot, measures, subset=subset, missing=missing, rounds=wanted.rounds)
 
-    more = (str(wanted.rounds), wanted.split, which, missing, *measures)
+    more = (str(wanted.rounds), wanted.split, images_key(subset), missing, *measures)
     report = cached_for_runs("compared-3", runs, snapshot, make, *more)
     table = table_of_comparison(report)
     tested = [test for test in report["tests"] if test["p"] is not None]

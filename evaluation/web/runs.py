@@ -24,7 +24,7 @@ from annotation.web.common.access import RUNNING, AddressedThing, account_of, fo
 from annotation.web.staff.frame import query_string, said
 from evaluation.comparison.comparisons import per_query_rows, score_run
 from evaluation.comparison.ranked_runs import ASKS, LEFT_OUT, MISSING, NotComparable
-from evaluation.comparison.subsets import BadSubset, subset_named
+from evaluation.comparison.subsets import BadSubset, Subset, subset_named
 from evaluation.formats.per_query import WRITERS, write_per_query
 from evaluation.metrics.table import UnknownMeasure
 from evaluation.models import QrelsSnapshot, Run
@@ -141,11 +141,12 @@ def run_detail(request: HttpRequest, row: Run) -> HttpResponseBase:
                     text_parameter(request.GET, "as"), row.name, [row], snapshot, (), split, missing
                 )
 
+            subset = subset_named(row.corpus.name, split, files=False)
+
             def make() -> dict[str, Any]:
-                subset = subset_named(row.corpus.name, split, files=False)
                 return score_run(row, snapshot, subset=subset, missing=missing)
 
-            figures = cached_for_runs("scored-4", [row], snapshot, make, split, missing)
+            figures = cached_for_runs("scored-4", [row], snapshot, make, split, images_key(subset), missing)
     except RUN_REFUSALS as error:
         wrong = str(error)
     other = Run.objects.filter(published=True, corpus=row.corpus).exclude(direction=row.direction)
@@ -263,6 +264,11 @@ def _without_as(request: HttpRequest) -> str:
     given = request.GET.copy()
     given.pop("as", None)
     return given.urlencode()
+
+
+def images_key(subset: Subset | None) -> str:
+    """A word for the images of a subset ("" for all): those of a run may be others under the same name."""
+    return hashlib.sha256(repr(sorted(subset.images)).encode()).hexdigest() if subset else ""
 
 
 def cached_for_runs(what: str, runs: list[Run], snapshot: QrelsSnapshot, make: Any, *more: str) -> Any:

@@ -13,7 +13,10 @@ const look = async () => {
   if (!shown) return;
   if (!document.hidden && !shown.contains(document.activeElement)) {
     try {
-      const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+      // What somebody wanted counted anew once is not to be counted anew every time.
+      const address = new URL(location.href);
+      address.searchParams.delete("fresh");
+      const answer = await fetch(address, { headers: { Accept: "text/html" } });
       if (answer.ok && answer.redirected && "leaves" in shown.dataset) location.assign(answer.url);
       else if (answer.ok && !answer.redirected) {
         const page = new DOMParser().parseFromString(await answer.text(), "text/html");

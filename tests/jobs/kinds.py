@@ -11,6 +11,7 @@ from django.db import OperationalError
 
 from annotation import jobs
 from annotation.common import database
+from annotation.common.locks import Busy
 from annotation.jobs import JobProgress, job_kind
 from annotation.models import AuditEntry, Job
 
@@ -82,6 +83,11 @@ def fails(progress: JobProgress) -> None:
 @job_kind("refused", title="Refusing", refusals=(Refused,))
 def refused(progress: JobProgress) -> None:
     raise Refused("there is no such thing; name another")
+
+
+@job_kind("busy", title="Meeting somebody who writes", refusals=(ValueError,))
+def busy(progress: JobProgress) -> None:
+    raise Busy("run 'one': another process is writing under this name; wait until it is finished")
 
 
 @job_kind("loses_database", title="Losing the database")

@@ -99,6 +99,18 @@ def test_a_refusal_is_told_as_it_is_and_has_no_traceback(caplog):
     assert [(record.levelno, record.exc_info) for record in caplog.records] == [(logging.WARNING, None)]
 
 
+def test_a_run_that_meets_an_earlier_one_of_its_job_waits_for_it():
+    """The earlier run was taken for lost, as its database was away, and is still at work."""
+    job = jobs.enqueue(kind="busy")
+    assert jobs.run_queued_job(job.pk) == Job.FAILED, "somebody else's work: nobody knows how long it takes"
+    assert Job.objects.get().error.startswith("run 'one': another process is writing under this name")
+    for _ in range(JOB_ATTEMPTS + 1):
+        Job.objects.update(state=Job.QUEUED, attempts=1, finished_at=None)
+        assert jobs.run_queued_job(job.pk) == Job.QUEUED
+        waiting = Job.objects.get()
+        assert waiting.attempts == 1 and waiting.heartbeat_at > database.now()
+
+
 def test_a_kind_that_is_no_more_fails_its_jobs():
     job = Job.objects.create(kind="forgotten")
     assert jobs.run_queued_job(job.pk) == Job.FAILED

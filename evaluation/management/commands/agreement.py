@@ -119,12 +119,12 @@ class Command(TableCommand):
         repeats = options["repeats"] == "answers"
         pairs = first.read(options["corpus"], repeats=repeats)
         unit = first.unit(options["corpus"])
-        resampling = Resampling(options["resamples"], options["level"], options["seed"], unit)
+        resampling = Resampling(options["resamples"], options["level"], options["seed"])
         self.found: AgreementWithin | AgreementBetween
         if not second:
             if options["thresholds"] or options["against_thresholds"] or options["unjudged_is_no"]:
                 raise CommandError("thresholds compare two sets; give the second with --against")
-            self.found = agreement_within(pairs, resampling)
+            self.found = agreement_within(pairs, resampling, unit=unit)
         else:
             self.found = agreement_between(
                 pairs,
@@ -133,6 +133,7 @@ class Command(TableCommand):
                 rows=options["thresholds"],
                 columns=options["against_thresholds"],
                 unjudged_is_no=options["unjudged_is_no"],
+                unit=unit,
             )
         return (
             _within_json(self.found) if isinstance(self.found, AgreementWithin) else _between_json(self.found)

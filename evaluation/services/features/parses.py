@@ -23,7 +23,13 @@ from annotation.common.registry import UnknownName
 from annotation.selectors.corpora import corpus_named
 from evaluation.formats.conllu import ParsedSentence, read_conllu
 from evaluation.selectors import CorpusNames, names_of
-from evaluation.services.common import ImportRefused, check_file, exclusive_work
+from evaluation.services.common import (
+    ImportRefused,
+    check_file,
+    exclusive_work,
+    recover_folder,
+    replace_folder,
+)
 from evaluation.services.features.importing import count_ids
 from models_core.phase_cache import PhaseProgress, no_progress
 from models_core.storage import file_digest
@@ -120,6 +126,7 @@ def import_parses(
     check_file(path, "a CoNLL-U file")
     names = names_of(corpus)
     with exclusive_work(f"parses.{corpus}", "parses of corpus", corpus):
+        recover_folder(_folder(corpus))
         found, remarks, counts = _matched(path, names, progress)
         lines = "".join(json.dumps(_plain(one), ensure_ascii=False) + "\n" for one in found)
         digest = hashlib.sha256(lines.encode()).hexdigest()
@@ -148,8 +155,7 @@ def import_parses(
         except BaseException:
             shutil.rmtree(part, ignore_errors=True)
             raise
-        shutil.rmtree(folder, ignore_errors=True)
-        part.rename(folder)
+        replace_folder(part, folder)
         return ImportedParses(parses_of(corpus), False, remarks)
 
 

@@ -35,7 +35,7 @@ from evaluation.reporting import document
 from evaluation.reporting.document import BatchNumbers
 from evaluation.reporting.layout import report_json, table_files
 from evaluation.services.batches.stored_answers import BatchRefused
-from evaluation.services.common import check_name
+from evaluation.services.common import check_name, recover_folder, replace_folder
 from evaluation.services.reports.findings import ReportProgress, compute_findings
 from evaluation.services.reports.request import (
     ReportRefused,
@@ -87,7 +87,7 @@ def build_report(
         busy=f"report {wanted.name!r} is already being built; wait until it is finished",
     ) as work:
         target = report_folder(wanted.name) if out is None else out
-        _recover(target)
+        recover_folder(target)
         inquiry = report_rows(wanted)
         digest = digest_of_plain(inquiry.inputs)
         row = Report.objects.filter(name=wanted.name).first() if out is None else None
@@ -119,14 +119,14 @@ def build_report(
                     connection.check_constraints(
                         table_names=[ReportRun._meta.db_table, Report._meta.db_table]
                     )
-                    _put(made, target)
+                    replace_folder(made, target)
             except IntegrityError as error:
                 raise ReportRefused(
                     f"something that report {wanted.name!r} is made from was removed while it was built; "
                     "build it again"
                 ) from error
         else:
-            _put(made, target)
+            replace_folder(made, target)
     return BuiltReport(wanted.name, str(target), False, tuple(changes), tuple(files), digest)
 
 
@@ -303,32 +303,6 @@ def _whole(target: Path, sums: Mapping[str, str]) -> bool:
         (target / name).is_file() and (not value or _sha256((target / name).read_bytes()) == value)
         for name, value in sums.items()
     )
-
-
-def _put(made: Path, target: Path) -> None:
-    """Move a whole folder to `target`; what stood there is moved away first, and comes back if we die."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    old, near = _old(target), target.with_name(f".{target.name}.new")
-    shutil.rmtree(near, ignore_errors=True)
-    # Elsewhere may be another disk, from which nothing moves in one step.
-    shutil.move(made, near)
-    if target.exists():
-        target.rename(old)
-    near.rename(target)
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def _recover(target: Path) -> None:
-    """Tidy up what a killed build left beside `target`; call while alone with it."""
-    old = _old(target)
-    if old.exists() and not target.exists():
-        old.rename(target)
-    for left in (old, target.with_name(f".{target.name}.new")):
-        shutil.rmtree(left, ignore_errors=True)
-
-
-def _old(target: Path) -> Path:
-    return target.with_name(f".{target.name}.old")
 
 
 def _sha256(content: bytes) -> str:

@@ -133,6 +133,7 @@ def score_tag_set(
         "name": name,
         "system": found.made_by.name if found.made_by else "",
         "source": found.source,
+        "digest": found.digest,
         "subset": subset.called if subset else "",
         "unit": unit,
         "alpha": alpha,
@@ -149,10 +150,11 @@ def score_tag_set(
 
 
 def keep_figures(name: str, report: dict[str, Any]) -> None:
-    """Keep what `score_tag_set` found with the set, for pages and reports. Raises UnknownName."""
-    row = tag_set_named(name)
-    row.figures = report
-    row.save(update_fields=["figures"])
+    """Keep what `score_tag_set` found with the set, for pages and reports. Raises ImportRefused where the set
+    was removed or replaced since."""
+    same = TagSet.objects.filter(name=name, digest=report["digest"], published=True)
+    if not same.update(figures=report):
+        raise ImportRefused(f"tag set {name!r} was removed or replaced while it was scored; score it again")
 
 
 def kept_figures(row: TagSet) -> dict[str, Any]:

@@ -35,6 +35,7 @@ from evaluation.services.systems import registry
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, file_download, text_parameter
 from evaluation.web.splits import NotOffered, which_in, whole_in
+from evaluation.web.tags.figures import level
 from evaluation.web.uploads import READ_AT_ONCE, upload_folder, uploaded_file
 from models_core.estimators.base import METHODS
 
@@ -276,7 +277,7 @@ def _figures(report: dict[str, Any]) -> dict[str, Any]:
 
     return {
         **report,
-        "percent": _level(report["level"]),
+        "percent": level(report["level"]),
         "missing": report["mentions"] - report["predicted"],
         "recalls": recalls,
         "cut_at": cut_at,
@@ -298,12 +299,6 @@ def _told_cut(number: int | None) -> int | None:
 
 def _percent(share: float | None) -> str:
     return "" if share is None else localize(round(100 * share, 1))
-
-
-def _level(level: float) -> str:
-    """A level of intervals in per cent, such as 95 or 99.9."""
-    percent = float(f"{100 * level:.6g}")
-    return str(localize(int(percent) if percent.is_integer() else percent))
 
 
 def _check_layer(corpus: Any, name: str) -> None:

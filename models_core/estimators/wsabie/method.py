@@ -96,9 +96,9 @@ class Wsabie(LinearEmbedder):
         tried = []
         if len(grid) > 1:
             for done, (rate, norm) in enumerate(grid):
-                context.progress("trying rates", done, len(grid))
                 walk = _Walk(pairs, settings, rate, norm, context)
                 for _ in range(min(settings.trial_epochs, settings.epochs)):
+                    context.progress("trying rates", done, len(grid))
                     walk.epoch()
                 self.images_, self.captions_ = walk.maps()
                 tried.append((rate, norm, self.held_out_recall(validation)))

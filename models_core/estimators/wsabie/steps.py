@@ -59,7 +59,7 @@ def _dot(left: Any, right: Any) -> Any:
     return found
 
 
-@numba.njit(cache=True, fastmath=True)
+@numba.njit(cache=True, fastmath=True, nogil=True)
 def walk_pairs(
     images: Any, captions: Any, image_of: Any, order: Any, seed: Any, weights: Any, squares: Any, steps: Any
 ) -> float:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import CommandError
@@ -14,7 +16,7 @@ from evaluation.formats.conllu import ParsedSentence, read_conllu
 from evaluation.selectors import names_of
 from evaluation.services.common import ImportRefused
 from evaluation.services.features import parses
-from evaluation.services.features.parses import import_parses, parses_of
+from evaluation.services.features.parses import import_parses, parses_of, stored_parses
 from models_core.features.text.tokens import tokenise
 from tests.evaluation.database.conftest import said
 
@@ -125,6 +127,29 @@ def test_other_parses_replace_those_there_are_when_that_is_said(
     said("import_parses", corpus, other, "--replace")
     assert [one.id for one in parses_of(corpus).sentences()] == [second]
     assert [path.name for path in (data_dir / "parses").iterdir()] == [corpus]
+    # Killed between moving the old ones away and the new ones in: the old ones are there again.
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Path, "rename", dying_after(1, Path.rename))
+        said("import_parses", corpus, written(tmp_path, sentence(first, captions[first])), "--replace")
+    assert stored_parses(corpus) is None
+    with pytest.raises(CommandError, match="has other parses already"):
+        said("import_parses", corpus, written(tmp_path, sentence(first, captions[first])))
+    assert [one.id for one in parses_of(corpus).sentences()] == [second]
+    assert [path.name for path in (data_dir / "parses").iterdir()] == [corpus]
+
+
+def dying_after(calls: int, real: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that dies as it is called once more."""
+    done = 0
+
+    def call(*given: Any) -> Any:
+        nonlocal done
+        done += 1
+        if done > calls:
+            raise KeyboardInterrupt
+        return real(*given)
+
+    return call
 
 
 def test_what_does_not_fit_leaves_nothing(

@@ -84,6 +84,28 @@ def run_of(folder, name: str, images: list[str]) -> Run:
     return run_named(name)
 
 
+def test_figures_on_the_images_of_a_run_are_of_those_that_it_has_now(ada, tmp_path):
+    addresses = [
+        "/evaluation/runs/good-annotation/?qrels=crowd&split=run:part",
+        "/evaluation/compare/?run=good-annotation&run=bad-annotation&qrels=crowd&split=run:part",
+    ]
+    api = "/api/v1/runs/good-annotation/scores?qrels=crowd&split=run:part"
+
+    def asked() -> list[int]:
+        page, compared = (ada.get(address).context for address in addresses)
+        return [
+            page["figures"]["asked"],
+            compared["sides"][0].report["queries"],
+            ada.get(api).json()["queries"],
+        ]
+
+    run_of(tmp_path, "part", ["a.jpg"])
+    assert asked() == [1, 1, 1]
+    Run.objects.get(name="part").delete()
+    run_of(tmp_path, "part", ["a.jpg", "b.jpg"])
+    assert asked() == [2, 2, 2]
+
+
 @pytest.mark.parametrize("missing", ["left-out", "worst"])
 def test_a_run_is_scored_on_the_images_asked_for_and_says_what_it_does_not_rank(ada, tmp_path, missing):
     row = run_of(tmp_path, "part", ["a.jpg"])
