@@ -21,3 +21,9 @@ def record(*, actor: Account | None, act: str, campaign: Campaign | None = None,
         campaign_name=campaign.name if campaign else "",
         about=about,
     )
+
+
+def told_of(act: str, key: str, beginning: str) -> list[str]:
+    """What the lines of an act say under `key`, where that begins so."""
+    lines = AuditEntry.objects.filter(**{"act": act, f"about__{key}__startswith": beginning})
+    return [str(told) for told in lines.values_list(f"about__{key}", flat=True)]

@@ -67,10 +67,14 @@ def names_of(corpus: str) -> CorpusNames:
     names = CorpusNames(corpus, candidates=row.format == CANDIDATES, image_name=_image_names(rows))
     names.image.update({name: pk for pk, name in names.image_name.items()})
     names.image.update(keys)
+    others: dict[str, set[int]] = {}
     for pk, _, filename, external in rows:
         number = _COCO_FILE.fullmatch(filename)
         for other in filter(None, (external, number and number[1])):
-            names.image.setdefault(other, pk)
+            others.setdefault(other, set()).add(pk)
+    for other, those in others.items():
+        if len(those) == 1:  # what names two images names neither
+            names.image.setdefault(other, *those)
     _name_captions(names, images, {pk: key for key, pk in keys.items()})
     return names
 
@@ -133,13 +137,15 @@ def words_of(corpus: str) -> list[str]:
 
 def _name_captions(names: CorpusNames, images: QuerySet[Any], key_of: dict[int, str]) -> None:
     captions = images.filter(captions__isnull=False).order_by("position", "captions__number")
+    columns = ("pk", "captions__pk", "captions__number", "captions__external_id")
+    rows = list(captions.values_list(*columns))
+    shared = Counter(own for *_, own in rows)
+    by_number = {f"{names.image_name[owner]}#{number}": pk for owner, pk, number, _ in rows}
     others: list[tuple[str, int]] = []
-    for owner, pk, number, own in captions.values_list(
-        "pk", "captions__pk", "captions__number", "captions__external_id"
-    ):
+    for owner, pk, number, own in rows:
         numbered = f"{names.image_name[owner]}#{number}"
-        # An id of its own that two captions share names neither.
-        name = own if own and own not in names.caption else numbered
+        # An id of its own that another caption has too, or is called by, names neither.
+        name = own if own and shared[own] == 1 and by_number.get(own, pk) == pk else numbered
         names.caption_name[pk] = name
         names.caption[name] = pk
         names.owner[pk], names.number[pk] = owner, number

@@ -28,7 +28,14 @@ from annotation.campaigns.changing import (
     work_has_begun,
 )
 from annotation.campaigns.choosing import ENTITIES, GOLD_LAYERS, gold_layer
-from annotation.campaigns.counted import OpenedPairs, asks_pairs, count_pairs, open_pairs, tasks_of_pairs
+from annotation.campaigns.counted import (
+    OpenedPairs,
+    asks_pairs,
+    asks_these_pairs,
+    count_pairs,
+    open_pairs,
+    tasks_of_pairs,
+)
 from annotation.campaigns.deleting import delete_campaign, why_kept
 from annotation.campaigns.duplicating import duplicate_campaign
 from annotation.campaigns.opening import (
@@ -76,6 +83,7 @@ __all__ = [
     "check_seen",
     "close_campaign",
     "asks_pairs",
+    "asks_these_pairs",
     "count_pairs",
     "tasks_of_pairs",
     "create_campaign",

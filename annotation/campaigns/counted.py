@@ -31,9 +31,12 @@ from annotation.protocol.kinds import (
     kinds_of_tasks,
     only_kind,
 )
-from annotation.protocol.paging import PAGE_ROLES, Filling, Pair, paginate
+from annotation.protocol.paging import PAGE_ROLES, ROLE_WANTED, Filling, Pair, paginate
 from annotation.queue import image_rows
+from annotation.selectors.pair_judgments import asked_pairs
 
+#: What stands between the parts of a question's key.
+_BETWEEN = "|"
 #: Images opened in one transaction.
 COUNTED_IMAGES_PER_TRANSACTION = 500
 #: An image's questions, each with the contents of its items.
@@ -120,6 +123,11 @@ def open_pairs(
         laid_out = paginate(wanted, fillers or {}, seed=campaign.seed, settings=settings.page)
         asked, filling = _pages(kind.key, laid_out.pages, found, settings, wave), laid_out.filling
     else:
+        if odd := sorted(key for key in found.images if _BETWEEN in key):
+            raise CampaignError(
+                f"the key of image {odd[0]!r} has a {_BETWEEN!r}, which stands between the parts of a "
+                "question's key: leave the image out, or import it under another key"
+            )
         asked = _single(kind.key, wanted, found, settings)
     with database.writing():
         row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
@@ -141,6 +149,19 @@ def open_pairs(
     image_rows.analyse_task_tables(campaign)
     tasks = sum(len(questions) for questions in asked.values())
     return OpenedPairs(len(asked), len(wanted), tasks, filling)
+
+
+def asks_these_pairs(campaign: Campaign, pairs: Iterable[Pair]) -> bool:
+    """Whether the pairs that a campaign wants judged are these, in any order. Raises CampaignError for a pair
+    of something that its corpus lacks."""
+    wanted = list(dict.fromkeys(pairs))
+    found = _Found(campaign, wanted, {})
+    of_image = _caption_rows(image.pk for image in found.images.values())
+    own = set()
+    for pair in wanted:
+        image, place = found.captions[pair.caption]
+        own.add((found.images[pair.image].pk, of_image[image][place]))
+    return own == {(image, caption) for image, caption, role in asked_pairs(campaign) if role == ROLE_WANTED}
 
 
 def count_pairs(
@@ -200,6 +221,16 @@ def _captions(images: Iterable[int]) -> dict[int, list[int]]:
         rows = Caption.objects.filter(image__in=part).order_by("image").values_list("image")
         for image, count in rows.annotate(count=Count("pk")):
             found[image] = list(range(count))
+    return found
+
+
+def _caption_rows(images: Iterable[int]) -> dict[int, list[int]]:
+    """Image id -> the ids of its captions, by their places."""
+    found: dict[int, list[int]] = {}
+    for part in chunks(list(images), COUNTED_IMAGES_PER_TRANSACTION):
+        rows = Caption.objects.filter(image__in=part).order_by("image", "number")
+        for image, caption in rows.values_list("image", "pk"):
+            found.setdefault(image, []).append(caption)
     return found
 
 

@@ -233,8 +233,8 @@ def records_to_propose(
         for image, key, plain in rows
         if settings.takes(key, seed=campaign.seed)
     }
-    keys = dict(Image.objects.filter(pk__in=asked).values_list("key", "pk"))
-    images = Image.objects.filter(pk__in=list(asked))
+    images = Image.objects.filter(pk__in=database.these_ids(asked))
+    keys = dict(images.values_list("key", "pk"))
     for each in stream_records(corpus=campaign.corpus, images=images):
         yield each, asked[keys[each.id]]
 

@@ -161,6 +161,7 @@ def _splits(root: Path, present: set[str]) -> dict[str, str]:
             continue
         for number, line in lines(file):
             id = line.strip()
+            id = id if id in present else image_id(id)
             if id not in present:
                 continue
             if id in found:

@@ -22,6 +22,7 @@ from __future__ import annotations
 import csv
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -145,6 +146,13 @@ def read_rows(file: Path) -> tuple[list[str], Iterator[tuple[int, _Row]]]:
     _, first = next(numbered, (0, ""))
     delimiter = "\t" if "\t" in first else ","
     header = next(csv.reader([first], delimiter=delimiter), [])
+    if twice := [name for name, number in Counter(header).items() if number > 1]:
+        raise FormatError(
+            f"has the column {short_repr(twice[0])} more than once",
+            file=file,
+            line=1,
+            expected="each column once; several judges are several rows",
+        )
 
     def following() -> Iterator[tuple[int, _Row]]:
         reader = csv.reader((text for _, text in numbered), delimiter=delimiter, strict=True)

@@ -48,22 +48,29 @@ def half_covered(number: int) -> Any:
 
 
 @pytest.mark.django_db
-def test_images_that_gold_does_not_cover_take_no_answers_and_one_look(monkeypatch) -> None:
+@pytest.mark.parametrize(("images", "chosen"), [("", 4), ("3", 3)])
+def test_images_that_gold_does_not_cover_are_not_asked_about(monkeypatch, images: str, chosen: int) -> None:
+    """Of the first three images gold covers one; three that it covers are opened."""
     owner = Account.objects.create(username="ada")
     granting.grant(account=owner, role="researcher")
-    draft = begin_draft(owner=owner, corpus=half_covered(8))
+    corpus = half_covered(8)
+    draft = begin_draft(owner=owner, corpus=corpus)
+    draft.fields = {**draft.fields, "images": images}
+    draft.save()
     monkeypatch.setattr(estimate, "SECONDS_A_LOOK", 60.0)
     found = estimate_draft(read_draft(draft), pilot=2)
-    assert found is not None and found.whole and found.sampled == 8
+    assert found is not None and found.whole and found.sampled == chosen
     draft.refresh_from_db()
-    assert sorted(map(bool, draft.sample["images"].values())) == [False] * 4 + [True] * 4
-    # Four images alone would take as much.
-    covered = [one for one in draft.sample["images"].values() if one]
+    sample = list(draft.sample["images"].values())
+    assert all(sample) and len(sample) == chosen
     plan = read_draft(draft)
-    alone = estimate_from(
-        EstimateTerms(plan.kinds, plan.settings, plan.paces), 4, covered, sampled=len(covered)
-    )
+    terms = EstimateTerms(plan.kinds, plan.settings, plan.paces)
+    alone = estimate_from(terms, chosen, sample, sampled=chosen)
     assert found.answers.value == pytest.approx(alone.answers.value)
+    campaign = create_campaign(name="half", corpus="streets", tasks="entities")
+    open_campaign_images(campaign=campaign, images=int(images) if images else None)
+    opened = set(campaign.images.values_list("image", flat=True))
+    assert opened == set(plan.chosen_images().values_list("pk", flat=True))
 
 
 @pytest.mark.django_db

@@ -150,6 +150,18 @@ def test_bom_crlf_and_blank_lines_at_the_end_change_nothing(tmp_path):
     assert read("entities", tmp_path / "2") == plain
 
 
+def test_lists_may_name_files(tmp_path):
+    source = corpus(tmp_path / "in", **dict.fromkeys("abc", SENTENCE))
+    put(source / "train.txt", "c.jpg\na.jpg\n")
+    assert [(r.id, r.split) for r in read("entities", source)] == [("c", "train"), ("a", "train"), ("b", "")]
+
+
+def test_lines_that_end_in_cr_alone_are_refused(tmp_path):
+    put(corpus(tmp_path) / "Sentences" / "b.txt", b"A dog .\rA cat .\r")
+    error = refused("entities", tmp_path)
+    assert (Path(error.file).name, error.line) == ("b.txt", 1) and "ends in CR alone" in error.problem
+
+
 def test_hidden_files_and_a_folder_around_everything_are_no_hindrance(tmp_path):
     put(corpus(tmp_path / "wrapped") / "Sentences" / "._a.txt", b"\x00\x05")
     assert [record.id for record in read("entities", tmp_path)] == ["a"]

@@ -11,7 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation import campaigns
-from annotation.models import Control, Judgment, PageControl, Standing, Task
+from annotation.models import Campaign, Control, Image, Judgment, PageControl, Standing, Task
 from annotation.protocol.trust import SUSPENDED
 from annotation.simulation.visits import Conduct
 from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
@@ -117,6 +117,25 @@ def test_pairs_come_from_a_file(tmp_path: Path):
         "graded_relevance|i0|i1#2",
         "graded_relevance|i1|i5#4",
     }
+    again = ["open_campaign", "work", "--corpus", "quay", "--tasks", "graded", "--pairs", str(file)]
+    assert not Campaign.objects.get().open_to_all
+    file.write_text("image,caption,role\ni1,i5#4,\ni0,i1#2,wanted\ni0,i0#0,\n")
+    run(*again, "--open-to-all")
+    assert Task.objects.count() == 3 and Campaign.objects.get().open_to_all
+    for more, says in (
+        (["--images", "1"], "--pairs says what is asked, as the campaign is opened: leave --images out"),
+        (["--split", "test", "--draft"], "leave --split and --draft out"),
+    ):
+        with pytest.raises(CommandError, match=says):
+            call_command(*again, *more)
+    file.write_text("image,caption,role\ni0,i0#0,\n")
+    with pytest.raises(CommandError, match="'work' asks other pairs than those of .*pairs.csv; open another"):
+        call_command(*again)
+    Image.objects.filter(key="i0").update(key="i|0")
+    file.write_text("image,caption,role\ni|0,i1#0,\n")
+    with pytest.raises(CommandError, match=r"the key of image 'i\|0' has a '\|', which stands between"):
+        call_command("open_campaign", "odd", *again[2:])
+    Image.objects.filter(key="i|0").update(key="i0")
     # A page of six images with ten captions, one of them a control image.
     file.write_text("image,caption,role\ni0,i0#0,\ni1,i5#4,filler\ni1,i4#4,filler\n")
     pages = ["open_campaign", "pages", "--corpus", "quay", "--tasks", "relevance", "--pairs", str(file)]

@@ -6,6 +6,7 @@ import zipfile
 from io import BytesIO
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from annotation import instructions, jobs
@@ -214,7 +215,7 @@ def test_a_running_pilot_gets_no_more_images_by_the_opening_of_drafts(ada, world
     assert Job.objects.count() == 1
 
 
-def test_a_running_pilot_is_not_opened_again_by_its_name(ada, world):
+def test_a_running_pilot_is_not_opened_again_by_its_name(ada, world, tmp_path):
     Campaign.objects.update(pilot={"split": None, "images": None, "tags": []})
     plan = {"name": "quay", "corpus": world.corpus.name, "tasks": "entities"}
     settings = as_toml(settings_of(world.campaign.settings))
@@ -223,6 +224,12 @@ def test_a_running_pilot_is_not_opened_again_by_its_name(ada, world):
     body = {**plan, "settings": world.campaign.settings, "unpaid": True}
     answer = ada.post("/api/v1/campaigns", body, content_type="application/json")
     assert answer.status_code == 409 and "is a pilot" in answer.json()["detail"]
+    with pytest.raises(CommandError, match="“quay” is a pilot: continue with all its images"):
+        (tmp_path / "own.toml").write_text(settings)
+        call_command(
+            *("open_campaign", "quay", "--corpus", world.corpus.name, "--tasks", "entities"),
+            *("--config", str(tmp_path / "own.toml")),
+        )
     assert not Job.objects.exists()
 
 

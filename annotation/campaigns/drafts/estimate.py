@@ -35,6 +35,8 @@ from annotation.protocol.state import settled_by_one_answer
 from annotation.protocol.terms import NOT_VISUAL, LayerRecord
 from annotation.protocol.work import MICROS
 
+#: Raised where a sample that a draft keeps is no longer drawn as it was: 2, of the images that gold covers.
+_SAMPLE = 2
 #: Images that the protocol is rehearsed on, in all; and the seconds that one look may take, after which it
 #: ends, but not before the first few.
 LARGEST_REHEARSAL, SECONDS_A_LOOK, AT_ONCE = 30, 0.7, 4
@@ -191,7 +193,7 @@ def _rehearsed(plan: DraftPlan) -> tuple[list[dict[str, float]], bool]:
     # Phrases that are marked by hand meanwhile change what is asked.
     by_hand = PhraseMarks.objects.filter(image__corpus=plan.corpus)
     marks = by_hand.aggregate(number=Count("pk"), newest=Max("marked_at"))
-    choice = [plan.corpus.pk, plan.split, plan.images, plan.tags, asdict(protocol), marks]
+    choice = [_SAMPLE, plan.corpus.pk, plan.split, plan.images, plan.tags, asdict(protocol), marks]
     mark = blake2b(json.dumps(choice, sort_keys=True, default=str).encode(), digest_size=9).hexdigest()
     kept: dict[str, Any] = plan.draft.sample if plan.draft.sample.get("of") == mark else {}
     done: dict[str, dict[str, float]] = dict(kept.get("images", {}))

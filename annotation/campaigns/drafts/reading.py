@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from annotation.campaigns.choosing import ENTITIES, GOLD_LAYERS, gold_layer
+from annotation.campaigns.choosing import ENTITIES, GOLD_LAYERS, covered, gold_layer
 from annotation.campaigns.drafts import fields
 from annotation.campaigns.drafts.paces import KindPace, kind_paces
 from annotation.common.registry import UnknownName
@@ -69,7 +69,8 @@ class DraftPlan:
         )
 
     def chosen_images(self) -> QuerySet[Image]:
-        """The images that the campaign will ask about, all of them, in their order."""
+        """The images that the campaign will ask about, all of them, in their order: none that gold does not
+        cover, where there is gold for its questions."""
         found = Image.objects.filter(corpus=self.corpus).order_by("position")
         if self.corpus is None or "tags" in self.problems or "split" in self.problems:
             return found if self.corpus is not None else found.none()
@@ -77,10 +78,10 @@ class DraftPlan:
             sample = draw_by_tags(
                 self.corpus, self.tags, seed=Campaign().seed, number=self.images, split=self.split
             )
-            return found.filter(pk__in=sample.images)
+            return covered(self.unsaved(), found.filter(pk__in=sample.images))
         if self.split is not None:
             found = found.filter(split=self.split)
-        return found if self.images is None else found[: self.images]
+        return covered(self.unsaved(), found)[: self.images]
 
     def problems_of(self, step: str) -> dict[str, str]:
         """What is wrong in one step."""

@@ -121,6 +121,13 @@ def _lines(stream: BinaryIO, path: Path, *, keep_ends: bool) -> Iterator[tuple[i
                 expected="UTF-8 text",
             ) from error
         offset += len(raw)
+        if number == 1 and not keep_ends and not raw.endswith(b"\n") and b"\r" in raw.rstrip(b"\r"):
+            raise FormatError(
+                "ends in CR alone, as all lines of the file do",
+                file=path,
+                line=1,
+                expected="lines that end in LF or CRLF",
+            )
         if not keep_ends:
             line = line.removesuffix("\n").removesuffix("\r")
         yield number, line

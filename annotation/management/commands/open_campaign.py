@@ -11,6 +11,7 @@ from django.core.management.base import CommandParser
 
 from annotation import campaigns
 from annotation.campaigns import ENTITIES, SMALLEST_CROWD, CampaignError, asks_pairs, monitoring
+from annotation.campaigns.drafts.opening import check_no_running_pilot
 from annotation.campaigns.pairs import pairs_from_csv
 from annotation.common.registry import UnknownName
 from annotation.datasets.layer_rows import LayerError
@@ -89,6 +90,11 @@ class Command(ReportCommand):
         settings = tomllib.loads(config.read_text(encoding="utf-8")) if config else None
         asked = {"name": options["name"], "corpus": options["corpus"], "tasks": options["tasks"]}
         open_to_all = options["open_to_all"]
+        ignored = [f"--{name}" for name in ("split", "images", "tags", "draft") if options[name]]
+        if options["pairs"] is not None and ignored:
+            raise CampaignError(
+                f"--pairs says what is asked, as the campaign is opened: leave {' and '.join(ignored)} out"
+            )
         if options["like"] is not None:
             like = campaigns.campaign_named(options["like"])
             campaign = campaigns.duplicate_campaign(
@@ -98,10 +104,20 @@ class Command(ReportCommand):
             if missing := next((word for word, value in asked.items() if value is None), None):
                 raise CampaignError(f"--{missing} is missing; give it, or --like CAMPAIGN")
             campaign = campaigns.create_campaign(settings=settings, open_to_all=open_to_all, **asked)
+        if open_to_all and not campaign.open_to_all:
+            campaigns.set_open_to_all(campaign=campaign, open_to_all=True)
+        if not options["draft"]:
+            check_no_running_pilot(campaign)
         opened = None
-        if options["pairs"] is not None and not options["draft"] and not campaign.images.exists():
+        if options["pairs"] is not None:
             table = pairs_from_csv(options["pairs"])
-            campaigns.open_pairs(campaign=campaign, pairs=table.wanted, fillers=table.fillers)
+            if not campaign.images.exists():
+                campaigns.open_pairs(campaign=campaign, pairs=table.wanted, fillers=table.fillers)
+            elif not campaigns.asks_these_pairs(campaign, table.wanted):
+                raise CampaignError(
+                    f"campaign {campaign.name!r} asks other pairs than those of {options['pairs']}; open "
+                    "another campaign for them"
+                )
         if not options["draft"]:
             with progress_bar(what="images", total=campaign.corpus.image_count) as bar:
 

@@ -280,6 +280,7 @@ def _freeze(
         except ValueError as error:
             raise ImportRefused(f"judgments of corpus {names.corpus!r}: {error}") from error
         if made is not previous:
+            made = replace(made, version=max(made.version, _newest_version(name) + 1))
             snapshot = QrelsSnapshot.objects.create(
                 corpus=corpus,
                 name=name,
@@ -374,6 +375,14 @@ def _write(
     except BaseException:
         _sweep(snapshot)
         raise
+
+
+def _newest_version(name: str) -> int:
+    """The highest version that was ever given under this name, 0 where there was none: tables cite
+    NAME:VERSION, so a removed one is not given again."""
+    told = audit.told_of("freeze_qrels", "qrels", f"{name}:")
+    versions = (qrels.rpartition(":")[2] for qrels in told)
+    return max((int(version) for version in versions if version.isdecimal()), default=0)
 
 
 def _sweep(snapshot: QrelsSnapshot) -> None:

@@ -9,11 +9,14 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError
 from django.db import IntegrityError, transaction
+from django.db.models import CharField
+from django.db.models.functions import Cast
 
 from annotation.common.locks import exclusive_folder
 from annotation.common.registry import UnknownName
 from annotation.datasets.importing import import_corpus, import_records
 from annotation.formats.base import FormatError
+from annotation.models import Caption, Image
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.agreement.summary import Resampling, agreement_within
 from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
@@ -55,6 +58,28 @@ def test_named_judges_and_grades_come_back(corpus: str, tmp_path: Path) -> None:
         JudgmentsImport(corpus=corpus, path=file, format="table", name="experts", scale=scale_named("-2-2"))
     )
     assert read_back(corpus, "experts") == [JudgedPair("a.jpg", "b.jpg#0", (1.5, -2.0), ("ann", "bob"))]
+
+
+def test_ids_that_two_captions_or_two_images_have_name_neither(corpus: str, tmp_path: Path) -> None:
+    """Corpora may number the captions of each image from 0."""
+    captions = Caption.objects.filter(image__corpus__name=corpus)
+    captions.update(external_id=Cast("number", CharField()))
+    captions.filter(image__key="a", number=0).update(external_id="the first")
+    Image.objects.filter(corpus__name=corpus).update(external_id="42")
+    names = names_of(corpus)
+    assert "the first" in names.caption and "1" not in names.caption and "42" not in names.image
+    file = tmp_path / "table.csv"
+    file.write_text("image,caption,grade\na.jpg,b.jpg#1,1\nb.jpg,the first,1\n")
+    import_judgments(JudgmentsImport(corpus=corpus, path=file, format="table", scale=VOTE_SCALE))
+    assert [(pair.query, pair.document) for pair in read_back(corpus, "table")] == [
+        ("a.jpg", "b.jpg#1"),
+        ("b.jpg", "the first"),
+    ]
+    file.write_text("image,caption,grade\na.jpg,1,1\n")
+    with pytest.raises(ImportRefused, match="'1'"):
+        import_judgments(
+            JudgmentsImport(corpus=corpus, path=file, format="table", name="other", scale=VOTE_SCALE)
+        )
 
 
 def test_keys_are_understood_and_written_as_file_names(corpus: str, tmp_path: Path) -> None:

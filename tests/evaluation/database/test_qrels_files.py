@@ -17,7 +17,7 @@ from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.comparison.scoring import score
 from evaluation.models import JudgmentSet, QrelsRow, QrelsSnapshot, Run
 from evaluation.selectors import run_named, snapshot_named
-from evaluation.services.judgments.freezing import freeze_protocol
+from evaluation.services.judgments.freezing import freeze_protocol, remove_qrels
 from evaluation.services.runs.files import RunImport, import_run
 from tests.evaluation.database.conftest import matrix_file, said
 
@@ -114,6 +114,10 @@ def test_imported_qrels_stand_where_nothing_changed_and_follow_where_it_did(tmp_
     assert "2 of 4 pairs" in said(*command, "--json").replace('"relevant": 2', "2 of 4 pairs")
     stricter = json.loads(said(*command, "--level", 2, "--json"))
     assert (stricter["version"], stricter["relevant"]) == (2, 1)
+    # What was cited as q:2 is not another thing one day.
+    remove_qrels(name="q:2")
+    assert json.loads(said(*command, "--level", 2, "--json"))["version"] == 3
+    remove_qrels(name="q:3")
     with pytest.raises(CommandError, match="qrels 'q' already exist and are from a file"):
         said("freeze_qrels", "q", "--corpus", "coco", "--protocol", "any of five")
 

@@ -117,6 +117,11 @@ def test_a_table_without_judges_names_none(tmp_path: Path) -> None:
         ("table", "query,document,yes,no\na,b,0,0\n", "line 2: .* are not counts of yes and no"),
         ("table", 'query,document,grade\n"a"x,b,1\n', "line 2: cannot be read"),
         ("table", "", "line 1: has the columns"),
+        (
+            "table",
+            "image,caption,grade,grade\na,b,1,2\n",
+            "line 1: has the column 'grade' more than once; expected each column once; several judges are",
+        ),
     ],
 )
 def test_bad_input_names_its_line_and_the_remedy(tmp_path: Path, key: str, text: str, message: str) -> None:
