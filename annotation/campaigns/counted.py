@@ -26,6 +26,7 @@ from annotation.protocol.kinds import (
     ABOUT_IMAGE,
     ABOUT_PAGE,
     ABOUT_PAIR,
+    Kind,
     all_tasks,
     is_page,
     kinds_of_tasks,
@@ -109,12 +110,7 @@ def open_pairs(
     campaign whose pairs are open already is refused, as is a pair of something that its corpus lacks.
     Where a campaign asks in rounds, each after the first has its number, and pairs that were not asked.
     """
-    kind = only_kind(campaign.tasks)
-    if kind is None or not asks_pairs(campaign.tasks):
-        raise CampaignError(
-            f"campaign {campaign.name!r} asks {campaign.tasks}, not pairs: open one with --tasks "
-            + " or ".join(tasks_of_pairs())
-        )
+    kind = _kind_of_pairs(campaign)
     settings = settings_of(campaign.settings)
     wanted = list(dict.fromkeys(pairs))
     found = _Found(campaign, wanted, fillers or {})
@@ -123,7 +119,7 @@ def open_pairs(
         laid_out = paginate(wanted, fillers or {}, seed=campaign.seed, settings=settings.page)
         asked, filling = _pages(kind.key, laid_out.pages, found, settings, wave), laid_out.filling
     else:
-        if odd := sorted(key for key in found.images if _BETWEEN in key):
+        if odd := sorted({pair.image for pair in wanted if _BETWEEN in pair.image}):
             raise CampaignError(
                 f"the key of image {odd[0]!r} has a {_BETWEEN!r}, which stands between the parts of a "
                 "question's key: leave the image out, or import it under another key"
@@ -151,9 +147,20 @@ def open_pairs(
     return OpenedPairs(len(asked), len(wanted), tasks, filling)
 
 
+def _kind_of_pairs(campaign: Campaign) -> Kind:
+    kind = only_kind(campaign.tasks)
+    if kind is None or not asks_pairs(campaign.tasks):
+        raise CampaignError(
+            f"campaign {campaign.name!r} asks {campaign.tasks}, not pairs: open one with --tasks "
+            + " or ".join(tasks_of_pairs())
+        )
+    return kind
+
+
 def asks_these_pairs(campaign: Campaign, pairs: Iterable[Pair]) -> bool:
-    """Whether the pairs that a campaign wants judged are these, in any order. Raises CampaignError for a pair
-    of something that its corpus lacks."""
+    """Whether the pairs that a campaign wants judged are these, in any order. Raises CampaignError where it
+    asks no pairs, and for a pair of something that its corpus lacks."""
+    _kind_of_pairs(campaign)
     wanted = list(dict.fromkeys(pairs))
     found = _Found(campaign, wanted, {})
     of_image = _caption_rows(image.pk for image in found.images.values())

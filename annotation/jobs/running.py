@@ -118,7 +118,8 @@ def _worked(job: Job, progress: JobProgress, limits: tuple[type[Exception], ...]
             return partial(_end, progress, Job.FAILED, error=one_line(error))
         # Perhaps by an earlier run of this job, which was taken for lost: it stops at its next step.
         _log.warning("job %d (%s) waits: %s", job.pk, job.kind, one_line(error))
-        return partial(_hand_back, job, progress, forgiven=True, wait=min(LONGEST_WAIT, 2.0**job.attempts))
+        stopped = Stopped(f"the last time it met this: {one_line(error)}", "wait until that is over")
+        return partial(_hand_back, job, progress, stopped, wait=LONGEST_WAIT)
     except kind.refusals as error:
         said = one_line(error)
         _log.warning("job %d (%s) is refused: %s", job.pk, job.kind, said)

@@ -146,7 +146,7 @@ def ask_waiting() -> None:
 
 def confirm_by_hand(*, study: Study, submission: str, participant: str, actor: Account | None = None) -> bool:
     """Note that a researcher saw on the platform that a submission to `study` is of `participant`; whether
-    that changed a visit. Raises VisitError.
+    that changed a visit, theirs or somebody's. Raises VisitError.
 
     Who else claims that submission, in this study or another, is refused: it is of one.
     """
@@ -163,8 +163,10 @@ def confirm_by_hand(*, study: Study, submission: str, participant: str, actor: A
     told = SubmissionFacts(participant, (), "")
 
     def confirmed() -> bool:
+        known = claims.filter(verification=Visit.CONFIRMED)
+        before = known.exists()
         changed = _heard(study.provider, told, submission, database.now(), Visit.HAND, study=study)
-        if changed:
+        if not before and known.exists():
             # By its number: ids of a platform would outlast the erasing of whoever came.
             record(actor=actor, act="confirm_visit", campaign=study.campaign, visit=visit)
         return changed
@@ -463,7 +465,7 @@ def _confirm(visit: Visit, by: str) -> None:
         if _shut_out(known.account):
             _refuse(visit, by)
             return
-        joining.merge_workers(provisional=identity, known=known)
+        joining.merge_workers(provisional=identity, known=known, by_platform=by != Visit.HAND)
     elif known is None:
         identity.external_id = visit.participant
         identity.save(update_fields=["external_id"])

@@ -61,10 +61,12 @@ class ProvisionalWorkerMoved(Exception):
     """The provisional worker began something new while they were to be joined: nothing was done."""
 
 
-def merge_workers(*, provisional: Identity, known: Identity) -> None:
-    """Make one worker of two; the known one stays. Raises Moved; call inside `sql.writing()`.
+def merge_workers(*, provisional: Identity, known: Identity, by_platform: bool = True) -> None:
+    """Make one worker of two; the known one stays. Raises ProvisionalWorkerMoved; call inside
+    `database.writing()`.
 
-    Sessions of the provisional worker go on as the known one.
+    Sessions of the provisional worker go on as the known one. `by_platform`: a crowd platform said that they
+    are one, else a researcher saw it there.
     """
     was, stays = provisional.worker, known.worker
     sessions.hand_over(_account_of(provisional), _account_of(known))
@@ -89,8 +91,8 @@ def merge_workers(*, provisional: Identity, known: Identity) -> None:
         # Processes remember what each worker earned.
         raise_revision(campaign)
     _forget(provisional, known)
-    about = {"worker": stays.pseudonym, "was": was.pseudonym, "because": AuditEntry.PLATFORM}
-    record(actor=None, act="join_worker", **about)
+    why = {"because": AuditEntry.PLATFORM} if by_platform else {}
+    record(actor=None, act="join_worker", worker=stays.pseudonym, was=was.pseudonym, **why)
 
 
 def _account_of(identity: Identity) -> Any:

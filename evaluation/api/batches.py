@@ -246,7 +246,7 @@ def batch_show_call(call: ApiCall, batch: Batch) -> dict[str, Any]:
                 "answers": one.answers,
                 "controls": one.known,
                 "right": one.right,
-                "left_out": one.unused,
+                "left_out": one.unused or ("answers withdrawn" if one.withdrawn else ""),
             }
             for name, one in sorted(seen.people.items())
         ],

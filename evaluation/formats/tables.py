@@ -146,7 +146,7 @@ def read_rows(file: Path) -> tuple[list[str], Iterator[tuple[int, _Row]]]:
     _, first = next(numbered, (0, ""))
     delimiter = "\t" if "\t" in first else ","
     header = next(csv.reader([first], delimiter=delimiter), [])
-    if twice := [name for name, number in Counter(header).items() if number > 1]:
+    if twice := [name for name, number in Counter(header).items() if number > 1 and name.strip()]:
         raise FormatError(
             f"has the column {short_repr(twice[0])} more than once",
             file=file,

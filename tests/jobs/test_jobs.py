@@ -104,11 +104,13 @@ def test_a_run_that_meets_an_earlier_one_of_its_job_waits_for_it():
     job = jobs.enqueue(kind="busy")
     assert jobs.run_queued_job(job.pk) == Job.FAILED, "somebody else's work: nobody knows how long it takes"
     assert Job.objects.get().error.startswith("run 'one': another process is writing under this name")
-    for _ in range(JOB_ATTEMPTS + 1):
-        Job.objects.update(state=Job.QUEUED, attempts=1, finished_at=None)
+    Job.objects.update(state=Job.QUEUED, attempts=1, finished_at=None)
+    for attempt in range(2, JOB_ATTEMPTS):
         assert jobs.run_queued_job(job.pk) == Job.QUEUED
         waiting = Job.objects.get()
-        assert waiting.attempts == 1 and waiting.heartbeat_at > database.now()
+        assert waiting.attempts == attempt and waiting.heartbeat_at > database.now()
+    assert jobs.run_queued_job(job.pk) == Job.FAILED, "it waits some minutes, and not for ever"
+    assert "the last time it met this: run 'one': another process" in Job.objects.get().error
 
 
 def test_a_kind_that_is_no_more_fails_its_jobs():

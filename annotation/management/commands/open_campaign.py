@@ -104,8 +104,6 @@ class Command(ReportCommand):
             if missing := next((word for word, value in asked.items() if value is None), None):
                 raise CampaignError(f"--{missing} is missing; give it, or --like CAMPAIGN")
             campaign = campaigns.create_campaign(settings=settings, open_to_all=open_to_all, **asked)
-        if open_to_all and not campaign.open_to_all:
-            campaigns.set_open_to_all(campaign=campaign, open_to_all=True)
         if not options["draft"]:
             check_no_running_pilot(campaign)
         opened = None
@@ -118,6 +116,8 @@ class Command(ReportCommand):
                     f"campaign {campaign.name!r} asks other pairs than those of {options['pairs']}; open "
                     "another campaign for them"
                 )
+        if open_to_all and not campaign.open_to_all:
+            campaigns.set_open_to_all(campaign=campaign, open_to_all=True)
         if not options["draft"]:
             with progress_bar(what="images", total=campaign.corpus.image_count) as bar:
 

@@ -44,7 +44,7 @@ def _given(answer: Any) -> int:
 
 
 def _told(key: str, content: Mapping[str, Any]) -> dict[str, Any]:
-    return {"caption": key.split("|")[2]}
+    return {"caption": key.split("|", 2)[2]}
 
 
 RULES = Kind(

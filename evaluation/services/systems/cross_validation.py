@@ -64,7 +64,7 @@ def cross_validate_corpus(
                 f"recipe {recipe.name!r} reads captions as {recipe.reads}, not as lemmas, and cannot be "
                 "cross-validated; train it with --fold for each fold"
             )
-        check_sets(recipe, sources)
+    _check_sets(chosen, sources)
     found = examples_from(corpus, sources)
     store = phase_cache(progress)
     aids = resources_of(corpus, sources, background_of(chosen, sources, corpus), store)
@@ -105,6 +105,20 @@ def cross_validate_corpus(
             "same": same,
         },
     )
+
+
+def _check_sets(recipes: Sequence[Recipe], sources: Sources) -> None:
+    """Raise BadRecipe where a recipe lacks a set, or where none looks at all that are given."""
+    refused = []
+    for recipe in recipes:
+        try:
+            check_sets(recipe, sources)
+        except BadRecipe as error:
+            refused.append((recipe, error))
+    if len(refused) == len(recipes):
+        raise refused[0][1]
+    for recipe, _ in refused:  # those that another one looks at are not this one's
+        check_sets(recipe, dataclasses.replace(sources, regions="", words="", layer="", text=""))
 
 
 def _once(recipes: list[Recipe], *, linear: bool) -> tuple[list[Recipe], list[str]]:

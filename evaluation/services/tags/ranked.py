@@ -128,13 +128,16 @@ def _captions(record: ImageRecord, located: Iterator[_Locating], *, stored: bool
 
 
 def _by_parse(corpus: str) -> Iterator[_Locating]:
-    """For each caption of the corpus, in order, how far its tokens are from the root of its parse."""
+    """For each caption of the corpus, in order, how far its tokens are from the root of its parse; parses of
+    what no caption is called by are passed over."""
     parses = parses_of(corpus)
 
     def found() -> Iterator[_Locating]:
-        left = parses.sentences()
+        called = names_of(corpus).caption_name
+        known = set(called.values())
+        left = (parse for parse in parses.sentences() if parse.id in known)
         coming = next(left, None)
-        for name in names_of(corpus).caption_name.values():
+        for name in called.values():
             own = coming if coming is not None and coming.id == name else None
             coming = next(left, None) if own is not None else coming
             yield partial(parsed_locations, parse=own)

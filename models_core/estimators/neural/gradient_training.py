@@ -43,7 +43,7 @@ _BIGGEST_SEED = 2**63
 #: Kinds of devices on which networks multiply in bfloat16 while they learn; weights, scores and losses are in
 #: single precision everywhere.
 _IN_HALF = frozenset(("cuda",))
-#: The quality of settings with which the loss is no number.
+#: The quality of settings with which the loss, or the held-out figure, is no number.
 _DIVERGED = -1.0
 #: Told how far a run is: epochs done, and batches done of this one.
 Told = Callable[[], None]
@@ -268,7 +268,7 @@ class GradientRun(ABC):
 @dataclass(frozen=True, slots=True)
 class TrainedRun:
     """The run that learned, and a row (rate, decay, best held-out quality) for each setting that was tried;
-    -1 where the loss was no number."""
+    -1 where the loss or the figure was no number."""
 
     run: GradientRun
     tried: NDArray[np.float64]
@@ -319,7 +319,8 @@ def train_best(
         place = int(rows[:, 2].argmax())
         if rows[place, 2] == _DIVERGED:
             raise Diverged(
-                f"with none of the rates {settings.rates} is the loss a number; choose smaller ones"
+                f"with none of the rates {settings.rates} are loss and held-out figure numbers; choose "
+                "smaller ones"
             )
         run = new_run("learning", grid[place])
         if begun is not None:
