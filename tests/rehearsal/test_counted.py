@@ -136,6 +136,13 @@ def test_pairs_come_from_a_file(tmp_path: Path):
     with pytest.raises(CommandError, match=r"the key of image 'i\|0' has a '\|', which stands between"):
         call_command("open_campaign", "odd", *again[2:])
     Image.objects.filter(key="i|0").update(key="i0")
+    run("open_campaign", "texts", "--corpus", "quay", "--tasks", "captions", "--images", "1")
+    with pytest.raises(CommandError, match="'texts' asks captions, not pairs: open one with --tasks"):
+        call_command(
+            *("open_campaign", "texts", "--corpus", "quay", "--tasks", "captions", "--pairs", str(file))
+        )
+    Campaign.objects.get(name="texts").images.all().delete()
+    Campaign.objects.filter(name="texts").delete()
     # A page of six images with ten captions, one of them a control image.
     file.write_text("image,caption,role\ni0,i0#0,\ni1,i5#4,filler\ni1,i4#4,filler\n")
     pages = ["open_campaign", "pages", "--corpus", "quay", "--tasks", "relevance", "--pairs", str(file)]

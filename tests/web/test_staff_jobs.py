@@ -216,7 +216,7 @@ def test_a_running_pilot_gets_no_more_images_by_the_opening_of_drafts(ada, world
 
 
 def test_a_running_pilot_is_not_opened_again_by_its_name(ada, world, tmp_path):
-    Campaign.objects.update(pilot={"split": None, "images": None, "tags": []})
+    Campaign.objects.update(pilot={"split": None, "images": None, "tags": []}, open_to_all=False)
     plan = {"name": "quay", "corpus": world.corpus.name, "tasks": "entities"}
     settings = as_toml(settings_of(world.campaign.settings))
     page = ada.post(reverse("open_campaign"), {**plan, "settings": settings, "unpaid": "yes"})
@@ -228,8 +228,9 @@ def test_a_running_pilot_is_not_opened_again_by_its_name(ada, world, tmp_path):
         (tmp_path / "own.toml").write_text(settings)
         call_command(
             *("open_campaign", "quay", "--corpus", world.corpus.name, "--tasks", "entities"),
-            *("--config", str(tmp_path / "own.toml")),
+            *("--config", str(tmp_path / "own.toml"), "--open-to-all"),
         )
+    assert not Campaign.objects.get().open_to_all
     assert not Job.objects.exists()
 
 

@@ -118,6 +118,8 @@ def test_imported_qrels_stand_where_nothing_changed_and_follow_where_it_did(tmp_
     remove_qrels(name="q:2")
     assert json.loads(said(*command, "--level", 2, "--json"))["version"] == 3
     remove_qrels(name="q:3")
+    assert json.loads(said("import_qrels", "Q", *command[2:], "--json"))["version"] == 1
+    remove_qrels(name="Q")
     with pytest.raises(CommandError, match="qrels 'q' already exist and are from a file"):
         said("freeze_qrels", "q", "--corpus", "coco", "--protocol", "any of five")
 

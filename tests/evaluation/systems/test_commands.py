@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -15,11 +16,14 @@ from annotation.management import base
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.models import Run
 from evaluation.selectors import names_of, rankings_of, run_named
+from evaluation.services.systems import cross_validation
 from evaluation.services.systems.cross_validation import cross_validate_corpus
 from evaluation.services.systems.registry import system_row
 from evaluation.services.systems.training import Sources, system_folder, system_named
 from models_core import storage
 from models_core.features.image import vocabulary
+from models_core.systems.recipe import BadRecipe
+from models_core.systems.recipe_files import recipe_of
 from models_core.systems.text_sides import KernelTexts
 from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.conftest import IMAGES
@@ -285,6 +289,19 @@ def test_two_recipes_of_one_name_are_refused(corpus, features, own, tmp_path):
     other.write_text('extends = "TRI5"\n')
     with pytest.raises(CommandError, match="two recipes have the name 'own'; give them different names"):
         said("cross_validate", corpus, own, other, "--features", features)
+
+
+def test_a_set_that_one_of_the_recipes_looks_at_is_taken():
+    phrases, bags = recipe_of("HGLMM-CCA"), recipe_of("NN5-F1-idf")
+    given = Sources(features="some", words="vectors")
+    cross_validation._check_sets([phrases, bags], given)
+    for recipes, sources, says in (
+        ([bags], given, "'NN5-F1-idf' does not begin with word vectors; give none"),
+        ([bags, phrases], Sources(features="some"), "'HGLMM-CCA' describes phrases by word vectors; give"),
+        ([phrases, bags], replace(given, layer="people"), "'HGLMM-CCA' does not look at layers; give none"),
+    ):
+        with pytest.raises(BadRecipe, match=says):
+            cross_validation._check_sets(recipes, sources)
 
 
 def test_a_background_text_is_asked_for_before_any_work(corpus, features, data_dir):

@@ -155,6 +155,8 @@ def test_a_batch_is_launched_as_a_job_watched_and_frozen(ada: Client, pooled_run
     sharp = Judgment.objects.filter(worker__pseudonym__contains="perfect", void=False).earliest("pk").worker
     discard_worker(campaign=batch.campaign, worker=sharp.pk)
     assert look(ada, f"{BATCHES}first/?fresh=1").count("no: answers withdrawn") == 3
+    people = {one["judge"]: one["left_out"] for one in ada.get("/api/v1/batches/first").json()["people"]}
+    assert people[sharp.pseudonym] == "answers withdrawn" and "" in people.values()
     restore_worker(campaign=batch.campaign, worker=sharp.pk)
 
     ada.post(f"{BATCHES}first/act/", {"act": "settle", "qrels": "pooled", "rule": "majority"})
