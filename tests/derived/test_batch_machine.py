@@ -443,10 +443,10 @@ def once(function: Callable[..., Any]) -> Callable[..., Any]:
     """What a function returns for the names of a corpus and runs, which never change, told once a run."""
     found: dict[tuple[str, ...], Any] = {}
 
-    def remembered(corpus: str, of: Sequence[Run] = ()) -> Any:
-        asked = (corpus, *(run.name for run in of))
+    def remembered(corpus: str, of: Sequence[Run] = (), **also: Any) -> Any:
+        asked = (corpus, *(run.name for run in of), str(also))
         if asked not in found:
-            found[asked] = function(corpus, of) if of else function(corpus)
+            found[asked] = function(corpus, of, **also) if of else function(corpus)
         return found[asked]
 
     return remembered
