@@ -91,7 +91,7 @@ def merge_workers(*, provisional: Identity, known: Identity, by_platform: bool =
         # Processes remember what each worker earned.
         raise_revision(campaign)
     _forget(provisional, known)
-    why = {"because": AuditEntry.PLATFORM} if by_platform else {}
+    why: dict[str, Any] = {"because": AuditEntry.PLATFORM} if by_platform else {}
     record(actor=None, act="join_worker", worker=stays.pseudonym, was=was.pseudonym, **why)
 
 

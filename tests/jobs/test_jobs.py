@@ -108,7 +108,8 @@ def test_a_run_that_meets_an_earlier_one_of_its_job_waits_for_it():
     for attempt in range(2, JOB_ATTEMPTS):
         assert jobs.run_queued_job(job.pk) == Job.QUEUED
         waiting = Job.objects.get()
-        assert waiting.attempts == attempt and waiting.heartbeat_at > database.now()
+        assert waiting.attempts == attempt
+        assert waiting.heartbeat_at is not None and waiting.heartbeat_at > database.now()
     assert jobs.run_queued_job(job.pk) == Job.FAILED, "it waits some minutes, and not for ever"
     assert "the last time it met this: run 'one': another process" in Job.objects.get().error
 

@@ -152,6 +152,7 @@ def test_a_judge_who_changes_an_answer_after_the_end_has_the_batch_chosen_again(
 ) -> None:
     batch = ended_batch(pooled_runs)
     row = Judgment.objects.filter(campaign=batch.campaign).latest("id")
+    assert row.content is not None and row.assignment_id is not None
     ticked = [[not yes for yes in block["yes"]] for block in row.content["blocks"]]
     assert reopening.change_answer(
         worker=row.worker_id,

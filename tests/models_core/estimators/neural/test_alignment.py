@@ -23,12 +23,12 @@ from models_core.estimators.neural.gradient_training import (  # noqa: E402
     network_weights,
 )
 from models_core.estimators.neural.scores import AlignmentScores  # noqa: E402
-from models_core.estimators.neural.settings import AlignmentSettings  # noqa: E402
+from models_core.estimators.neural.settings import AlignmentSettings, Objective  # noqa: E402
 from models_core.scoring.tiles import NotANumber, tile_grid  # noqa: E402
 from tests.models_core.estimators.neural import slow_reference as slow  # noqa: E402
 from tests.models_core.estimators.neural.sentences import LINK, edges_as_numbers, numbers_of, rows_of, scenes  # noqa: E402
 
-OBJECTIVES = ("best-region", "fragments")
+OBJECTIVES: tuple[Objective, ...] = ("best-region", "fragments")
 SMALL = AlignmentSettings(size=7, word_size=5, rates=(0.01,), dropout=0.0, batch=12, epochs=3)
 STEPS = StepSizes(0.01, 0.0)
 EVERYTHING = slice(0, None)
