@@ -34,7 +34,7 @@ from annotation.protocol.kinds import (
 )
 from annotation.protocol.paging import PAGE_ROLES, ROLE_WANTED, Filling, Pair, paginate
 from annotation.queue import image_rows
-from annotation.selectors.pair_judgments import asked_pairs
+from annotation.selectors.pair_judgments import asked_pairs, captions_named
 
 #: What stands between the parts of a question's key.
 _BETWEEN = "|"
@@ -162,12 +162,9 @@ def asks_these_pairs(campaign: Campaign, pairs: Iterable[Pair]) -> bool:
     asks no pairs, and for a pair of something that its corpus lacks."""
     _kind_of_pairs(campaign)
     wanted = list(dict.fromkeys(pairs))
-    found = _Found(campaign, wanted, {})
-    of_image = _caption_rows(image.pk for image in found.images.values())
-    own = set()
-    for pair in wanted:
-        image, place = found.captions[pair.caption]
-        own.add((found.images[pair.image].pk, of_image[image][place]))
+    images = _Found(campaign, wanted, {}).images
+    captions = captions_named(campaign, [pair.caption for pair in wanted])
+    own = {(images[pair.image].pk, caption) for pair, caption in zip(wanted, captions, strict=True)}
     return own == {(image, caption) for image, caption, role in asked_pairs(campaign) if role == ROLE_WANTED}
 
 
@@ -228,16 +225,6 @@ def _captions(images: Iterable[int]) -> dict[int, list[int]]:
         rows = Caption.objects.filter(image__in=part).order_by("image").values_list("image")
         for image, count in rows.annotate(count=Count("pk")):
             found[image] = list(range(count))
-    return found
-
-
-def _caption_rows(images: Iterable[int]) -> dict[int, list[int]]:
-    """Image id -> the ids of its captions, by their places."""
-    found: dict[int, list[int]] = {}
-    for part in chunks(list(images), COUNTED_IMAGES_PER_TRANSACTION):
-        rows = Caption.objects.filter(image__in=part).order_by("image", "number")
-        for image, caption in rows.values_list("image", "pk"):
-            found.setdefault(image, []).append(caption)
     return found
 
 

@@ -1,6 +1,6 @@
 """Refusals that say more in a terminal: the command that helps, and the names that there are.
 
-Pages, the API and jobs show the reason alone: whoever reads those may not see all rows of a kind.
+Pages, the API and jobs show the reason alone: their readers may not see all rows of a kind.
 """
 
 from __future__ import annotations

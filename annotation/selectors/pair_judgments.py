@@ -234,6 +234,11 @@ def asked_pairs(campaign: Campaign) -> Iterator[tuple[int, int, str]]:
                 yield content["image"], captions.at(*place), PAGE_ROLES[number]
 
 
+def captions_named(campaign: Campaign, names: Sequence[str]) -> list[int]:
+    """The captions (ids of rows) of these names, KEY#PLACE, which the campaign's corpus has."""
+    return _Captions(campaign).named(names)
+
+
 def page_filling(campaign: Campaign) -> Filling:
     """How full the pages of a campaign of pairs are, as they lie there; of graded pairs there are none."""
     if _single(campaign) is not None:

@@ -167,7 +167,7 @@ def confirm_by_hand(*, study: Study, submission: str, participant: str, actor: A
         before = known.exists()
         changed = _heard(study.provider, told, submission, database.now(), Visit.HAND, study=study)
         if not before and known.exists():
-            # By its number: ids of a platform would outlast the erasing of whoever came.
+            # By its number: ids of a platform would stay when the person is erased.
             record(actor=actor, act="confirm_visit", campaign=study.campaign, visit=visit)
         return changed
 

@@ -91,8 +91,8 @@ def merge_workers(*, provisional: Identity, known: Identity, by_platform: bool =
         # Processes remember what each worker earned.
         raise_revision(campaign)
     _forget(provisional, known)
-    why: dict[str, Any] = {"because": AuditEntry.PLATFORM} if by_platform else {}
-    record(actor=None, act="join_worker", worker=stays.pseudonym, was=was.pseudonym, **why)
+    because = AuditEntry.PLATFORM if by_platform else ""
+    record(actor=None, act="join_worker", worker=stays.pseudonym, was=was.pseudonym, because=because)
 
 
 def _account_of(identity: Identity) -> Any:

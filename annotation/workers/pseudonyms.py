@@ -258,8 +258,8 @@ def _erase(
             account.delete()
         worker.erased_at = worker.erased_at or database.now()
         worker.save(update_fields=["erased_at"])
-        why: dict[str, Any] = {"because": AuditEntry.THEMSELVES} if by_themselves else {}
-        record(actor=actor, act="erase_worker", worker=worker.pseudonym, again=not note, **why)
+        because = AuditEntry.THEMSELVES if by_themselves else ""
+        record(actor=actor, act="erase_worker", worker=worker.pseudonym, again=not note, because=because)
         if note:
             # Before the commit: noted in vain does no harm, erased without a note may come undone.
             for name in names:

@@ -35,12 +35,7 @@ class GivenTexts:
 
     @classmethod
     def learn(
-        cls,
-        recipe: Recipe,
-        words: Sequence[CaptionWords],
-        aids: Resources,
-        kept: PhaseCache,
-        seed: int = 0,
+        cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, kept: PhaseCache
     ) -> GivenTexts:
         """Raises BadRecipe where no vectors are given."""
         check_resources(recipe, aids)

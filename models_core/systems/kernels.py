@@ -105,7 +105,7 @@ class Resources:
     `background` is a text as sentences of lemmas, `called` its name; of its `lines`, `dropped` were
     left out as captions of the corpus. `wordnet` is the folder of the noun files, Debian's where None.
     `word_vectors` are those that a method begins with, `caption_vectors` what describes captions of recipes
-    that take given vectors.
+    that take given vectors. By the `seed` is drawn what such a description begins with.
     """
 
     background: Sequence[Sequence[str]] = ()
@@ -115,6 +115,7 @@ class Resources:
     dropped: int = 0
     word_vectors: GivenWordVectors | None = None
     caption_vectors: GivenCaptionVectors | None = None
+    seed: int = 0
 
 
 class TextKernel(Protocol):

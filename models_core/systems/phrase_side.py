@@ -61,12 +61,7 @@ class PhraseTexts:
 
     @classmethod
     def learn(
-        cls,
-        recipe: Recipe,
-        words: Sequence[CaptionWords],
-        aids: Resources,
-        kept: PhaseCache,
-        seed: int = 0,
+        cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, kept: PhaseCache
     ) -> PhraseTexts:
         """Keep the vectors of the training phrases' words and of the first others; learn the mixture, whose
         first clusters, and whose sample of many rows, are drawn by the seed.
@@ -91,7 +86,7 @@ class PhraseTexts:
                 "this language (train_word_vectors makes some)"
             )
         plain = cls(settings, vocabulary, vectors, training=training, owners=owners)
-        return plain if settings.vectors == "mean" else plain._with_mixture(said, kept, seed)
+        return plain if settings.vectors == "mean" else plain._with_mixture(said, kept, aids.seed)
 
     def _with_mixture(self, said: Counter[str], kept: PhaseCache, seed: int) -> PhraseTexts:
         settings = self.settings

@@ -47,12 +47,7 @@ class TagTexts:
 
     @classmethod
     def learn(
-        cls,
-        recipe: Recipe,
-        words: Sequence[CaptionWords],
-        aids: Resources,
-        kept: PhaseCache,
-        seed: int = 0,
+        cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, kept: PhaseCache
     ) -> TagTexts:
         """The tags that enough training images have, and their vectors. Raises BadRecipe where none is
         left."""

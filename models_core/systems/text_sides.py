@@ -58,12 +58,7 @@ class KernelTexts:
 
     @classmethod
     def learn(
-        cls,
-        recipe: Recipe,
-        words: Sequence[CaptionWords],
-        aids: Resources,
-        kept: PhaseCache,
-        seed: int = 0,
+        cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, kept: PhaseCache
     ) -> KernelTexts:
         """From the training captions; word similarities are kept. Raises BadRecipe, WordNetMissing."""
         learned = tuple(own[: recipe.text.captions] for own in words)
@@ -129,12 +124,7 @@ class BagTexts:
 
     @classmethod
     def learn(
-        cls,
-        recipe: Recipe,
-        words: Sequence[CaptionWords],
-        aids: Resources,
-        kept: PhaseCache,
-        seed: int = 0,
+        cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, kept: PhaseCache
     ) -> BagTexts:
         """The vocabulary and idf of the training captions."""
         settings: BagSettings = recipe.text
@@ -211,12 +201,7 @@ class WordTexts(_NumberedTexts):
 
     @classmethod
     def learn(
-        cls,
-        recipe: Recipe,
-        words: Sequence[CaptionWords],
-        aids: Resources,
-        kept: PhaseCache,
-        seed: int = 0,
+        cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, kept: PhaseCache
     ) -> WordTexts:
         """The vocabulary of the training captions: the most frequent word first, equal ones by the alphabet.
 
@@ -264,12 +249,7 @@ class EdgeTexts(_NumberedTexts):
 
     @classmethod
     def learn(
-        cls,
-        recipe: Recipe,
-        words: Sequence[CaptionWords],
-        aids: Resources,
-        kept: PhaseCache,
-        seed: int = 0,
+        cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, kept: PhaseCache
     ) -> EdgeTexts:
         """The vocabulary and the relations of the training captions, the most frequent first.
 

@@ -7,7 +7,7 @@ Settings are selected on held-out images with one caption each (Hodosh et al. 20
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -85,7 +85,7 @@ def fit(
     kind = recipe.kind
     images: ImageSide = SIDES[IMAGE_VIEW][kind.takes[IMAGE_VIEW]].learn(recipe, training.features)
     texts: TextSide = SIDES[CAPTION_VIEW][kind.takes[CAPTION_VIEW]].learn(
-        recipe, training.words, aids, kept, options.seed
+        recipe, training.words, replace(aids, seed=options.seed), kept
     )
     model = kind.make(recipe.settings)
     if kind.learns and not (kind.selects and held_out is None):

@@ -13,7 +13,7 @@ const look = async () => {
   if (!shown) return;
   if (!document.hidden && !shown.contains(document.activeElement)) {
     try {
-      // What somebody wanted counted anew once is not to be counted anew every time.
+      // "Update the numbers" means once, not every time.
       const address = new URL(location.href);
       address.searchParams.delete("fresh");
       const answer = await fetch(address, { headers: { Accept: "text/html" } });

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ def learned(seed=0, **text):
     recipe = of_dict("mine", {"method": "region-phrase-cca", "text": text})
     dice = np.random.default_rng(1)
     said = [[tuple(Word(f"w{n}", "") for n in dice.integers(0, 40, 3))] for _ in range(60)]
-    return PhraseTexts.learn(recipe, [tuple(own) for own in said], GIVEN, PhaseCache(), seed)
+    return PhraseTexts.learn(recipe, [tuple(own) for own in said], replace(GIVEN, seed=seed), PhaseCache())
 
 
 def phrases(*texts):
