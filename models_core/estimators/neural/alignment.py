@@ -51,7 +51,7 @@ class Alignment:
         finite, and where no rate learns (Diverged).
         """
         from models_core.estimators.neural.alignment_training import AlignmentRun, TrainingPairs
-        from models_core.estimators.neural.gradient_training import train_best
+        from models_core.estimators.neural.rate_choice import train_best
 
         pairs = TrainingPairs.of(train)
         check_finite(pairs.regions.values, "regions")

@@ -51,7 +51,7 @@ class RecurrentCaptioner:
         there is something to choose, for numbers that are not finite, and where no rate learns (Diverged).
         """
         from models_core.estimators.neural.captioner_training import CaptionedImages, CaptionerRun
-        from models_core.estimators.neural.gradient_training import train_best
+        from models_core.estimators.neural.rate_choice import train_best
 
         pairs = CaptionedImages.of(train)
         held_out = None if validation is None else CaptionedImages.of(validation)

@@ -1,8 +1,7 @@
 """Training by gradient steps: epochs of batches, looks at held-out data, the best models, checkpoints.
 
 Each epoch puts all pairs into new batches. Gradients are clipped number by number. After each epoch the
-held-out data is looked at, and the best models are kept. Of several rates and weight decays the best pair is
-found by trainings of a few epochs each.
+held-out data is looked at, and the best models are kept. Which rate and weight decay: `rate_choice`.
 
 The order of an epoch and the numbers that a step leaves out come from dice of that epoch and that step alone.
 So a training that goes on after a checkpoint ends as one that was never stopped, to the bit on a CPU.
@@ -17,7 +16,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -28,7 +26,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from models_core.estimators.base import FitContext
 from models_core.estimators.neural.network import Dropout
-from models_core.estimators.neural.settings import LEARNING, TRYING, AlignmentSettings, CaptionerSettings
+from models_core.estimators.neural.settings import AlignmentSettings, CaptionerSettings
 from models_core.processes import present_processes
 from models_core.scoring.tiles import NotANumber
 from models_core.threads import ThreadLimit
@@ -43,8 +41,6 @@ _BIGGEST_SEED = 2**63
 #: Kinds of devices on which networks multiply in bfloat16 while they learn; weights, scores and losses are in
 #: single precision everywhere.
 _IN_HALF = frozenset(("cuda",))
-#: The quality of settings with which the loss, or the held-out figure, is no number.
-_DIVERGED = -1.0
 #: Told how far a run is: epochs done, and batches done of this one.
 Told = Callable[[], None]
 
@@ -263,102 +259,6 @@ class GradientRun(ABC):
     def on_device(self, *arrays: NDArray[Any]) -> tuple[torch.Tensor, ...]:
         """The arrays as tensors where the network is."""
         return tuple(torch.from_numpy(array).to(self.device) for array in arrays)
-
-
-@dataclass(frozen=True, slots=True)
-class TrainedRun:
-    """The run that learned, and a row (rate, decay, best held-out quality) for each setting that was tried;
-    -1 where the loss or the figure was no number."""
-
-    run: GradientRun
-    tried: NDArray[np.float64]
-
-
-def train_best(
-    settings: StepSettings,
-    context: FitContext,
-    new_run: Callable[[str, StepSizes], GradientRun],
-    *,
-    looks: bool,
-) -> TrainedRun:
-    """Choose rate and decay by trainings of a few epochs where there are several, and train with them.
-
-    Of equally good ones the first are taken. One that fails after its trial gives way to the next best. Goes
-    on after the last of the context's checkpoints. Raises ValueError where nothing held out is there to
-    choose by, and Diverged where no rate learns.
-    """
-    grid = [StepSizes(rate, decay) for rate, decay in product(settings.rates, settings.decays)]
-    if not looks and len(grid) > 1:
-        raise ValueError("the rate is chosen on held-out images; give some, or one rate")
-    arrays, said = context.checkpoints.latest() or ({}, {})
-    present_processes().wait()  # the first may soon write the next one
-    tried: list[tuple[float, float, float]] = [tuple(row) for row in said.get("tried", [])]
-    trials = settings.trial_epochs if len(grid) > 1 else 0
-    for place in range(len(tried), len(grid)):
-        run = new_run(f"trial {place + 1}", grid[place])
-        try:
-            run.train(
-                trials,
-                looks=looks,
-                told=lambda place=place, run=run: context.progress(  # type: ignore[misc]
-                    TRYING,
-                    (place * trials + run.epoch) * run.batches + run.batch,
-                    max(1, len(grid) * trials * run.batches),
-                ),
-            )
-            quality = max((member.quality for member in run.members), default=0.0)
-        except Diverged:
-            if len(grid) == 1:
-                raise
-            quality = _DIVERGED
-        tried.append((grid[place].rate, grid[place].decay, quality))
-        context.checkpoints.save({}, {"tried": tried, "run": None})
-    begun = (arrays, said["run"]) if said and said["run"] is not None else None
-    while True:
-        rows = np.asarray(tried, np.float64)
-        place = int(rows[:, 2].argmax())
-        if rows[place, 2] == _DIVERGED:
-            raise Diverged(
-                f"with none of the rates {settings.rates} are loss and held-out figure numbers; choose "
-                "smaller ones"
-            )
-        run = new_run("learning", grid[place])
-        if begun is not None:
-            run.restore(*begun)
-        try:
-            _learn(run, settings, context, looks=looks, tried=tried)
-        except Diverged:
-            if len(grid) == 1:
-                raise
-            tried[place], begun = (grid[place].rate, grid[place].decay, _DIVERGED), None
-            context.checkpoints.save({}, {"tried": tried, "run": None})
-        else:
-            return TrainedRun(run, rows)
-
-
-def _learn(
-    run: GradientRun,
-    settings: StepSettings,
-    context: FitContext,
-    *,
-    looks: bool,
-    tried: list[tuple[float, float, float]],
-) -> None:
-    """Train a run to the end of its epochs, keeping checkpoints with what was `tried` before. Raises
-    Diverged."""
-
-    def keep() -> None:
-        held, told = run.state()
-        context.checkpoints.save(held, {"tried": tried, "run": told})
-
-    run.train(
-        settings.epochs,
-        looks=looks,
-        told=lambda: context.progress(
-            LEARNING, run.epoch * run.batches + run.batch, settings.epochs * run.batches
-        ),
-        keep=keep,
-    )
 
 
 class _Gathered(torch.autograd.Function):
