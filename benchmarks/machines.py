@@ -147,7 +147,9 @@ def arm_a(
             proposer = BoxProposer(lesson).fit(pictures, seed=seed + done, begin=begin, device=device)
             state["learnt"], state["proposer"] = done, proposer
             machine.learnt()
-            until = done + settings.retrain_each if settings.retrain_each else len(shown)
+            later = range(done + 1, len(shown))
+            again = (n for n in later if learns_now(settings, finished=n, learnt=done))
+            until = next(again, len(shown))
             proposals.update(proposed(proposer, shown[done:until]))
             say(f"  seed {seed}: learnt from {done} images in {time.process_time() - began:.0f} s of CPU")
 

@@ -21,7 +21,7 @@ from pydantic import Field
 from annotation.protocol.boxes import BoxLimits
 from annotation.protocol.controls import Seed, draw_number
 from annotation.protocol.setting_types import Fraction, StorableText, WholeFromOne, WholeNumber
-from annotation.protocol.terms import Box, Mention, representative
+from annotation.protocol.terms import Box, Chain, Mention, representative
 from annotation.protocol.trust_settings import TrustSettings
 from annotation.protocol.words import gettext_noop as _
 from models_core.checked_fields import check_fields
@@ -31,9 +31,14 @@ from models_core.checked_fields import check_fields
 SAME_THING = 0.5
 #: A proposal that overlaps a refused box by so much (IoU) would be refused again: verdicts ask for as much.
 SAME_BOX = 0.7
+#: A proposal that overlaps the accepted box of another chain of its category by so much (IoU) means that box.
+_SHARED_BOX = 0.4
 #: Further images are opened once so small a share of `MachineSettings.images_at_once` is unfinished: people
 #: have something to do meanwhile.
 _STILL_UNFINISHED = 0.25
+#: A machine learns again from so many more images at least, as a share of those that it learnt from last: the
+#: more it has seen, the less a few more teach it.
+_FURTHER_SHARE = 0.25
 #: Proposals of one phrase that are kept.
 MOST_PROPOSALS = 20
 
@@ -50,11 +55,11 @@ class MachineSettings:
     ] = field(default=0.0, metadata={"source": "decided: the printed protocol has people only"})
     from_images: Annotated[
         WholeFromOne, Field(description=_("Finished images from which a machine learns first"))
-    ] = field(default=40, metadata={"source": "decided"})
+    ] = field(default=15, metadata={"source": "decided (docs/machines.md)"})
     retrain_each: Annotated[
         WholeNumber,
         Field(description=_("Further finished images after which a machine learns again; 0: never")),
-    ] = field(default=40, metadata={"source": "decided"})
+    ] = field(default=15, metadata={"source": "decided (docs/machines.md)"})
     images_at_once: Annotated[
         WholeNumber,
         Field(
@@ -124,20 +129,44 @@ def next_proposal(
     *,
     least_chance: float,
     refused: Collection[Box] = (),
+    of_others: Collection[Box] = (),
 ) -> ProposedBox | None:
     """The box to propose for a chain that has these accepted boxes; None where it is left to people.
 
     Proposals are those of the mention that people are shown for the chain. Boxes that show what an accepted
     one shows are passed over, and those that are much like one that people `refused` for the chain, be it
-    a person's or a machine's.
+    a person's or a machine's. A group and its members have boxes in common, so where a proposal overlaps one
+    `of_others`, that is proposed first: boxes that people accepted for other chains of the image that have a
+    category of this one.
     """
     for proposed in proposals.get(representative(mentions).id, ()):
         if proposed.chance < least_chance:
             return None
-        fresh = all(proposed.box.iou(box) < SAME_BOX for box in refused)
-        if fresh and all(proposed.box.iou(box) < SAME_THING for box in accepted):
-            return proposed
+        shared = max(of_others, key=proposed.box.iou, default=None)
+        either = [proposed.box]
+        if shared is not None and proposed.box.iou(shared) >= _SHARED_BOX:
+            either.insert(0, shared)
+        for box in either:
+            fresh = all(box.iou(other) < SAME_BOX for other in refused)
+            if fresh and all(box.iou(other) < SAME_THING for other in accepted):
+                return ProposedBox(box, proposed.chance)
     return None
+
+
+def boxes_of_others(
+    accepted: Iterable[tuple[Collection[str], Box]], chain: Iterable[Mention], named: Mapping[str, Mention]
+) -> tuple[Box, ...]:
+    """Of the boxes that people accepted in an image, each with the ids of its chain's mentions, those of other
+    chains that have a category of this `chain`, each once. `named`: the image's mentions."""
+    own = tuple(chain)
+    ids, categories = {mention.id for mention in own}, set(Chain("", own).categories)
+    found = (
+        box
+        for mentions, box in accepted
+        if ids.isdisjoint(mentions)
+        and not categories.isdisjoint(Chain("", tuple(named[name] for name in mentions)).categories)
+    )
+    return tuple(dict.fromkeys(found))
 
 
 def machine_tries(machine: MachineSettings, limits: BoxLimits) -> int:
@@ -174,11 +203,12 @@ def categories_left(
 
 def learns_now(settings: MachineSettings, *, finished: int, learnt: int | None) -> bool:
     """Whether a machine that last learnt from `learnt` finished images (None: never) is to learn from
-    `finished`."""
+    `finished`: after `retrain_each` further ones, or a quarter more, whichever is more."""
     if not settings.share:
         return False
     if learnt is None:
         return bool(settings.system) or finished >= settings.from_images
     if learnt < settings.from_images <= finished and settings.retrain_each:
         return True
-    return bool(settings.retrain_each) and finished - max(learnt, 0) >= settings.retrain_each
+    further = max(settings.retrain_each, _FURTHER_SHARE * learnt)
+    return bool(settings.retrain_each) and finished - max(learnt, 0) >= further

@@ -4,7 +4,8 @@ Source: Plummer et al. 2015, section 2.3, "Box and Coreference Chain Merging": b
 an IoU of at least 0.8, or 0.9 for `other`; people and clothing never. What print leaves
 open is decided here: bodyparts never with people either; pairs are taken in descending IoU
 and transitively, but never so that one box would stand for two boxes of a chain or for a
-forbidden pair; the survivor is the box of the chain with more mentions.
+forbidden pair; the survivor is the box of the chain with more mentions, but that of a person before
+that of a machine.
 """
 
 from __future__ import annotations
@@ -157,9 +158,10 @@ def _merge_boxes(
     return cluster
 
 
-def _weight(index: int, objects: tuple[LayerObject, ...], chains: dict[str, Chain]) -> tuple[int, int]:
-    """Sort key of a surviving box: most mentions first, then file order."""
-    return (-max(len(chains[name].mentions) for name in objects[index].chains), index)
+def _weight(index: int, objects: tuple[LayerObject, ...], chains: dict[str, Chain]) -> tuple[bool, int, int]:
+    """Sort key of a surviving box: people's before machines', then most mentions first, then file order."""
+    own = objects[index]
+    return (own.machine, -max(len(chains[name].mentions) for name in own.chains), index)
 
 
 def _merge_chains(

@@ -18,7 +18,7 @@ from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, QuerySet
 from annotation.models import Assignment, Campaign, Machine, MachineProposals, OpenImage, Task
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import mention_from, question_from
-from annotation.protocol.machines import machine_tries, machine_trust, next_proposal
+from annotation.protocol.machines import boxes_of_others, machine_tries, machine_trust, next_proposal
 from annotation.protocol.questions import VOTE, Answer, BadJudgment
 from annotation.protocol.terms import Chain
 from annotation.queue.leases import (
@@ -170,6 +170,7 @@ def _answers(row: OpenImage, turn: _Turn, stored: MachineProposals) -> Iterator[
     given = drawing_answers(row.campaign, row) if tasks else []
     reported = {one.key for one in given if one.reported}
     by_machines = Counter(one.key for one in given if one.machine)
+    accepted = [(one.mentions, one.box) for one in given if one.box and one.accepted]
     for task in tasks:
         if task.key in reported or by_machines[task.key] >= tries:
             continue
@@ -177,8 +178,14 @@ def _answers(row: OpenImage, turn: _Turn, stored: MachineProposals) -> Iterator[
         question = question_from(task.kind, task.key, content)
         of_chain = tuple(mentions[name] for name in question.mentions)
         about = frozenset(question.mentions)
-        refused = [one.box for one in given if one.box and one.refused and one.mentions == about]
-        found = next_proposal(proposals, of_chain, question.boxes, least_chance=least, refused=refused)
+        found = next_proposal(
+            proposals,
+            of_chain,
+            question.boxes,
+            least_chance=least,
+            refused=[one.box for one in given if one.box and one.accepted is False and one.mentions == about],
+            of_others=boxes_of_others(accepted, of_chain, mentions),
+        )
         if found is None:
             continue
         categories = Chain("", of_chain).categories

@@ -213,8 +213,8 @@ def _ask(
         if draws(question.kind):
             drawers[name] = worker.name
         drawer = drawers[question.key.split("|")[1]] if kind_of(question.kind).judges else None
-        if machine is not None and drawer is not None and judgment.answer == "bad":
-            machine.refused(question, truth)
+        if machine is not None and drawer is not None:
+            machine.looked_at(question, truth, good=judgment.answer == "good")
         if machine is not None and drawer == machine.name:
             machine.judged(question, truth, good=judgment.answer == "good")
             drawer = None

@@ -18,6 +18,7 @@ from annotation.protocol.kinds import draws, kind_of
 from annotation.protocol.machines import (
     MachineSettings,
     Proposals,
+    boxes_of_others,
     categories_left,
     machine_tries,
     machine_trust,
@@ -69,6 +70,7 @@ class SimulatedMachine:
         self._verdicts: list[tuple[tuple[str, ...], bool]] = []
         self._tries = machine_tries(settings, BoxLimits())
         self._refused: dict[tuple[str, frozenset[str]], set[Box]] = {}
+        self._accepted: dict[str, list[tuple[frozenset[str], Box]]] = {}
         self._tried: Counter[tuple[str, str]] = Counter()
         self._waiting = 0
         self.drawn = self.good = 0
@@ -101,6 +103,7 @@ class SimulatedMachine:
             question.boxes,
             least_chance=self._settings.least_chance,
             refused=self._refused.get((truth.image, frozenset(question.mentions)), ()),
+            of_others=boxes_of_others(self._accepted.get(truth.image, ()), mentions, truth.mentions),
         )
         if found is None or not self._left(question.kind).isdisjoint(Chain("", mentions).categories):
             return None
@@ -110,11 +113,14 @@ class SimulatedMachine:
         self._standings[question.kind] = trust_after(standing, ItemDone(), self._trust)
         return MachineAnswer(found.box, attempt)
 
-    def refused(self, question: Question, truth: Truth) -> None:
-        """A person has refused a box, of this machine or of another person."""
+    def looked_at(self, question: Question, truth: Truth, *, good: bool) -> None:
+        """A person has said of a box, of this machine or of another person, whether it is good."""
         assert question.pending is not None
-        about = truth.image, frozenset(question.mentions)
-        self._refused.setdefault(about, set()).add(question.pending)
+        about = frozenset(question.mentions)
+        if good:
+            self._accepted.setdefault(truth.image, []).append((about, question.pending))
+        else:
+            self._refused.setdefault((truth.image, about), set()).add(question.pending)
 
     def judged(self, question: Question, truth: Truth, *, good: bool) -> None:
         """A person has said of its box whether it is good."""

@@ -1,5 +1,7 @@
 """Merging: which boxes become one, which never do, and what follows for chains."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,6 +35,15 @@ def test_boxes_of_two_chains_merge_from_an_iou_of_four_fifths_on_and_the_better_
     merged, log = merge_layer(record)
     assert merged.objects == (LayerObject(("1", "2"), shifted(11)), LayerObject(("2",), Box(200, 1, 220, 9)))
     assert [(entry.what, entry.chains) for entry in log] == [("boxes", ("2", "1"))]
+
+
+def test_a_persons_box_survives_a_machines_of_a_chain_with_more_mentions():
+    record = layer((chain("1", "animals"), (SQUARE,)), (chain("2", "animals", 3), (shifted(11),)))
+    drawn, proposed = record.objects
+    record = replace(record, objects=(drawn, replace(proposed, machine=True)))
+    merged, _ = merge_layer(record)
+    assert [(own.box, own.machine) for own in merged.objects] == [(SQUARE, False)]
+    assert [c.id for c in merged.chains] == ["2"]
 
 
 @pytest.mark.parametrize(

@@ -139,13 +139,13 @@ def test_a_machine_does_not_draw_a_refused_box_again(images: list[Gold]) -> None
     for attempt, box in enumerate((corner, third)):
         assert machine.answer(asked(), truth) == (box, attempt)
         quality = Question(BOX_QUALITY, f"{BOX_QUALITY}|{name}", 1, frozenset(), (name,), pending=box)
-        machine.refused(quality, truth)
+        machine.looked_at(quality, truth, good=False)
         machine.judged(quality, truth, good=False)
     assert machine.answer(asked(), truth) is None
     assert machine.answer(asked(theirs), truth) is None
     # Nor what people refused of a person.
     other = SimulatedMachine({image: proposals}.get, settings=MachineSettings(share=1.0))
-    other.refused(replace(quality, pending=corner), truth)
+    other.looked_at(replace(quality, pending=corner), truth, good=False)
     assert other.answer(asked(), truth) == (third, 0)
 
 

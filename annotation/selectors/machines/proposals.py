@@ -64,12 +64,13 @@ def picture_sizes(campaign: Campaign) -> dict[str, tuple[int, int]]:
 
 class DrawingAnswer(NamedTuple):
     """A vote on a drawing question: the question's key, the mentions of its chain, the box where one was
-    drawn and whether people refused it, whether a machine gave it, and whether it reports a problem."""
+    drawn and whether people accepted it (None: nobody has said), whether a machine gave it, and whether it
+    reports a problem."""
 
     key: str
     mentions: frozenset[str]
     box: Box | None
-    refused: bool
+    accepted: bool | None
     machine: bool
     reported: bool
 
@@ -84,7 +85,7 @@ def drawing_answers(campaign: Campaign, image: OpenImage) -> list[DrawingAnswer]
             key,
             frozenset(key.split("|")[1].split()),
             Box(*corners) if None not in corners else None,
-            verdicts.get((image.pk, name)) is False,
+            verdicts.get((image.pk, name)),
             kind == Worker.MACHINE,
             bool(flag),
         )

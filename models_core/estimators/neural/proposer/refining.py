@@ -1,8 +1,9 @@
 """How looks at boxes close up are learned: from accepted boxes that are moved, and from other places.
 
-A phrase gives two close-ups in each step. One is of an accepted box whose middle and extent were moved by
-chance, by little or by much. The other is of a thing of another phrase of the picture, or of a place anywhere
-that is as large as the phrase's thing: so the chance of being accepted is learned of wrong things too. Where
+A phrase gives one or two close-ups in each step. One is of an accepted box whose middle and extent were moved
+by chance, by little or by much. The other is of a thing of another phrase of the picture, or of a place
+anywhere that is as large as the phrase's thing: so the chance of being accepted is learned of wrong things
+too. For the last look one phrase in three gives the other: its sides are what it is for. Where
 a close-up overlaps a box of the phrase, its sides are to be that box's (logarithm of IoU, and cross-entropy
 of the two cells beside each side). The chance is that of the network's own box: whether it is as tight as
 people demand (IoU `ACCEPTED_IOU`). Half of the pictures are mirrored. For the last look, which is at boxes
@@ -33,7 +34,9 @@ from models_core.estimators.neural.proposer.training import ACCEPTED_IOU, Propos
 Moves = Sequence[tuple[float, float]]
 SECOND_MOVES: Moves = ((0.06, 0.10), (0.15, 0.25), (0.25, 0.45))
 LAST_MOVES: Moves = ((0.03, 0.06), (0.08, 0.14), (0.15, 0.25))
-#: How often the second close-up is of another phrase's thing; else of any place.
+#: The share of the phrases that give a second close-up, of another place.
+SECOND_ELSEWHERE, LAST_ELSEWHERE = 1.0, 1 / 3
+#: How often that is of another phrase's thing; else of any place.
 _OF_OTHERS = 0.6
 #: A close-up learns the sides of a box that the box in its middle overlaps by so much.
 _LEAST_IOU = 0.1
@@ -51,9 +54,10 @@ def train_refiner(
     *,
     epochs: int,
     moves: Moves = SECOND_MOVES,
+    elsewhere: float = SECOND_ELSEWHERE,
 ) -> None:
-    """Learn from `pictures` for so many epochs, boxes being moved by `moves`; `told` is called after each
-    step."""
+    """Learn from `pictures` for so many epochs, boxes being moved by `moves`, and of a share of the phrases
+    from another place too; `told` is called after each step."""
     batches = max(1, len(pictures) // settings.batch)
     steps = epochs * batches
     optimizer = torch.optim.AdamW(network.parameters(), settings.rate, weight_decay=1e-4, fused=True)
@@ -64,7 +68,7 @@ def train_refiner(
     for epoch in range(epochs):
         order = dice.permutation(len(pictures))
         for place, chosen in enumerate(np.array_split(order, batches)):
-            loss = _batch_loss(network, words, [pictures[i] for i in chosen], dice, moves)
+            loss = _batch_loss(network, words, [pictures[i] for i in chosen], dice, moves, elsewhere)
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
             nn.utils.clip_grad_norm_(network.parameters(), _CLIP)
@@ -80,6 +84,7 @@ def _batch_loss(
     pictures: Sequence[TaughtPicture],
     dice: np.random.Generator,
     moves: Moves,
+    elsewhere: float,
 ) -> Tensor:
     colours: list[NDArray[np.uint8]] = []
     said: list[tuple[str, ...]] = []
@@ -94,9 +99,12 @@ def _batch_loss(
         for number, phrase in enumerate(picture.phrases):
             others = [each for other, each in enumerate(own) if other != number]
             box = _one_of(own[number], dice)
-            boxes += [_moved(box, dice, moves), _elsewhere(box, others, dice, moves)]
-            of += [len(said)] * 2
-            pictures_of += [place] * 2
+            looked_at = [_moved(box, dice, moves)]
+            if dice.random() < elsewhere:
+                looked_at.append(_elsewhere(box, others, dice, moves))
+            boxes += looked_at
+            of += [len(said)] * len(looked_at)
+            pictures_of += [place] * len(looked_at)
             said.append(phrase.said[int(dice.integers(len(phrase.said)))])
             accepted.append(own[number])
     shown, windows = close_ups(colours, np.stack(boxes), pictures_of, network.view)
@@ -108,8 +116,8 @@ def _batch_loss(
     seen = torch.from_numpy(windows.astype(np.float32)).to(device)
     phrases = words.batch(said, list(range(len(said)))).to(device)
     sides, logits = network(pictures_tensor(list(shown)).to(device), seen, phrases, whose)
-    looked_at = torch.from_numpy(np.stack(boxes).astype(np.float32)).to(device)
-    return close_loss(sides, logits, seen, looked_at, torch.from_numpy(gold).to(device)[whose])
+    placed = torch.from_numpy(np.stack(boxes).astype(np.float32)).to(device)
+    return close_loss(sides, logits, seen, placed, torch.from_numpy(gold).to(device)[whose])
 
 
 def close_loss(sides: Tensor, logits: Tensor, windows: Tensor, boxes: Tensor, gold: Tensor) -> Tensor:

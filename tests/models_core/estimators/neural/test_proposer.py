@@ -27,7 +27,9 @@ from models_core.estimators.neural.proposer.examples import (
 from models_core.estimators.neural.proposer.network import cell_boxes, centres_of, overlap
 from models_core.estimators.neural.proposer.refiner import RefinerNetwork, cell_places, refined_boxes
 from models_core.estimators.neural.proposer.refining import (
+    LAST_ELSEWHERE,
     LAST_MOVES,
+    SECOND_ELSEWHERE,
     SECOND_MOVES,
     Moves,
     close_loss,
@@ -337,20 +339,29 @@ def test_the_loss_of_a_close_up_is_least_where_its_sides_and_chance_are_true() -
 
 
 @pytest.mark.parametrize(
-    ("view", "moves", "epochs", "off", "gain"),
+    ("view", "moves", "elsewhere", "epochs", "off", "gain"),
     [
-        (SECOND_VIEW, SECOND_MOVES, 9, (-0.06, 0.05, 0.07, 0.06), 0.1),
-        (LAST_VIEW, LAST_MOVES, 5, (-0.02, 0.03, 0.03, 0.02), 0.08),
+        (SECOND_VIEW, SECOND_MOVES, SECOND_ELSEWHERE, 9, (-0.06, 0.05, 0.07, 0.06), 0.1),
+        (LAST_VIEW, LAST_MOVES, LAST_ELSEWHERE, 5, (-0.02, 0.03, 0.03, 0.02), 0.08),
     ],
 )
 def test_looks_close_up_make_boxes_tighter(
-    view: CloseView, moves: Moves, epochs: int, off: tuple[float, ...], gain: float
+    view: CloseView, moves: Moves, elsewhere: float, epochs: int, off: tuple[float, ...], gain: float
 ) -> None:
     pictures, words = scenes(24, 1), Words.of([("red",), ("blue",), ("a",), ("square",)])
     settings = ProposerSettings(side=SIDE, batch=8)
     torch.manual_seed(0)
     network = RefinerNetwork(len(words.numbers) + 1, view)
-    train_refiner(network, words, pictures, settings, np.random.default_rng(0), epochs=epochs, moves=moves)
+    train_refiner(
+        network,
+        words,
+        pictures,
+        settings,
+        np.random.default_rng(0),
+        epochs=epochs,
+        moves=moves,
+        elsewhere=elsewhere,
+    )
     before, after = [], []
     for picture in scenes(12, 2):
         boxes = np.concatenate([t.boxes for t in picture.phrases])
