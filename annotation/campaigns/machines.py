@@ -128,11 +128,13 @@ def machine_learnt(machine: Machine, *, images: int | None, source: str, from_fi
             of_file = proposals.filter(version=row.version).values("image")
             proposals.filter(version=row.version - 1).exclude(image__in=of_file).update(version=row.version)
         proposals.filter(version__lt=row.version).delete()
-    for standing in Standing.objects.filter(
-        campaign=machine.campaign_id, worker=machine.worker_id, state=SUSPENDED, blocked=False
-    ):
-        # Its verdicts were on what it knew before. A researcher's word stays.
-        discarding.reinstate_worker(campaign=machine.campaign, worker=machine.worker_id, kind=standing.kind)
+        for standing in Standing.objects.filter(
+            campaign=machine.campaign_id, worker=machine.worker_id, state=SUSPENDED, blocked=False
+        ):
+            # Its verdicts were on what it knew before. A researcher's word stays.
+            discarding.reinstate_worker(
+                campaign=machine.campaign, worker=machine.worker_id, kind=standing.kind
+            )
     machine.refresh_from_db()
     return machine.version
 

@@ -83,10 +83,11 @@ def events_of(row: Row) -> Iterator[tuple[int, int, Event]]:
         # A control item whose answer was taken back counts like any other.
         yield id, version, ItemDone() if role != CONTROL or right is None else ControlGraded(right)
     if judged_by(row.kind):
-        for id, version, good, asked_at in _verdicts(row):
+        machine = row.worker.kind == Worker.MACHINE
+        # Verdicts on what a machine drew before it learnt again say nothing of what it knows now.
+        for id, version, good, asked_at in _verdicts(row, since=row.since if machine else 0):
             if id > row.since and (
-                row.worker.kind == Worker.MACHINE
-                or controls.tells_of_drawer(row.campaign_id, row.kind, row.campaign.revision, asked_at)
+                machine or controls.tells_of_drawer(row.campaign_id, row.kind, row.campaign.revision, asked_at)
             ):
                 yield id, version, BoxJudged(good)
 
@@ -121,9 +122,9 @@ def replay_rows(rows: Iterable[int]) -> list[int]:
     return changed
 
 
-def _verdicts(row: Row) -> Iterator[tuple[int, int, bool, datetime]]:
-    """The verdicts on a drawer's boxes that stand: id of the judgment, version of its lease's settings,
-    whether the box is good, and when it was asked for."""
+def _verdicts(row: Row, *, since: int) -> Iterator[tuple[int, int, bool, datetime]]:
+    """The verdicts that stand on a drawer's boxes whose judgment comes after `since`: id of the judgment,
+    version of its lease's settings, whether the box is good, and when it was asked for."""
     drawn: dict[int, set[str]] = defaultdict(set)
     boxes = Judgment.objects.filter(
         campaign=row.campaign_id,
@@ -131,6 +132,7 @@ def _verdicts(row: Row) -> Iterator[tuple[int, int, bool, datetime]]:
         kind=row.kind,
         answer="drawn",
         image__isnull=False,
+        id__gt=since,
     )
     for image, name in boxes.values_list("image", "name"):
         drawn[image].add(name)

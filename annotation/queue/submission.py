@@ -313,7 +313,9 @@ def _to_task(cursor: Any, row: _OfTask, sent: _Sent) -> _Answered:
         and first
         and not answer.flag
         and (
-            drawn.machine or controls.tells_of_drawer(terms.id, drawn.standing.kind, terms.revision, asked_at)
+            _drawn_since(cursor, drawn, image.id, held.key)
+            if drawn.machine
+            else controls.tells_of_drawer(terms.id, drawn.standing.kind, terms.revision, asked_at)
         )
     ):
         judged = BoxJudged(answer.answer == "good")
@@ -481,6 +483,17 @@ def _holders(
         stored, *_columns = rows[0]  # Each row has all the votes.
         votes = image_state.votes_from(stored) if along else image_state.votes_of(cursor, image)
     return _Holders(own, next((h for h in found if h is not own), None), votes)
+
+
+def _drawn_since(cursor: Any, drawer: WorkerState, image: int, key: str) -> bool:
+    """Whether a machine drew the box that a question `key` is about since its standing was given: what it drew
+    before it learnt again says nothing of what it knows now. As in `replay`."""
+    cursor.execute(
+        """SELECT 1 FROM annotation_judgment j JOIN annotation_standing s ON s.id = %s
+           WHERE j.image_id = %s AND j.name = %s AND j.worker_id = s.worker_id AND j.id > s.since""",
+        [drawer.id, image, key.split("|")[1]],
+    )
+    return cursor.fetchone() is not None
 
 
 def _after(holder: WorkerState, events: Sequence[Any], terms: Terms) -> Any:

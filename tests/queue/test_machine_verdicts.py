@@ -17,6 +17,7 @@ from annotation.models import (
     Task,
 )
 from annotation.moderation import discarding
+from annotation.moderation.trust_replay import replay_rows
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.queue import leases, machine_turns, submission
@@ -51,6 +52,19 @@ def test_a_bad_machine_is_suspended_by_its_verdicts() -> None:
     machines.machine_learnt(machine, images=20, source="more")
     standing.refresh_from_db()
     assert (standing.state, standing.known) == ("probation", 0)
+
+
+def test_verdicts_on_what_a_machine_drew_before_it_learnt_again_do_not_count() -> None:
+    world, machine = to_draw(4)
+    drawn = turns(world)
+    standing = Standing.objects.filter(worker=machine.worker, kind=q.BOX_DRAWING)
+    standing.update(state="suspended")
+    machines.machine_learnt(machine, images=20, source="more")
+    world.work([q.BOX_QUALITY])
+    assert drawn == Task.objects.filter(kind=q.BOX_QUALITY, barred=machine.worker, state=Task.SETTLED).count() > 0
+    (row,) = standing
+    assert (row.state, row.known, row.right) == ("probation", 0, 0)
+    assert replay_rows([row.pk]) == []
 
 
 @pytest.mark.parametrize("portion", [400, 2])
