@@ -141,10 +141,11 @@ def arm_a(
             if done == len(shown) or not learns_now(settings, finished=done, learnt=state["learnt"]):
                 return
             begin, pictures = state["proposer"], [p for p in state["pictures"] if p.phrases]
-            learned = BoxProposer().learned_from(pictures)
-            lesson = ProposerSettings().for_pictures(learned, from_scratch=begin is None)
+            proposer = BoxProposer()
+            learned = proposer.learned_from(pictures)
+            steps = proposer.settings.lesson_steps(learned, from_scratch=begin is None)
             began = time.process_time()
-            proposer = BoxProposer(lesson).fit(pictures, seed=seed + done, begin=begin, device=device)
+            proposer.fit(pictures, seed=seed + done, begin=begin, device=device, steps=steps)
             state["learnt"], state["proposer"] = done, proposer
             machine.learnt()
             later = range(done + 1, len(shown))

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from django.db import IntegrityError
 from django.db.models import Exists, OuterRef, QuerySet
+from django.utils.translation import gettext as _
 
 from annotation.audit import record
 from annotation.common import database
@@ -45,6 +46,7 @@ __all__ = [
     "campaigns_with_machines",
     "count_finished",
     "finished_records",
+    "images_to_propose",
     "known_machines",
     "lacks_proposals",
     "lesson",
@@ -52,12 +54,15 @@ __all__ = [
     "machine_learnt",
     "machine_named",
     "records_to_propose",
+    "refuse_closed",
     "store_proposals",
 ]
 
 #: The jobs that teach a machine, and that have one propose for further images; who knows how registers them.
 TEACH_JOB, PROPOSE_JOB = "teach_machine", "propose_boxes"
 _NAME = re.compile(r"[-a-zA-Z0-9_]{1,30}")
+#: Images whose mentions are read together.
+_IMAGES_TOGETHER = 200
 
 
 def machine_add(*, campaign: Campaign, name: str, actor: Account | None = None) -> Machine:
@@ -73,10 +78,14 @@ def machine_add(*, campaign: Campaign, name: str, actor: Account | None = None) 
             "add it to a campaign that asks for boxes"
         )
     if campaign.state == Campaign.CLOSED:
-        raise CampaignError(f"campaign {campaign.name!r} is closed; add the machine to an open one")
+        raise CampaignError(
+            _("campaign %(campaign)s is closed; add the machine to an open one")
+            % {"campaign": repr(campaign.name)}
+        )
     if not _NAME.fullmatch(name):
         raise CampaignError(
-            f"machine {name!r}: expected a name of at most 30 letters, digits, hyphens or underscores"
+            _("machine %(machine)s: expected a name of at most 30 letters, digits, hyphens or underscores")
+            % {"machine": repr(name)}
         )
     settings = settings_of(campaign.settings)
     rules = machine_trust(settings.trust, settings.machine)
@@ -90,7 +99,8 @@ def machine_add(*, campaign: Campaign, name: str, actor: Account | None = None) 
             record(actor=actor, act="add_machine", campaign=campaign, machine=name, worker=worker.pseudonym)
     except IntegrityError as error:
         raise CampaignError(
-            f"campaign {campaign.name!r} has a machine {name!r} already; give another name"
+            _("campaign %(campaign)s has a machine %(machine)s already; give another name")
+            % {"campaign": repr(campaign.name), "machine": repr(name)}
         ) from error
     return machine
 
@@ -103,7 +113,12 @@ def machine_named(campaign: Campaign, name: str) -> Machine:
             Machine.objects.filter(campaign=campaign).order_by("pk").values_list("name", flat=True)
         )
         raise CampaignError(
-            f"campaign {campaign.name!r} has no machine {name!r}; it has {names or 'none: see add_machine'}"
+            _("campaign %(campaign)s has no machine %(machine)s; it has %(machines)s")
+            % {
+                "campaign": repr(campaign.name),
+                "machine": repr(name),
+                "machines": names or _("none: see add_machine"),
+            }
         )
     return found
 
@@ -139,17 +154,34 @@ def machine_learnt(machine: Machine, *, images: int | None, source: str, from_fi
     return machine.version
 
 
+def refuse_closed(campaign: Campaign) -> None:
+    """Raise CampaignError where the campaign is closed: its machines have nothing to learn for."""
+    if campaign.state == Campaign.CLOSED:
+        raise CampaignError(
+            _("campaign %(campaign)s is closed: its machines learn no more")
+            % {"campaign": repr(campaign.name)}
+        )
+
+
 @contextmanager
 def lesson(machine: Machine) -> Iterator[int]:
     """The version of the proposals that a machine is given in this block, in which nobody else gives it any.
 
-    What an earlier lesson stored that did not come to its end is removed. Raises Busy.
+    What this lesson stores, or an earlier one stored, is removed where it does not come to its end. Raises
+    Busy, and CampaignError where the campaign is closed.
     """
+    refuse_closed(machine.campaign)
     busy = f"machine {machine.name!r} is being taught, or is given boxes; wait for the end of that"
     with exclusive_folder(f"machine.{machine.pk}", busy=busy):
         machine.refresh_from_db(fields=["version", "learnt", "source", "from_file"])
-        MachineProposals.objects.filter(machine=machine, version__gt=machine.version).delete()
-        yield machine.version + 1
+        later = MachineProposals.objects.filter(machine=machine, version__gt=machine.version)
+        later.delete()
+        try:
+            yield machine.version + 1
+        except BaseException:
+            machine.refresh_from_db(fields=["version"])
+            MachineProposals.objects.filter(machine=machine, version__gt=machine.version).delete()
+            raise
 
 
 def store_proposals(
@@ -222,23 +254,25 @@ def finished_records(campaign: Campaign) -> Iterator[ImageRecord]:
     return stream_records(corpus=campaign.corpus, layer=layer, images=images)
 
 
-def records_to_propose(
-    campaign: Campaign, *, lacking: Machine | None = None
-) -> Iterator[tuple[ImageRecord, tuple[Mention, ...]]]:
-    """The images that are not complete and of which the machine has its share, each with its mentions, in the
-    order of the corpus; of `lacking` those alone for which this machine's version proposed nothing yet."""
+def images_to_propose(campaign: Campaign, *, lacking: Machine | None = None) -> list[int]:
+    """The images (ids) that are not complete and of which the machine has its share, in the order of the
+    corpus; of `lacking` those alone for which this machine's version proposed nothing yet."""
     settings = settings_of(campaign.settings).machine
     images_asked = _unfinished(campaign) if lacking is None else _without_proposals(lacking)
-    rows = images_asked.values_list("image", "image__key", "mentions")
-    asked = {
-        image: tuple(map(mention_from, plain))
-        for image, key, plain in rows
-        if settings.takes(key, seed=campaign.seed)
-    }
-    images = Image.objects.filter(pk__in=database.these_ids(asked))
-    keys = dict(images.values_list("key", "pk"))
-    for each in stream_records(corpus=campaign.corpus, images=images):
-        yield each, asked[keys[each.id]]
+    rows = images_asked.order_by("image__position").values_list("image", "image__key")
+    return [image for image, key in rows.iterator() if settings.takes(key, seed=campaign.seed)]
+
+
+def records_to_propose(
+    campaign: Campaign, images: Sequence[int]
+) -> Iterator[tuple[ImageRecord, tuple[Mention, ...]]]:
+    """These images of a campaign (ids, `images_to_propose`), each with its mentions; some at a time."""
+    for start in range(0, len(images), _IMAGES_TOGETHER):
+        some = images[start : start + _IMAGES_TOGETHER]
+        rows = OpenImage.objects.filter(campaign=campaign, image__in=some)
+        asked = dict(rows.values_list("image__key", "mentions"))
+        for each in stream_records(corpus=campaign.corpus, images=Image.objects.filter(pk__in=some)):
+            yield each, tuple(map(mention_from, asked[each.id]))
 
 
 def lacks_proposals(machine: Machine) -> bool:

@@ -87,7 +87,8 @@ def events_of(row: Row) -> Iterator[tuple[int, int, Event]]:
         # Verdicts on what a machine drew before it learnt again say nothing of what it knows now.
         for id, version, good, asked_at in _verdicts(row, since=row.since if machine else 0):
             if id > row.since and (
-                machine or controls.tells_of_drawer(row.campaign_id, row.kind, row.campaign.revision, asked_at)
+                machine
+                or controls.tells_of_drawer(row.campaign_id, row.kind, row.campaign.revision, asked_at)
             ):
                 yield id, version, BoxJudged(good)
 

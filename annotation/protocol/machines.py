@@ -156,8 +156,8 @@ def next_proposal(
 def boxes_of_others(
     accepted: Iterable[tuple[Collection[str], Box]], chain: Iterable[Mention], named: Mapping[str, Mention]
 ) -> tuple[Box, ...]:
-    """Of the boxes that people accepted in an image, each with the ids of its chain's mentions, those of other
-    chains that have a category of this `chain`, each once. `named`: the image's mentions."""
+    """Of the boxes that people accepted in an image, each with the ids of its chain's mentions, those of
+    other chains that have a category of this `chain`, each once. `named`: the image's mentions."""
     own = tuple(chain)
     ids, categories = {mention.id for mention in own}, set(Chain("", own).categories)
     found = (

@@ -153,6 +153,9 @@ def _answer_image(row: OpenImage, turn: _Turn) -> int:
             # Such a box was stored before the picture's size was known: people draw.
             _log.warning("machine %s, image %s: %s", machine.name, row.image.key, error)
             return_lease(worker=machine.worker_id, assignment=lease.id)
+        except BaseException:
+            return_lease(worker=machine.worker_id, assignment=lease.id)  # For people to draw.
+            raise
     return count
 
 

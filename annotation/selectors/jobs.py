@@ -24,6 +24,12 @@ def jobs_of_kinds(kinds: Sequence[str], *, limit: int) -> list[Job]:
     return newest_of(Job.objects.filter(kind__in=kinds), limit=limit)
 
 
+def newest_job(kind: str, campaign: Campaign, **arguments: str) -> Job | None:
+    """The newest job of a kind about a campaign that has these arguments."""
+    named = {f"arguments__{name}": value for name, value in arguments.items()}
+    return Job.objects.filter(kind=kind, campaign=campaign, **named).order_by("-pk").first()
+
+
 def newest_of(jobs: QuerySet[Job], *, limit: int) -> list[Job]:
     """The newest of these jobs first; with who asked for them."""
     return list(jobs.select_related("campaign", "created_by").order_by("-pk")[:limit])

@@ -22,6 +22,7 @@ from typing import Any
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext as _
 
 from annotation.audit import record
 from annotation.common import database
@@ -157,6 +158,11 @@ def erase_worker(
     they hold is returned first. An answer that arrives meanwhile is stored before, and what it is worth is
     then due, or not at all. Once erased, doing it again finds nothing to do.
     """
+    if worker.kind == Worker.MACHINE:
+        raise CannotErase(
+            _("%(worker)s is a machine: nothing is known of it that could be erased")
+            % {"worker": worker.pseudonym}
+        )
     if worker.erased_at is not None and not _remains(worker, texts):
         return Erased(worker.pseudonym, False, 0, 0, already=True)
     return _erase(worker, actor, texts, note=True, by_themselves=by_themselves)

@@ -91,13 +91,15 @@ def test_a_box_that_a_group_and_its_member_have_in_common_is_proposed_as_people_
     # One of the chain's own boxes: the next thing is looked for.
     assert choose([drawn]) == ProposedBox(RIGHT, 0.8)
     far = Box(1, 1, 20, 20)
-    assert next_proposal({man.id: [ProposedBox(far, 0.9)]}, [man], [], least_chance=0.2, of_others=[drawn]) == (
-        ProposedBox(far, 0.9)
-    )
+    assert next_proposal(
+        {man.id: [ProposedBox(far, 0.9)]}, [man], [], least_chance=0.2, of_others=[drawn]
+    ) == (ProposedBox(far, 0.9))
 
 
 def test_boxes_are_shared_with_other_chains_of_a_category() -> None:
-    men, man, coat, both = mentions("two men/people", "a man/people", "a coat/clothing", "a team/people/other")
+    men, man, coat, both = mentions(
+        "two men/people", "a man/people", "a coat/clothing", "a team/people/other"
+    )
     named = {mention.id: mention for mention in (men, man, coat, both)}
     accepted = [((man.id,), LEFT), ((coat.id,), RIGHT), ((both.id,), LEFT), ((men.id,), Box(5, 5, 9, 9))]
     assert boxes_of_others(accepted, [men], named) == (LEFT,)

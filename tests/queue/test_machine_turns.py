@@ -33,6 +33,7 @@ from annotation.selectors.drawing_ways import drawing_ways
 from annotation.selectors.layer_cost import answers_cost
 from annotation.selectors.machines.boxes import category_records, judged_boxes
 from annotation.selectors.machines.proposals import machine_at_work, stored_proposals
+from annotation.workers.pseudonyms import CannotErase, erase_worker
 from tests.queue.machines_at_work import (
     WITH_MACHINE,
     a_machine,
@@ -134,6 +135,30 @@ def test_a_file_leaves_the_boxes_of_images_that_it_does_not_have() -> None:
     assert set(MachineProposals.objects.values_list("version", flat=True)) == {2}
 
 
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_machine_proposes_the_box_that_people_accepted_for_another_chain_of_the_category(
+    shared: bool,
+) -> None:
+    """A hat is no person, so its box is its own; where it is called one, the person's box is proposed."""
+    world, machine = to_draw(1)
+    (image,) = world.images()
+    stored, named = MachineProposals.objects.get(machine=machine), world.truths[image.image_id].mentions
+    people = {name for name in stored.boxes if "people" in named[name].categories}
+    (person,) = {tuple(own[0][:4]) for name, own in stored.boxes.items() if name in people}
+    xmin, ymin, xmax, ymax = person
+    near = [xmin, ymin, xmax, ymin + (ymax - ymin) * 3 // 5]
+    hat = {name: [[*near, 0.9]] for name in stored.boxes if name not in people}
+    MachineProposals.objects.update(boxes={**stored.boxes, **dict.fromkeys(hat, [])})
+    assert turns(world) == 1
+    world.work([q.BOX_QUALITY])
+    mentions = [[*plain, ["people"] if shared else own] for *plain, own in image.mentions]
+    OpenImage.objects.update(mentions=mentions)
+    MachineProposals.objects.update(boxes={**stored.boxes, **hat})
+    assert turns(world) == 1
+    drawn = Judgment.objects.filter(worker=machine.worker, kind=q.BOX_DRAWING).latest("pk")
+    assert [drawn.xmin, drawn.ymin, drawn.xmax, drawn.ymax] == (list(person) if shared else near)
+
+
 def test_a_machine_leaves_what_it_is_not_sure_of() -> None:
     world = World(settings=WITH_MACHINE)
     machine = a_machine(world, chance=0.1)
@@ -225,6 +250,27 @@ def test_a_machine_that_is_discarded_between_lease_and_answer_is_not_paid() -> N
     assert Judgment.objects.get(worker=machine.worker).void
     done = Assignment.objects.get(pk=lease.id)
     assert (done.state, done.pay, done.seconds) == ("submitted", 0, 0.0)
+
+
+def test_a_question_is_given_back_whatever_keeps_a_machine_from_answering_it() -> None:
+    world, machine = to_draw(2)
+
+    def failing(**given: Any) -> None:
+        raise RuntimeError("the database went away")
+
+    with pytest.raises(RuntimeError, match="went away"):
+        machine_turns.take_turn(world.images()[0].pk, failing)
+    (lease,) = Assignment.objects.filter(worker=machine.worker)
+    assert lease.state == Assignment.RETURNED
+    assert not isinstance(world.take(0, q.BOX_DRAWING), NoTask)
+
+
+def test_a_machine_cannot_be_erased() -> None:
+    _, machine = to_draw(1)
+    with pytest.raises(CannotErase, match="is a machine: nothing is known of it"):
+        erase_worker(worker=machine.worker)
+    machine.worker.refresh_from_db()
+    assert machine.worker.erased_at is None
 
 
 def test_images_whose_tasks_the_machine_gave_back_do_not_keep_it_from_older_ones() -> None:

@@ -61,7 +61,11 @@ def test_verdicts_on_what_a_machine_drew_before_it_learnt_again_do_not_count() -
     standing.update(state="suspended")
     machines.machine_learnt(machine, images=20, source="more")
     world.work([q.BOX_QUALITY])
-    assert drawn == Task.objects.filter(kind=q.BOX_QUALITY, barred=machine.worker, state=Task.SETTLED).count() > 0
+    assert (
+        drawn
+        == Task.objects.filter(kind=q.BOX_QUALITY, barred=machine.worker, state=Task.SETTLED).count()
+        > 0
+    )
     (row,) = standing
     assert (row.state, row.known, row.right) == ("probation", 0, 0)
     assert replay_rows([row.pk]) == []

@@ -34,8 +34,8 @@ class Command(ReportCommand):
         campaign = campaign_named(options["campaign"])
         machine = machines.machine_named(campaign, options["machine"])
         sizes, out = picture_sizes(campaign), OutOfPicture()
-        found = list(read_proposals(options["file"], size_of=lambda image: sizes.get(image, (0, 0)), out=out))
         with machines.lesson(machine) as version:
+            found = read_proposals(options["file"], size_of=lambda image: sizes.get(image, (0, 0)), out=out)
             images = machines.store_proposals(machine, found, version=version)
             source = f"file {options['file'].name}"
             machines.machine_learnt(machine, images=None, source=source, from_file=True)

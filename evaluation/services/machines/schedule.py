@@ -11,11 +11,10 @@ from datetime import timedelta
 from annotation import jobs
 from annotation.campaigns.machines import PROPOSE_JOB, TEACH_JOB
 from annotation.common import database
-from annotation.selectors.jobs import Job, jobs_of_kinds
+from annotation.selectors.jobs import Job, newest_job
 
 #: How long a machine waits whose job failed.
 AGAIN_AFTER = timedelta(minutes=10)
-_LOOKED_THROUGH = 200
 
 
 def teach_machines() -> int:
@@ -24,24 +23,19 @@ def teach_machines() -> int:
     from evaluation.services.machines.teaching import forget_deleted, machines_to_propose, machines_to_teach
 
     forget_deleted()
-    newest: dict[tuple[int | None, str, str], Job] = {}
-    for each in reversed(jobs_of_kinds([TEACH_JOB, PROPOSE_JOB], limit=_LOOKED_THROUGH)):
-        newest[each.campaign_id, each.arguments.get("machine", ""), each.kind] = each
     asked = 0
     for kind, wanted in ((TEACH_JOB, machines_to_teach()), (PROPOSE_JOB, machines_to_propose())):
         for campaign, machine in wanted:
+            newest = {each: newest_job(each, campaign, machine=machine) for each in (TEACH_JOB, PROPOSE_JOB)}
             # One job at a time is about a machine.
-            own = [newest.get((campaign.pk, machine, each)) for each in (TEACH_JOB, PROPOSE_JOB)]
-            if any(job is not None and job.state in Job.LIVE for job in own):
+            if any(job is not None and job.state in Job.LIVE for job in newest.values()):
                 continue
-            job = newest.get((campaign.pk, machine, kind))
+            job = newest[kind]
             if job is not None and job.state == Job.CANCELLED:
                 continue
             if job is not None and job.state == Job.FAILED and job.finished_at is not None:
                 if database.now() - job.finished_at < AGAIN_AFTER:
                     continue
-            newest[campaign.pk, machine, kind] = jobs.enqueue(
-                kind=kind, arguments={"machine": machine}, campaign=campaign
-            )
+            jobs.enqueue(kind=kind, arguments={"machine": machine}, campaign=campaign)
             asked += 1
     return asked

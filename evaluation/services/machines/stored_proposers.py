@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import shutil
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings as django_settings
 
+from annotation.common.locks import exclusive_folder
 from annotation.datasets.layers import layer_to_read
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
-from evaluation.services.common import ImportRefused
+from evaluation.services.common import ImportRefused, recover_folder, replace_folder
 from evaluation.services.machines.examples import pictures_on_disk, taught_pictures
 from models_core.device import CPU
 
@@ -70,34 +71,40 @@ def train_proposer(
     """Learn from a layer of a corpus, and store what was learnt as `name`, for campaigns to begin from.
 
     Pictures that cannot be read are left out, and counted. Raises ImportRefused where the name is taken,
-    UnknownName, NothingToLearn and NoDevice.
+    UnknownName, NothingToLearn, NoDevice, and Busy.
     """
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
     from models_core.estimators.neural.proposer.training import ProposerSettings
 
     folder = proposer_folder(name)
-    if folder.exists() and not replace_old:
-        raise ImportRefused(f"a proposer {name!r} is stored already; give another name, or --replace")
-    found = corpus_named(corpus)
-    source = layer_to_read(found, layer)
-    if source is None:
-        raise ImportRefused(f"corpus {corpus!r} has no layer; import or draw boxes first")
-    lesson = lesson or Lesson()
-    settings = ProposerSettings() if lesson.epochs is None else ProposerSettings().lasting(lesson.epochs)
-    records = stream_records(corpus=found, layer=source, split=split)
-    unreadable: list[str] = []
-    with pictures_on_disk(taught_pictures(records, settings.side, unreadable=unreadable.append)) as pictures:
-        proposer = BoxProposer(settings).fit(
-            pictures,
-            seed=lesson.seed,
-            device=lesson.device,
-            told=lambda done, of: told("learning", done, of),
-        )
-    if folder.exists():
-        shutil.rmtree(folder)
-    proposer.save(
-        folder, {"corpus": corpus, "layer": source.name, "images": len(pictures), "seed": lesson.seed}
-    )
+    with exclusive_folder(
+        f"proposer.{name}", busy=f"proposer {name!r} is being taught; wait for the end of that"
+    ):
+        recover_folder(folder)
+        if folder.exists() and not replace_old:
+            raise ImportRefused(f"a proposer {name!r} is stored already; give another name, or --replace")
+        found = corpus_named(corpus)
+        source = layer_to_read(found, layer)
+        if source is None:
+            raise ImportRefused(f"corpus {corpus!r} has no layer; import or draw boxes first")
+        lesson = lesson or Lesson()
+        settings = ProposerSettings() if lesson.epochs is None else ProposerSettings().lasting(lesson.epochs)
+        records = stream_records(corpus=found, layer=source, split=split)
+        unreadable: list[str] = []
+        with pictures_on_disk(
+            taught_pictures(records, settings.side, unreadable=unreadable.append)
+        ) as pictures:
+            proposer = BoxProposer(settings).fit(
+                pictures,
+                seed=lesson.seed,
+                device=lesson.device,
+                told=lambda done, of: told("learning", done, of),
+            )
+        # Whole, before the old one goes.
+        facts = {"corpus": corpus, "layer": source.name, "images": len(pictures), "seed": lesson.seed}
+        with tempfile.TemporaryDirectory(prefix="phrasebox-proposer-") as made:
+            proposer.save(Path(made) / name, facts)
+            replace_folder(Path(made) / name, folder)
     return {
         "name": name,
         "corpus": corpus,

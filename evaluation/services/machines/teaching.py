@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,10 @@ if TYPE_CHECKING:
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 
 _log = logging.getLogger(__name__)
+
+#: Images for which a lesson proposes, in the order of the corpus, before it counts. The others get their boxes
+#: by `propose_boxes`, which goes on where it was stopped: they may take hours.
+PROPOSED_BY_LESSON = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +115,18 @@ def teach_machine(
         proposer, source = _taught(
             own, finished, version, restart=restart, device=device, told=told, unreadable=unreadable.add
         )
-        told("proposing", 0, 1)
         _keep(proposer, own, version, begun_from=settings_of(row.settings).machine.system)
-        records = machines.records_to_propose(row)
-        count = _propose(proposer, own, records, version=version, unreadable=unreadable.add)
+        count = _propose(
+            proposer,
+            own,
+            machines.images_to_propose(row)[:PROPOSED_BY_LESSON],
+            version=version,
+            unreadable=unreadable.add,
+            told=partial(told, "proposing"),
+        )
+        # From here on the lesson counts: nothing may stop it that could be told.
         machines.machine_learnt(own, images=finished, source=source)
         _forget_others(own)
-    told("proposing", 1, 1)
     answers = machine_turns.take_turns(row, submission.submit, at_most=max(1, count))
     return Taught(own.name, own.version, finished, source, count, len(unreadable), answers, replaced)
 
@@ -141,13 +151,15 @@ def propose_boxes(
             )
         from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 
-        told("proposing", 0, 1)
         unreadable: set[str] = set()
-        records = machines.records_to_propose(row, lacking=own)
         count = _propose(
-            BoxProposer.load(folder), own, records, version=own.version, unreadable=unreadable.add
+            BoxProposer.load(folder),
+            own,
+            machines.images_to_propose(row, lacking=own),
+            version=own.version,
+            unreadable=unreadable.add,
+            told=partial(told, "proposing for further images"),
         )
-    told("proposing", 1, 1)
     answers = machine_turns.take_turns(row, submission.submit, at_most=max(1, count))
     return ProposedFor(own.name, own.version, count, len(unreadable), answers)
 
@@ -163,6 +175,17 @@ def _keep(proposer: BoxProposer, machine: Machine, version: int, *, begun_from: 
         shutil.rmtree(folder)  # Of a lesson that was killed.
     facts = {"campaign": machine.campaign.name, "machine": machine.name, "version": version}
     proposer.save(folder, {**facts, "begun_from": begun_from})
+
+
+def _begun_from(machine: Machine) -> str | None:
+    """The stored proposer from which the machine's lessons began ("": from nothing); None where that is not
+    known."""
+    try:
+        facts = read_manifest(kept_folder(machine, machine.version)).get("facts") or {}
+        began = facts.get("begun_from")
+    except (BadModel, OSError):
+        return None
+    return None if began is None else str(began)
 
 
 def _learnt_last(machine: Machine, *, begun_from: str) -> BoxProposer | None:
@@ -202,17 +225,20 @@ def forget_deleted() -> int:
 def _propose(
     proposer: BoxProposer,
     machine: Machine,
-    records: Iterable[tuple[ImageRecord, Sequence[Mention]]],
+    images: Sequence[int],
     *,
     version: int,
     unreadable: Unreadable,
+    told: Callable[[int, int], object],
 ) -> int:
-    """Store what a proposer would draw in these images; of how many it says anything. Of the others is stored
-    that it says nothing, so that they are not tried again."""
+    """Store what a proposer would draw in these images (ids); of how many it says anything. Of the others is
+    stored that it says nothing, so that they are not tried again. `told` is called before each image."""
     silent: set[str] = set()
 
     def noted() -> Iterator[tuple[ImageRecord, Sequence[Mention]]]:
-        for record, mentions in records:
+        records = machines.records_to_propose(machine.campaign, images)
+        for done, (record, mentions) in enumerate(records):
+            told(done, len(images))
             silent.add(record.id)
             yield record, mentions
 
@@ -271,10 +297,12 @@ def machines_to_teach() -> list[tuple[Campaign, str]]:
         machine = machine_at_work(row.pk)
         if machine is None or machine.from_file:
             continue
-        if learns_now(
-            settings_of(row.settings).machine,
-            finished=to_learn_from.count_to_learn_from(row),
-            learnt=machine.learnt,
+        settings, finished = settings_of(row.settings).machine, to_learn_from.count_to_learn_from(row)
+        if learns_now(settings, finished=finished, learnt=machine.learnt) or (
+            # From another beginning than it had: that holds from now on.
+            machine.learnt is not None
+            and (settings.system or finished >= settings.from_images)
+            and _begun_from(machine) not in (None, settings.system)
         ):
             found.append((row, machine.name))
     return found
@@ -313,11 +341,11 @@ def _learnt(
         judged = to_learn_from.first_verdicts(row)
         pictures.sort(key=lambda picture: judged.get(picture.image, len(judged)))
         learned = BoxProposer(settings).learned_from(pictures)
-        settings = settings.for_pictures(learned, from_scratch=begin is None)
         return BoxProposer(settings).fit(
             pictures,
             seed=seed,
             begin=begin,
             device=device,
-            told=lambda done, of: told("learning", done, of),
+            told=partial(told, "learning from finished images"),
+            steps=settings.lesson_steps(learned, from_scratch=begin is None),
         )

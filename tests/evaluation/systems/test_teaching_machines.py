@@ -53,6 +53,10 @@ from tests.web import world as people
 pytestmark = pytest.mark.django_db
 
 
+def to_propose(campaign: Any) -> Iterator[Any]:
+    return machines.records_to_propose(campaign, machines.images_to_propose(campaign))
+
+
 @pytest.fixture
 def world(tmp_path: Path, settings: Any) -> World:
     settings.DATA_DIR = tmp_path / "data"
@@ -64,7 +68,7 @@ def world(tmp_path: Path, settings: Any) -> World:
 def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Few steps on one thread, and close-ups of few pixels: what is learned does not matter here."""
     looks = [
-        (name, replace(view, side=view.side // 4), moves) for name, view, moves in box_proposer._CLOSE_UP
+        (name, replace(view, side=view.side // 4), *lesson) for name, view, *lesson in box_proposer._CLOSE_UP
     ]
     monkeypatch.setattr(box_proposer, "_CLOSE_UP", tuple(looks))
     for steps in ("STEPS_FROM_SCRATCH", "MOST_STEPS_FROM_SCRATCH", "STEPS_CONTINUED"):
@@ -133,7 +137,7 @@ def test_a_stored_proposer_is_taken_as_it_is_before_enough_images_are_finished(w
     assert report["source"] == "proposer scenes" and report["images"] == 3
     # What it says is what the stored one says.
     proposer = stored_proposer("scenes")
-    expected = dict(proposals_of(proposer, machines.records_to_propose(world.campaign)))
+    expected = dict(proposals_of(proposer, to_propose(world.campaign)))
     for row in MachineProposals.objects.select_related("image__image"):
         assert row.boxes == {
             phrase: [[b.xmin, b.ymin, b.xmax, b.ymax, round(c, 4)] for b, c in boxes]
@@ -195,7 +199,7 @@ def test_images_that_come_after_a_lesson_get_boxes_as_the_machine_learnt_last(wo
     assert teach_machines() == 0
     shutil.rmtree(proposer_folder("scenes"))
     settings_now(world, share=1.0)
-    expected = dict(proposals_of(kept(machine), machines.records_to_propose(world.campaign)))
+    expected = dict(proposals_of(kept(machine), to_propose(world.campaign)))
     assert teach_machines() == 1 and teach_machines() == 0
     job = Job.objects.get(kind="propose_boxes")
     assert job.arguments == {"machine": "drawer"} and job.campaign == world.campaign
@@ -210,7 +214,7 @@ def test_images_that_come_after_a_lesson_get_boxes_as_the_machine_learnt_last(wo
     protocol = settings_of(world.campaign.settings).protocol
     image_rows.open_images(campaign=world.campaign, images=[(image, mentions)], settings=protocol)
     assert machines_to_propose() == [(world.campaign, "drawer")]
-    bad = next(record for record, _ in machines.records_to_propose(world.campaign) if record.id == image.key)
+    bad = next(record for record, _ in to_propose(world.campaign) if record.id == image.key)
     assert bad.picture is not None
     bad.picture.write_bytes(b"no picture")
     found = propose_boxes(campaign=world.campaign.name, machine="drawer")
@@ -280,11 +284,13 @@ def test_a_lesson_that_fails_leaves_the_machine_as_it_was(
     machine = machines.machine_add(campaign=world.campaign, name="drawer")
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=9, least_chance=0.0)
-    noted = []
+    noted, proposed = [], []
 
     def failing(*given: Any, **more: Any) -> Any:
         for found in proposals_of(*given, **more):
             yield found
+            proposed.append(found)
+            assert MachineProposals.objects.filter(machine=machine, version=1).count() == 1
             machine.refresh_from_db()
             noted.append((machine.version, machine_turns.take_turns(world.campaign, submission.submit)))
             raise ValueError("the disk is full")
@@ -292,24 +298,112 @@ def test_a_lesson_that_fails_leaves_the_machine_as_it_was(
     monkeypatch.setattr("evaluation.services.machines.teaching.proposals_of", failing)
     with pytest.raises(ValueError, match="the disk is full"):
         teach_machine(campaign=world.campaign.name, machine="drawer")
-    # What it has proposed so far is not used, and it learns again.
-    assert noted == [(0, 0)] and MachineProposals.objects.filter(machine=machine, version=1).count() == 1
+    # What it has proposed so far is not used, and goes; and it learns again.
+    assert noted == [(0, 0)] and not MachineProposals.objects.filter(machine=machine).exists()
     machine.refresh_from_db()
     assert (machine.version, machine.learnt) == (0, None)
     assert machines_to_teach() == [(world.campaign, "drawer")]
     assert world.work(["coref_link", "box_requirement", "chain_verification"]) > 0
     assert not Judgment.objects.filter(worker=machine.worker).exists()
     monkeypatch.undo()
+    machines.store_proposals(machine, proposed, version=1)  # As where it was killed.
     assert machine_turns.take_turns(world.campaign, submission.submit) == 0
     machines.machine_learnt(machine, images=0, source="now")
     assert machine_turns.take_turns(world.campaign, submission.submit) > 0
+
+
+def test_a_lesson_proposes_for_some_images_and_the_others_follow(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is told once the lesson counts: who is told may stop it."""
+    monkeypatch.setattr("evaluation.services.machines.teaching.PROPOSED_BY_LESSON", 2)
+    machine = machines.machine_add(campaign=world.campaign, name="drawer")
+    call("train_proposer", "scenes", "--corpus", world.corpus.name)
+    settings_now(world, system="scenes", from_images=1)
+    world.work(enough=lambda: to_learn_from.count_to_learn_from(world.campaign) > 0)
+    OpenImage.objects.update(complete=False)
+    seen: list[tuple[str, int, int]] = []
+
+    def told(phase: str, done: int, of: int) -> None:
+        machine.refresh_from_db()
+        assert machine.version == 0
+        seen.append((phase, done, of))
+
+    taught = teach_machine(campaign=world.campaign.name, machine="drawer", told=told)
+    assert taught.images == 2 and seen[0][0] == "learning from finished images"
+    assert seen[-2:] == [("proposing", 0, 2), ("proposing", 1, 2)]
+    assert machines_to_propose() == [(world.campaign, "drawer")]
+    seen.clear()
+    found = propose_boxes(
+        campaign=world.campaign.name, machine="drawer", told=lambda *given: seen.append(given)
+    )
+    assert found.images == 1 and seen == [("proposing for further images", 0, 1)]
+    assert machines_to_propose() == []
+
+
+def test_another_stored_proposer_holds_at_once(world: World) -> None:
+    machines.machine_add(campaign=world.campaign, name="drawer")
+    for name in ("one", "other"):
+        call("train_proposer", name, "--corpus", world.corpus.name)
+    settings_now(world, system="one", from_images=9)
+    assert call("teach_machine", world.campaign.name, "drawer")["source"] == "proposer one"
+    assert machines_to_teach() == []
+    settings_now(world, system="other")
+    assert machines_to_teach() == [(world.campaign, "drawer")]
+    assert call("teach_machine", world.campaign.name, "drawer")["source"] == "proposer other"
+    # From nothing it learns once there is enough to learn from.
+    settings_now(world, system="")
+    assert machines_to_teach() == []
+    world.work(enough=lambda: to_learn_from.count_to_learn_from(world.campaign) > 0)
+    settings_now(world, from_images=1)
+    assert machines_to_teach() == [(world.campaign, "drawer")]
+
+
+def test_a_cancelled_lesson_is_not_asked_for_again_however_many_jobs_came_since(world: World) -> None:
+    machines.machine_add(campaign=world.campaign, name="drawer")
+    call("train_proposer", "scenes", "--corpus", world.corpus.name)
+    settings_now(world, system="scenes", from_images=9)
+    assert teach_machines() == 1
+    Job.objects.update(state=Job.CANCELLED)
+    (cancelled,) = Job.objects.all()
+    for each in range(201):
+        cancelled.pk, cancelled.arguments = cancelled.pk + 1, {"machine": f"other-{each}"}
+        cancelled.save(force_insert=True)
+    assert teach_machines() == 0
+
+
+def test_the_machines_of_a_closed_campaign_learn_no_more(world: World) -> None:
+    machine = machines.machine_add(campaign=world.campaign, name="drawer")
+    call("train_proposer", "scenes", "--corpus", world.corpus.name)
+    settings_now(world, system="scenes", from_images=9)
+    campaigns.close_campaign(campaign=world.campaign)
+    with pytest.raises(CommandError, match=r"campaign .* is closed: its machines learn no more"):
+        call("teach_machine", world.campaign.name, "drawer")
+    machine.refresh_from_db()
+    assert machine.version == 0
+
+
+def test_a_proposer_is_replaced_whole(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    again = ("train_proposer", "scenes", "--corpus", world.corpus.name, "--replace")
+    call(*again)
+    before = stored_proposer("scenes").chance_
+    save = BoxProposer.save
+
+    def failing(proposer: BoxProposer, folder: Path, facts: dict[str, Any] | None = None) -> None:
+        save(proposer, folder, facts)
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(BoxProposer, "save", failing)
+    with pytest.raises(CommandError, match="the disk is full"):
+        call(*again)
+    assert stored_proposer("scenes").chance_ == before
 
 
 def test_a_picture_that_cannot_be_read_is_left_out_and_counted(world: World) -> None:
     machines.machine_add(campaign=world.campaign, name="drawer")
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=9)
-    bad = next(record for record, _ in machines.records_to_propose(world.campaign))
+    bad = next(record for record, _ in to_propose(world.campaign))
     assert bad.picture is not None
     bad.picture.write_bytes(b"no picture")
     report = call("teach_machine", world.campaign.name, "drawer")

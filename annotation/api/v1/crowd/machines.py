@@ -133,6 +133,7 @@ def machine_add_call(call: ApiCall, campaign: Campaign) -> Created:
 def machine_teach_call(call: ApiCall, campaign: Campaign, machine: str) -> Job:
     """Have a machine learn from the finished images now, as a job. Boxes from a file are replaced."""
     found = machines.machine_named(campaign, machine)
+    machines.refuse_closed(campaign)
     return jobs.enqueue(
         kind=machines.TEACH_JOB, arguments={"machine": found.name}, campaign=campaign, actor=call.account
     )

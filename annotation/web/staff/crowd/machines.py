@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation import jobs
@@ -20,6 +22,7 @@ from annotation.selectors.machines.reports import machine_reports
 from annotation.web.common.access import account_of, for_roles_on
 from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame, said
 from annotation.web.staff.wording import STANDINGS
+from annotation.web.tags.pages import grouped
 
 #: How a machine stands, in words.
 STATES = {
@@ -42,7 +45,8 @@ def machine_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             campaign,
             "workers",
             machines=[
-                (report, STATES.get(report.state, report.state)) for report in machine_reports(campaign)
+                (report, STATES.get(report.state, report.state), _source_in_words(report.source))
+                for report in machine_reports(campaign)
             ],
             settings=settings,
             answers=bool(machine_kinds(campaign.kinds)),
@@ -50,6 +54,22 @@ def machine_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             teaches=machines.TEACH_JOB in every_job_kind(),
         ),
     )
+
+
+def _source_in_words(source: str) -> str:
+    """What a machine learnt from last, which is stored in English, in the reader's language."""
+    if found := re.fullmatch(r"(\d+) finished images(?:, from proposer (\S+) on)?", source):
+        images, proposer = int(found[1]), found[2]
+        told = ngettext("%(number)s finished image", "%(number)s finished images", images) % {
+            "number": grouped(images)
+        }
+        if not proposer:
+            return told
+        return _("%(images)s, from proposer %(proposer)s on") % {"images": told, "proposer": proposer}
+    if found := re.fullmatch(r"(proposer|file) (.+)", source):
+        what = _("proposer %(name)s") if found[1] == "proposer" else _("file %(name)s")
+        return what % {"name": found[2]}
+    return source
 
 
 @require_POST
@@ -64,6 +84,7 @@ def machine_act(request: HttpRequest, campaign: Campaign) -> HttpResponse:
                 tell(_("Machine “%(name)s” added. It proposes boxes once it has learned.") % {"name": name})
             case "teach":
                 machine = machines.machine_named(campaign, name)
+                machines.refuse_closed(campaign)
                 arguments = {"machine": machine.name}
                 jobs.enqueue(kind=machines.TEACH_JOB, arguments=arguments, campaign=campaign, actor=actor)
                 tell(_("The machine is being taught; see “Jobs and exports” for the progress."))

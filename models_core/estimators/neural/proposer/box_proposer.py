@@ -88,10 +88,11 @@ class BoxProposer:
         begin: BoxProposer | None = None,
         device: str = CPU,
         told: Callable[[int, int], object] = lambda done, of: None,
+        steps: Sequence[int] | None = None,
     ) -> BoxProposer:
         """Learn from `pictures`, from the weights and words of `begin` on where it is given.
 
-        The last `held_out` of them set the chance right: more, where they are few. It learns on `device` (see
+        `steps` of each look (None: those of the settings' epochs) are taken in turn. The last `held_out` of them set the chance right: more, where they are few. It learns on `device` (see
         `models_core.device`), and proposes there from then on. Raises NothingToLearn, NoDevice.
         """
         where = torch_for(device).device
@@ -107,13 +108,10 @@ class BoxProposer:
         begun = begin if begin is not None and begin.network_ is not None else None
         self.words_ = begun.words_.with_more(said) if begun else Words.of(said)
         settings = self.settings
-        close = (settings.close_epochs, settings.last_epochs) if settings.looks else ()
-        epochs = (settings.epochs, *(each for each in close if each))
+        wanted = settings.usual_steps(len(learned)) if steps is None else tuple(steps)
 
         def stage(place: int) -> Callable[[int, int], object]:
-            return lambda done, of: told(
-                done + of * sum(epochs[:place]) // epochs[place], of * sum(epochs) // epochs[place]
-            )
+            return lambda done, of: told(sum(wanted[:place]) + done, sum(wanted))
 
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
@@ -127,9 +125,10 @@ class BoxProposer:
                 settings,
                 np.random.default_rng([seed, len(learned)]),
                 stage(0),
+                steps=wanted[0],
             )
             closer = []
-            for look, (_, view, moves, elsewhere) in zip(range(1, len(epochs)), _CLOSE_UP, strict=False):
+            for look, (_, view, moves, elsewhere) in zip(range(1, len(wanted)), _CLOSE_UP, strict=False):
                 torch.manual_seed(seed + look)
                 refiner = RefinerNetwork(len(self.words_.numbers) + 1, view).to(where)
                 if begun is not None and len(begun.closer_) >= look:
@@ -141,7 +140,7 @@ class BoxProposer:
                     settings,
                     np.random.default_rng([seed, len(learned), look + 1]),
                     stage(look),
-                    epochs=epochs[look],
+                    steps=wanted[look],
                     moves=moves,
                     elsewhere=elsewhere,
                 )

@@ -27,7 +27,7 @@ from models_core.estimators.neural.proposer.close_ups import close_ups
 from models_core.estimators.neural.proposer.examples import TaughtPicture, Words, mirrored, pictures_tensor
 from models_core.estimators.neural.proposer.network import device_of, overlap
 from models_core.estimators.neural.proposer.refiner import RefinerNetwork, cell_places, refined_boxes
-from models_core.estimators.neural.proposer.training import ACCEPTED_IOU, ProposerSettings
+from models_core.estimators.neural.proposer.training import ACCEPTED_IOU, ProposerSettings, batches_of
 
 #: Standard deviations by which a box is moved, of its middle as a share of its extent and of the logarithm of
 #: its extent, the smallest first; one of them by chance.
@@ -52,29 +52,25 @@ def train_refiner(
     dice: np.random.Generator,
     told: Callable[[int, int], object] = lambda done, of: None,
     *,
-    epochs: int,
+    steps: int,
     moves: Moves = SECOND_MOVES,
     elsewhere: float = SECOND_ELSEWHERE,
 ) -> None:
-    """Learn from `pictures` for so many epochs, boxes being moved by `moves`, and of a share of the phrases
-    from another place too; `told` is called after each step."""
-    batches = max(1, len(pictures) // settings.batch)
-    steps = epochs * batches
+    """Learn from `pictures` in so many steps, boxes being moved by `moves`, and of a share of the phrases
+    from another place too; `told` is called after each."""
     optimizer = torch.optim.AdamW(network.parameters(), settings.rate, weight_decay=1e-4, fused=True)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, settings.rate, total_steps=max(2, steps + 1), pct_start=0.1
     )
     network.train()
-    for epoch in range(epochs):
-        order = dice.permutation(len(pictures))
-        for place, chosen in enumerate(np.array_split(order, batches)):
-            loss = _batch_loss(network, words, [pictures[i] for i in chosen], dice, moves, elsewhere)
-            optimizer.zero_grad(set_to_none=True)
-            loss.backward()
-            nn.utils.clip_grad_norm_(network.parameters(), _CLIP)
-            optimizer.step()
-            schedule.step()
-            told(epoch * batches + place + 1, steps)
+    for done, chosen in enumerate(batches_of(len(pictures), settings.batch, steps, dice), 1):
+        loss = _batch_loss(network, words, [pictures[i] for i in chosen], dice, moves, elsewhere)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(network.parameters(), _CLIP)
+        optimizer.step()
+        schedule.step()
+        told(done, steps)
     network.eval()
 
 

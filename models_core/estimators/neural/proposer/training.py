@@ -13,8 +13,7 @@ part two numbers are fitted by which logits are multiplied and moved (Platt 1999
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -59,7 +58,6 @@ _LEAST_OF_EITHER = 5
 STEPS_CONTINUED = (1000, 500, 250)
 STEPS_FROM_SCRATCH, MOST_STEPS_FROM_SCRATCH = (1200, 600, 300), (7200, 3600, 1800)
 EPOCHS_FROM_SCRATCH = (240, 120, 60)
-_MOST_EPOCHS = 1000
 #: Steps of the fit of such numbers, which is a logistic regression by Newton's method.
 _NEWTON = 25
 
@@ -95,30 +93,29 @@ class ProposerSettings:
     def __post_init__(self) -> None:
         check_fields(self)
 
-    def for_pictures(self, pictures: int, *, from_scratch: bool) -> ProposerSettings:
-        """The same for a lesson from so many pictures, those held out not counted.
+    def lesson_steps(self, pictures: int, *, from_scratch: bool) -> tuple[int, ...]:
+        """Steps of each look in a lesson of a campaign's machine, from so many pictures, those held out not
+        counted.
 
         From scratch it takes `EPOCHS_FROM_SCRATCH`, but `STEPS_FROM_SCRATCH` at least and
-        `MOST_STEPS_FROM_SCRATCH` at most; more where its own epochs are more. One that continues an earlier
-        lesson takes `STEPS_CONTINUED`.
+        `MOST_STEPS_FROM_SCRATCH` at most. One that continues an earlier lesson takes `STEPS_CONTINUED`.
         """
+        if not from_scratch:
+            return self._of_looks(STEPS_CONTINUED)
         batches = max(1, pictures // self.batch)
+        epochs = zip(EPOCHS_FROM_SCRATCH, STEPS_FROM_SCRATCH, MOST_STEPS_FROM_SCRATCH, strict=True)
+        return self._of_looks([max(least, min(own * batches, most)) for own, least, most in epochs])
 
-        def epochs_for(steps: int) -> int:
-            return math.ceil(steps / batches)
+    def usual_steps(self, pictures: int) -> tuple[int, ...]:
+        """Steps of each look where each learns from so many pictures for its epochs."""
+        batches = max(1, pictures // self.batch)
+        return self._of_looks([own * batches for own in (self.epochs, self.close_epochs, self.last_epochs)])
 
-        if from_scratch:
-            usual = (self.epochs, self.close_epochs, self.last_epochs)
-            steps = zip(usual, EPOCHS_FROM_SCRATCH, STEPS_FROM_SCRATCH, MOST_STEPS_FROM_SCRATCH, strict=True)
-            wanted = [
-                max(own, epochs_for(least), min(many, epochs_for(most))) for own, many, least, most in steps
-            ]
-        else:
-            wanted = [epochs_for(steps) for steps in STEPS_CONTINUED]
-        epochs = [min(_MOST_EPOCHS, each) for each in wanted]
-        return replace(
-            self, epochs=epochs[0], close_epochs=epochs[1], last_epochs=self.last_epochs and epochs[2]
-        )
+    def _of_looks(self, steps: Sequence[int]) -> tuple[int, ...]:
+        """Of the steps of all three looks those of the looks that there are."""
+        if not self.looks:
+            return tuple(steps[:1])
+        return tuple(steps if self.last_epochs else steps[:2])
 
     def lasting(self, epochs: int) -> ProposerSettings:
         """The same with so many epochs, and as many times more or fewer for the looks close up."""
@@ -135,26 +132,37 @@ def train_network(
     settings: ProposerSettings,
     dice: np.random.Generator,
     told: Callable[[int, int], object] = lambda done, of: None,
+    *,
+    steps: int,
 ) -> None:
-    """Learn from `pictures` for so many epochs; `told` is called after each step."""
-    batches = max(1, len(pictures) // settings.batch)
-    steps = settings.epochs * batches
+    """Learn from `pictures` in so many steps; `told` is called after each."""
     optimizer = torch.optim.AdamW(network.parameters(), settings.rate, weight_decay=1e-4, fused=True)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, settings.rate, total_steps=max(2, steps + 1), pct_start=0.1
     )
     network.train()
-    for epoch in range(settings.epochs):
-        order = dice.permutation(len(pictures))
-        for place, chosen in enumerate(np.array_split(order, batches)):
-            loss = _batch_loss(network, words, [pictures[i] for i in chosen], settings.overview, dice)
-            optimizer.zero_grad(set_to_none=True)
-            loss.backward()
-            nn.utils.clip_grad_norm_(network.parameters(), _CLIP)
-            optimizer.step()
-            schedule.step()
-            told(epoch * batches + place + 1, steps)
+    for done, chosen in enumerate(batches_of(len(pictures), settings.batch, steps, dice), 1):
+        loss = _batch_loss(network, words, [pictures[i] for i in chosen], settings.overview, dice)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(network.parameters(), _CLIP)
+        optimizer.step()
+        schedule.step()
+        told(done, steps)
     network.eval()
+
+
+def batches_of(
+    pictures: int, batch: int, steps: int, dice: np.random.Generator
+) -> Iterator[NDArray[np.intp]]:
+    """Which of so many pictures each step learns from: all of them, `batch` or a few more at a time, in an
+    order drawn anew for each epoch, the last of which may end early."""
+    batches = max(1, pictures // batch)
+    parts: list[NDArray[np.intp]] = []
+    for step in range(steps):
+        if step % batches == 0:
+            parts = np.array_split(dice.permutation(pictures), batches)
+        yield parts[step % batches]
 
 
 def _batch_loss(

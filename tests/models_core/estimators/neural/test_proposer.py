@@ -42,6 +42,7 @@ from models_core.estimators.neural.proposer.training import (
     STEPS_CONTINUED,
     STEPS_FROM_SCRATCH,
     ProposerSettings,
+    batches_of,
     cells_asked,
     fit_chance,
     fit_weights,
@@ -218,27 +219,32 @@ def test_what_cannot_be_taught_is_refused_in_one_line() -> None:
         ProposerSettings(side=100)
 
 
-def test_few_pictures_are_learned_for_more_epochs() -> None:
+def test_how_many_steps_a_lesson_takes() -> None:
     settings = ProposerSettings(epochs=8, close_epochs=6, last_epochs=4, batch=4)
-    assert settings.for_pictures(4000, from_scratch=True) == settings
-    for pictures, wanted in ((12, STEPS_FROM_SCRATCH), (400, MOST_STEPS_FROM_SCRATCH)):
-        few = settings.for_pictures(pictures, from_scratch=True)
-        epochs = (few.epochs, few.close_epochs, few.last_epochs)
-        batches = pictures // 4
-        assert all(0 <= batches * own - steps < batches for own, steps in zip(epochs, wanted, strict=True))
-    few = settings.for_pictures(60, from_scratch=True)
-    assert (few.epochs, few.close_epochs, few.last_epochs) == EPOCHS_FROM_SCRATCH
-    assert settings.for_pictures(1, from_scratch=True).epochs == 1000
+    assert settings.usual_steps(400) == (800, 600, 400)
+    for pictures, steps in (
+        (1, STEPS_FROM_SCRATCH),
+        (12, STEPS_FROM_SCRATCH),
+        (400, MOST_STEPS_FROM_SCRATCH),
+    ):
+        assert settings.lesson_steps(pictures, from_scratch=True) == steps
+    assert settings.lesson_steps(60, from_scratch=True) == tuple(
+        15 * epochs for epochs in EPOCHS_FROM_SCRATCH
+    )
+    for pictures in (1, 40, 30_000):
+        assert settings.lesson_steps(pictures, from_scratch=False) == STEPS_CONTINUED
+    for fewer, looks in ((replace(settings, last_epochs=0), 2), (replace(settings, looks=0), 1)):
+        assert fewer.usual_steps(400) == (800, 600, 400)[:looks]
+        assert fewer.lesson_steps(40, from_scratch=False) == STEPS_CONTINUED[:looks]
 
 
-def test_a_lesson_that_goes_on_takes_so_many_steps_however_many_pictures_there_are() -> None:
-    settings = ProposerSettings(epochs=8, close_epochs=6, last_epochs=4, batch=4)
-    for pictures in (40, 200):
-        more = settings.for_pictures(pictures, from_scratch=False)
-        steps = (pictures // 4 * own for own in (more.epochs, more.close_epochs, more.last_epochs))
-        assert tuple(steps) == STEPS_CONTINUED
-    assert settings.for_pictures(20_000, from_scratch=False).last_epochs == 1
-    assert ProposerSettings(last_epochs=0).for_pictures(40, from_scratch=False).last_epochs == 0
+@pytest.mark.parametrize(("pictures", "steps"), [(10, 7), (3, 5), (1, 2), (9, 0)])
+def test_each_picture_is_learned_from_once_in_an_epoch(pictures: int, steps: int) -> None:
+    found = list(batches_of(pictures, 4, steps, np.random.default_rng(0)))
+    assert len(found) == steps
+    each = max(1, pictures // 4)
+    for start in range(0, steps - each + 1, each):
+        assert sorted(np.concatenate(found[start : start + each])) == list(range(pictures))
 
 
 def test_a_lesson_takes_more_or_fewer_epochs_of_all_looks() -> None:
@@ -339,14 +345,14 @@ def test_the_loss_of_a_close_up_is_least_where_its_sides_and_chance_are_true() -
 
 
 @pytest.mark.parametrize(
-    ("view", "moves", "elsewhere", "epochs", "off", "gain"),
+    ("view", "moves", "elsewhere", "steps", "off", "gain"),
     [
-        (SECOND_VIEW, SECOND_MOVES, SECOND_ELSEWHERE, 9, (-0.06, 0.05, 0.07, 0.06), 0.1),
-        (LAST_VIEW, LAST_MOVES, LAST_ELSEWHERE, 5, (-0.02, 0.03, 0.03, 0.02), 0.08),
+        (SECOND_VIEW, SECOND_MOVES, SECOND_ELSEWHERE, 27, (-0.06, 0.05, 0.07, 0.06), 0.1),
+        (LAST_VIEW, LAST_MOVES, LAST_ELSEWHERE, 15, (-0.02, 0.03, 0.03, 0.02), 0.08),
     ],
 )
 def test_looks_close_up_make_boxes_tighter(
-    view: CloseView, moves: Moves, elsewhere: float, epochs: int, off: tuple[float, ...], gain: float
+    view: CloseView, moves: Moves, elsewhere: float, steps: int, off: tuple[float, ...], gain: float
 ) -> None:
     pictures, words = scenes(24, 1), Words.of([("red",), ("blue",), ("a",), ("square",)])
     settings = ProposerSettings(side=SIDE, batch=8)
@@ -358,7 +364,7 @@ def test_looks_close_up_make_boxes_tighter(
         pictures,
         settings,
         np.random.default_rng(0),
-        epochs=epochs,
+        steps=steps,
         moves=moves,
         elsewhere=elsewhere,
     )
