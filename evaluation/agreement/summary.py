@@ -39,6 +39,10 @@ class Resampling:
     level: float = 0.95
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        if self.seed < 0:
+            raise AgreementError(f"seed {self.seed} of the resamples; expected 0 or more")
+
     def over(self, clusters: Sequence[str], unit: str = "image") -> Bootstrap | None:
         """The bootstrap that draws these clusters (a `unit` each), one name an item; None where nothing is
         drawn."""

@@ -91,13 +91,15 @@ class LocalizationsSent(CallFields):
 
 class LocalizingWanted(CallFields):
     """Phrases to be localized: the set's name, of a split or fold (all without it), of the mentions of a
-    layer (the system's own without it), among the regions of a feature set that nobody drew."""
+    layer (the system's own without it), among the regions of a feature set that nobody drew. `seed` deals the
+    folds."""
 
     name = NameField()
     regions = TextField()
     split = TextField(required=False)
     layer = TextField(required=False)
     limit = WholeField(required=False, min_value=1, max_value=1000)
+    seed = WholeField(required=False, max_value=10**9 - 1)
 
 
 class LocalizationScoringWanted(CallFields):

@@ -174,11 +174,13 @@ def best_detections(values: NDArray[np.floating], boxes: ArrayLike, images: Arra
     looked = most * _LOOKED_AT
     while True:
         number = min(looked, len(values))
-        best = np.argpartition(-values, number - 1)[:number] if number < len(values) else np.arange(number)
-        best = np.sort(best)  # equal scores: the earlier region first
+        best = np.arange(len(values))
+        if number < len(values):
+            # Of those that equal the last one all: the earlier ones of them come first.
+            best = np.flatnonzero(values >= np.partition(values, -number)[-number])
         order = best[np.argsort(-values[best], kind="stable")]
         kept = suppress(found[order], where[order], -np.arange(len(order)))
-        if len(kept) >= most or number == len(values):
+        if len(kept) >= most or len(best) == len(values):
             return np.asarray(order[kept][:most])
         looked *= 4
 

@@ -28,7 +28,15 @@ from evaluation.services.localizations.tables import remarks_on_localization, ta
 
 class Command(TableCommand):
     help = "Score the regions in which a system finds phrases against the boxes that people drew."
-    refusals = (*TableCommand.refusals, AgreementError, BadSubset, FormatError, ImportRefused, OSError)
+    refusals = (
+        *TableCommand.refusals,
+        AgreementError,
+        BadSubset,
+        FormatError,
+        ImportRefused,
+        OSError,
+        ValueError,
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)

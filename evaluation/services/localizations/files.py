@@ -261,7 +261,10 @@ class _Reader:
 
     def _region(self, image: Any, own: Any) -> list[float] | None:
         """The region within its picture; None where it lies wholly outside."""
-        numbers = [float(one) for one in _list(own, "region")]
+        given = _list(own, "region")
+        if not all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in given):
+            raise ValueError(f"region {short_repr(own)} is not xmin, ymin, xmax, ymax and a score")
+        numbers = [float(one) for one in given]
         if len(numbers) != REGION_NUMBERS or not np.isfinite(numbers).all():
             raise ValueError(f"region {short_repr(own)} is not xmin, ymin, xmax, ymax and a score")
         if max(map(abs, numbers)) > _LARGEST:

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db import transaction
 
-from annotation.datasets.layers import campaign_of_layer
+from annotation.datasets.layers import campaign_of_layer, count_images_behind
 from evaluation.models import LocalizationSet
 from evaluation.services.common import ImportRefused
 from evaluation.services.localizations.scores import RECALL_RANKS, ranks_up_to
@@ -43,13 +43,16 @@ def reports_against(row: LocalizationSet, layer: str) -> list[dict[str, Any]]:
     have, where an older report does not say which they were. Differences from a set that was removed or
     replaced since are left out, and `against_gone` is its name."""
     now = row.corpus.layers.filter(name=layer, published=True).first()
+    campaign = campaign_of_layer(now) if now is not None else None
+    # Answers that the layer does not show yet may change its boxes.
+    behind = campaign is not None and count_images_behind(campaign) > 0
 
     def is_outdated(report: dict[str, Any]) -> bool:
-        if now is None:
+        if now is None or behind:
             return True
         if "layer_state" in report:
             return bool(report["layer_state"] != [now.pk, now.version])
-        return campaign_of_layer(now) is not None
+        return campaign is not None
 
     reports = [{**_compared_now(one), "outdated": is_outdated(one)} for one in _reports(row, layer)]
     return sorted(reports, key=lambda one: (not one.get("whole"), one["subset"]))
@@ -74,8 +77,8 @@ def _compared_now(report: dict[str, Any]) -> dict[str, Any]:
         there = there.filter(digest=report["against_digest"])
     if not name or there.exists():
         return report
-    of_both = ("against", "against_digest", "differences", "differences_cut_at")
-    return {**{key: own for key, own in report.items() if key not in of_both}, "against_gone": name}
+    kept = {key: own for key, own in report.items() if not key.startswith(("against", "differences"))}
+    return {**kept, "against_gone": name}
 
 
 def key_of_report(report: dict[str, Any]) -> str:

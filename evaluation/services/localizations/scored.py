@@ -10,7 +10,7 @@ Source: Plummer et al. 2015, section 3.2.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,9 @@ class ScoredLocalizations:
     """The rank of the first right region of each boxed mention, shape (mentions,), infinity for none.
 
     `predicted` says which the set has a region for. `precisions` has the AP of each phrase. `everywhere`:
-    phrases were looked for in all images, not in those of their mentions alone.
+    phrases were looked for in all images, not in those of their mentions alone. `undetected` phrases have a
+    region for a mention, but no line of detections, in a set that has such lines: then AP is of the images of
+    each phrase's mentions alone.
     """
 
     row: LocalizationSet
@@ -49,6 +51,7 @@ class ScoredLocalizations:
     unranked: UnrankedRegions
     precisions: dict[str, float]
     everywhere: bool
+    undetected: int = 0
 
     @property
     def cut_at(self) -> int | None:
@@ -70,10 +73,13 @@ def subset_of_set(row: LocalizationSet, split: str | None, seed: int = 0) -> Sub
     """The images `split`, those of the set where None; None for all."""
     if split is not None:
         return subset_named(row.corpus.name, split, seed=seed)
-    if row.source:
+    if row.source or not row.split:
         images = images_looked_at(row)
+        if not row.source and len(images) == row.corpus.images.count():
+            return None
+        # Of all images it looked at those that have regions.
         return Subset(f"{len(images)} images of the set", images)
-    if not row.split or row.split in split_names(row.corpus):
+    if row.split in split_names(row.corpus):
         return subset_named(row.corpus.name, row.split, seed=row.seed)
     # Its fold was dealt among the images of its regions, and its file may have been edited since.
     called = subset_called(row.split, seed=row.seed)
@@ -106,10 +112,25 @@ def scored(row: LocalizationSet, mentions: list[BoxedMention], subset: Subset | 
             if proposed is None:
                 for (number, regions), box in zip(said, gold, strict=True):
                     unranked.put(number, regions[:, :4], box)
-    everywhere = row.detections.exists()
+    phrases = set(row.detections.values_list("phrase", flat=True))
+    lacking = (
+        {mentions[number].phrase for number in np.flatnonzero(predicted)} - phrases if phrases else set()
+    )
+    everywhere = bool(phrases) and not lacking
     detected = detections_of(row) if everywhere else _in_own_images(row)
     precisions = _precisions(detected, mentions, subset)
-    return ScoredLocalizations(row, mentions, ranks, predicted, unranked, precisions, everywhere)
+    return ScoredLocalizations(
+        row, mentions, ranks, predicted, unranked, precisions, everywhere, len(lacking)
+    )
+
+
+def in_own_images(found: ScoredLocalizations, subset: Subset | None) -> ScoredLocalizations:
+    """The same with the AP of each phrase among the images of its mentions alone, as of a set without
+    detections."""
+    if not found.everywhere:
+        return found
+    precisions = _precisions(_in_own_images(found.row), found.mentions, subset)
+    return replace(found, precisions=precisions, everywhere=False)
 
 
 def _precisions(
@@ -138,11 +159,11 @@ def _precisions(
 
 def _in_own_images(row: LocalizationSet) -> Iterator[DetectedPhrase]:
     """What a file without detections has of each phrase: the regions for its mentions, suppressed."""
-    held: dict[str, dict[int, NDArray[np.float32]]] = {}
+    held: dict[str, list[tuple[int, NDArray[np.float32]]]] = {}
     for one in localized_mentions(row):
-        held.setdefault(phrase_text(one.phrase), {}).setdefault(one.image, one.regions)
-    for phrase, of_images in held.items():
-        images = np.repeat(list(of_images), [len(regions) for regions in of_images.values()])
-        regions = np.concatenate(list(of_images.values()))
+        held.setdefault(phrase_text(one.phrase), []).append((one.image, one.regions))
+    for phrase, of_mentions in held.items():
+        images = np.repeat([image for image, _ in of_mentions], [len(own) for _, own in of_mentions])
+        regions = np.concatenate([own for _, own in of_mentions])
         kept = suppress(regions[:, :4], images, regions[:, 4])
         yield DetectedPhrase(phrase, images[kept], regions[kept])

@@ -21,11 +21,18 @@ from numpy.typing import NDArray
 from annotation.protocol.terms import CATEGORIES
 from evaluation.agreement.estimates import Bootstrap, estimate
 from evaluation.agreement.summary import Resampling
+from evaluation.comparison.subsets import Subset
 from evaluation.metrics.localization import box_recall
+from evaluation.models import LocalizationSet
 from evaluation.selectors import digest_of_images, names_of
 from evaluation.services.common import ImportRefused
 from evaluation.services.localizations.gold import boxed_mentions_of, layer_and_state
-from evaluation.services.localizations.scored import ScoredLocalizations, scored, subset_of_set
+from evaluation.services.localizations.scored import (
+    ScoredLocalizations,
+    in_own_images,
+    scored,
+    subset_of_set,
+)
 from evaluation.services.localizations.sets import localization_set_named
 from evaluation.significance.resampling import (
     Difference,
@@ -62,8 +69,9 @@ def score_localization(wanted: LocalizationScoring) -> dict[str, Any]:
 
     `digest` says of which predictions they are, `layer_state` which boxes they are against. `subset` says of
     which images they are, "" of all, and `images_digest` which those are; `whole` that they are the set's.
-    `level` is that of all intervals. R@k is left out beyond `cut_at`, its differences beyond
-    `differences_cut_at`, where these are numbers; beyond `least_kept` it is of the kept regions.
+    `undetected` phrases keep AP from being of all images. `level` is that of all intervals. R@k is left out
+    beyond `cut_at`, its differences beyond `differences_cut_at`, where these are numbers; beyond `least_kept`
+    it is of the kept regions.
 
     Raises UnknownName, ImportRefused for a layer without boxes or a set of another corpus, FormatError,
     BadSubset and AgreementError, each one line.
@@ -96,6 +104,7 @@ def score_localization(wanted: LocalizationScoring) -> dict[str, Any]:
         "predicted": int(found.predicted.sum()),
         "phrases": len(found.precisions),
         "everywhere": found.everywhere,
+        "undetected": found.undetected,
         "proposed": found.unranked.proposed,
         "cut_at": found.cut_at,
         "least_kept": found.least_kept,
@@ -105,11 +114,42 @@ def score_localization(wanted: LocalizationScoring) -> dict[str, Any]:
         "frequent": _frequent(found),
     }
     if other is not None:
-        theirs = scored(other, mentions, subset)
-        report["against"], report["against_digest"] = other.name, other.digest
-        report["differences_cut_at"] = _least(found.cut_at, theirs.cut_at)
-        report["differences"] = list(_differences(found, theirs, wanted.resampling))
+        report |= _compared(found, other, subset, wanted.resampling)
     return report
+
+
+def _compared(
+    ours: ScoredLocalizations, other: LocalizationSet, subset: Subset | None, how: Resampling
+) -> dict[str, Any]:
+    """The differences from another set, and of which mentions they are.
+
+    They are of the images that the other one looked at too. `differences_everywhere`: AP is of all images,
+    which both looked at for each phrase; else both are of the images of each phrase's mentions alone.
+    """
+    looked_at = subset_of_set(other, None)
+    if looked_at is not None:
+        common = [mention for mention in ours.mentions if mention.image in looked_at.images]
+        if not common:
+            raise ImportRefused(
+                f"localization set {other.name!r} has none of the {len(ours.mentions):,} boxed mentions that "
+                f"{ours.row.name!r} is scored by: the two are of different images"
+            )
+        if len(common) < len(ours.mentions):
+            images = looked_at.images & subset.images if subset is not None else looked_at.images
+            subset = Subset(looked_at.called, frozenset(images))
+            ours = scored(ours.row, common, subset)
+    theirs = scored(other, ours.mentions, subset)
+    if ours.everywhere != theirs.everywhere:
+        ours, theirs = in_own_images(ours, subset), in_own_images(theirs, subset)
+    return {
+        "against": other.name,
+        "against_digest": other.digest,
+        "differences_cut_at": _least(ours.cut_at, theirs.cut_at),
+        "differences_everywhere": ours.everywhere,
+        "differences_images": len({mention.image for mention in ours.mentions}),
+        "differences_mentions": len(ours.mentions),
+        "differences": list(_differences(ours, theirs, how)),
+    }
 
 
 def _measures(found: ScoredLocalizations, how: Resampling) -> Iterator[dict[str, Any]]:

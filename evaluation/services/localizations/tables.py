@@ -54,9 +54,25 @@ def remarks_on_localization(report: dict[str, Any]) -> str:
     lines = [f"{report['set']} against {layer} of corpus {report['corpus']}{which}: {counted}."]
     if missing:
         lines.append(f"{missing:,} mentions have no prediction and count as missed.")
-    if not report["everywhere"]:
+    undetected = report.get("undetected", 0)
+    if undetected:
+        lines.append(
+            f"AP is of the images of each phrase's mentions alone: {undetected:,} phrases with regions have "
+            "no line of detections."
+        )
+    elif not report["everywhere"]:
         lines.append(
             "AP is of the images of each phrase's mentions alone: the set has no detections elsewhere."
+        )
+    if report["everywhere"] and report.get("differences_everywhere") is False:
+        lines.append(
+            "Differences in AP are of the images of each phrase's mentions alone: "
+            f"{report['against']} has no detections elsewhere."
+        )
+    if report.get("differences_mentions", report["mentions"]) < report["mentions"]:
+        lines.append(
+            f"Differences are of {report['differences_mentions']:,} boxed mentions of "
+            f"{report['differences_images']:,} images: {report['against']} did not look at the others."
         )
     cut_at, differences = report["cut_at"], report.get("differences_cut_at")
     if cut_at is not None and cut_at < RECALL_RANKS[-1]:

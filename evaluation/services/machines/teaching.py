@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-#: Images for which a lesson proposes, in the order of the corpus, before it counts. The others get their boxes
-#: by `propose_boxes`, which goes on where it was stopped: they may take hours.
+#: Images for which a lesson proposes, in the order of the corpus, before it counts. The others get their
+#: boxes by `propose_boxes`, which goes on where it was stopped: they may take hours.
 PROPOSED_BY_LESSON = 500
 
 

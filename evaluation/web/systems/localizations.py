@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -101,6 +102,7 @@ def enqueue_localizing(request: HttpRequest, row: System, given: Mapping[str, st
         "layer": layer,
         "regions": regions,
         "limit": whole_in(given, "limit", default=100),
+        "seed": whole_in(given, "seed", default=0),
     }
     return jobs.enqueue(kind="localize", arguments=arguments, corpus=row.corpus, actor=account_of(request))
 
@@ -122,8 +124,10 @@ def system_localize(request: HttpRequest, row: System) -> HttpResponse:
 def localization_set_detail(request: HttpRequest, row: LocalizationSet) -> HttpResponse:
     """A localization set: its figures, and its pictures a page at a time."""
     layers = list(row.corpus.layers.filter(published=True).order_by("name").values_list("name", flat=True))
-    asked = text_parameter(request.GET, "layer") or row.layer
-    layer = asked if asked in layers else next(iter(layers), "")
+    asked = text_parameter(request.GET, "layer")
+    # Figures that are kept are shown, rather than that there are none against the set's own layer.
+    usual = [row.layer] if row.layer in row.scores else [*sorted(row.scores), row.layer]
+    layer = next((one for one in (asked, *usual, *layers) if one in layers), "")
     which = text_parameter(request.GET, "show")
     which = which if which in MENTIONS_SHOWN else ALL_MENTIONS
     begin = text_parameter(request.GET, "from")
@@ -153,7 +157,7 @@ def localization_set_detail(request: HttpRequest, row: LocalizationSet) -> HttpR
             behind=behind,
             first=first,
             report=_figures(kept[of]) if kept else None,
-            kept=[(key, report["subset"]) for key, report in kept.items()],
+            kept=[(key, subset_in_words(report["subset"])) for key, report in kept.items()],
             of=of,
             others=same.exclude(pk=row.pk).order_by("name"),
         ),
@@ -278,11 +282,14 @@ def _figures(report: dict[str, Any]) -> dict[str, Any]:
     return {
         **report,
         "percent": level(report["level"]),
+        "subset": subset_in_words(report["subset"]),
         "missing": report["mentions"] - report["predicted"],
         "recalls": recalls,
         "cut_at": cut_at,
         "differences_cut_at": differences if differences != cut_at else None,
         "least_kept": _told_cut(report.get("least_kept")),
+        "differences_fewer": report.get("differences_mentions", report["mentions"]) < report["mentions"],
+        "remarks": any(one.get("remark") for one in report.get("differences", ())),
         "measures": [with_percents(one, "value") for one in report["measures"]],
         "differences": [with_percents(one, "difference") for one in report.get("differences", ())],
         "parts": [
@@ -290,6 +297,23 @@ def _figures(report: dict[str, Any]) -> dict[str, Any]:
             (_("The most frequent phrases"), part(report["frequent"], "phrase"), _("Phrase")),
         ],
     }
+
+
+def subset_in_words(called: str) -> str:
+    """Which images figures are of, which reports keep in English, in the reader's language; "" for all."""
+    if found := re.fullmatch(r"(\d+) images of the set", called):
+        number = int(found[1])
+        told = ngettext("%(number)s image of the set", "%(number)s images of the set", number)
+        return told % {"number": localize(number)}
+    if called.endswith(", as localized"):
+        return _("%(images)s, as localized") % {
+            "images": subset_in_words(called.removesuffix(", as localized"))
+        }
+    if called.startswith("images in "):
+        return _("images in %(file)s") % {"file": called.removeprefix("images in ")}
+    if called.startswith("images of run "):
+        return _("images of run %(name)s") % {"name": called.removeprefix("images of run ")}
+    return called
 
 
 def _told_cut(number: int | None) -> int | None:

@@ -238,8 +238,8 @@ def test_what_cannot_be_localized_is_refused_in_one_line(ask: Callable[[], objec
 )
 def test_the_best_detections_are_the_first_that_suppressing_all_leaves(cases, most):
     found, images = [box for box, _, _ in cases], [image for _, image, _ in cases]
-    # No two scores are equal, or which of them is looked at first would be left to chance.
-    scores = np.array([score + place / 100 for place, (_, _, score) in enumerate(cases)])
+    # Of equal scores the earlier region comes first.
+    scores = np.array([float(score) for _, _, score in cases])
     whole = suppress(found, images, scores)
-    wanted = whole[np.argsort(-scores[whole])][:most]
+    wanted = whole[np.argsort(-scores[whole], kind="stable")][:most]
     assert best_detections(scores, found, images, most).tolist() == wanted.tolist()

@@ -76,7 +76,9 @@ def test_what_is_exported_is_read_again_and_scores_alike(grounded, tmp_path):
     worse = some["differences"][2]
     assert worse["measure"] == "R@100" and worse["difference"] == pytest.approx(-1 / 3) and worse["high"] < 0
     of_categories = some["differences"][4]
-    assert of_categories["first"] == values(some)["mAP"] and of_categories["second"] == values(ours)["mAP"]
+    # Of a file without detections there is AP among each phrase's own images alone, which is easier: both.
+    assert not some["differences_everywhere"] and theirs["differences_everywhere"]
+    assert of_categories["first"] == values(some)["mAP"] and of_categories["second"] > values(ours)["mAP"]
     assert of_categories["difference"] == pytest.approx(of_categories["first"] - of_categories["second"])
     assert of_categories["low"] <= of_categories["difference"] <= of_categories["high"] and of_categories["p"]
     assert not LocalizationSet.objects.get(name="some").scores

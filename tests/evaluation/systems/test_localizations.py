@@ -86,7 +86,8 @@ def test_what_cannot_be_learned_localized_or_scored_is_named(grounded, tmp_path)
         ((*train_as, "--words", "words", "--regions", "parts"), "and --layer with mentions"),
         (("localize", grounded, "--regions", "nowhere"), "unknown feature set 'nowhere' of corpus 'scenes'"),
         (("localize", grounded, "--layer", "nobody"), "unknown layer 'nobody' of corpus 'scenes'"),
-        (("localize", grounded, "--limit", 0), "a limit of 0 regions; expected 1 or more"),
+        (("localize", grounded, "--limit", 0), "a limit of 0 regions; expected 1 to 100,000"),
+        (("localize", grounded, "--seed", -1), "seed -1; expected 0 to 999,999,999"),
         (("rank", grounded), "does not predict rankings: it localizes phrases; use localize"),
         (("score_localization", "nothing"), "unknown localization set 'nothing'; known: none"),
     ):

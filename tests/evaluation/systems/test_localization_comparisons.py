@@ -1,0 +1,211 @@
+"""Figures of localizations: of which images they are, what AP is of, and two sets beside each other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from django.core.management import CommandError
+from django.utils import timezone, translation
+
+from annotation.datasets.importing import import_records
+from annotation.datasets.layer_rows import write_layer
+from annotation.models import Campaign, Layer, OpenImage
+from annotation.protocol.terms import (
+    Box,
+    CaptionRecord,
+    Chain,
+    ImageRecord,
+    LayerObject,
+    LayerRecord,
+    Mention,
+)
+from annotation.selectors.records import stream_records
+from evaluation.models import LocalizationSet
+from evaluation.services.features.importing import FeatureImport, import_features
+from evaluation.services.features.store import feature_set
+from evaluation.services.localizations.kept_scores import kept_reports
+from evaluation.web.systems.localizations import subset_in_words
+from tests.evaluation.database.conftest import said
+from tests.evaluation.systems.localizing import localized, scored, values
+from tests.web import world
+from tests.web.staff import words
+
+pytestmark = pytest.mark.django_db
+
+
+def exported(system: str, folder: Path) -> tuple[list[str], list[str]]:
+    """The lines of a set's mentions, and those of its detections."""
+    said("export_localizations", system, "--out", folder / "out.jsonl")
+    lines = (folder / "out.jsonl").read_text().splitlines()
+    detections = [line for line in lines if '"detections"' in line]
+    return [line for line in lines if '"detections"' not in line], detections
+
+
+def imported(name: str, lines: Sequence[str], folder: Path, corpus: str = "scenes") -> None:
+    (folder / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
+    said("import_localizations", name, folder / f"{name}.jsonl", "--corpus", corpus)
+
+
+def test_average_precision_is_compared_as_of_the_same_images(grounded: str, tmp_path: Path) -> None:
+    localized(grounded)
+    mentions, _ = exported(grounded, tmp_path)
+    imported("mentions", mentions, tmp_path)
+    ours, theirs = scored(grounded, "--against", "mentions"), scored("mentions")
+    assert values(ours)["AP"] != values(theirs)["AP"]  # Of all images, and of the phrases' own.
+    assert {one["difference"] for one in ours["differences"]} == {0}
+    assert ours["everywhere"] and not ours["differences_everywhere"]
+    assert ours["differences"][3]["second"] == values(theirs)["AP"]
+    text = said("score_localization", grounded, "--against", "mentions", "--keep")
+    assert "Differences in AP are of the images of each phrase's mentions alone: mentions has no" in text
+    page = words(world.signed_in("ada", "researcher").get(f"/evaluation/localizations/{grounded}/"))
+    assert "Differences in AP and mAP are of the images of each phrase’s mentions alone" in page
+
+
+def test_sets_are_compared_in_the_images_that_both_looked_at(grounded: str, tmp_path: Path) -> None:
+    localized(grounded)
+    for name, split in (("all", ""), ("val", "val")):
+        localized(grounded, "--name", name, "--split", split)
+    with pytest.raises(CommandError, match="none of the 60 boxed mentions .* are of different images"):
+        scored(grounded, "--against", "val")
+    found = scored("all", "--against", grounded)
+    assert found["mentions"] > found["differences_mentions"] == 60 and found["differences_images"] == 15
+    assert {one["difference"] for one in found["differences"][:3]} == {0}
+    text = said("score_localization", "all", "--against", grounded, "--keep")
+    assert f"Differences are of 60 boxed mentions of 15 images: {grounded} did not look at the others" in text
+    page = words(world.signed_in("ada", "researcher").get("/evaluation/localizations/all/"))
+    assert f"60 boxed mentions in 15 images: {grounded} did not look at the others" in page
+
+
+def test_of_all_images_those_that_have_regions_are_scored(grounded: str, tmp_path: Path) -> None:
+    parts = feature_set("scenes", "parts")
+    of_test = np.array([int(name[:-4]) >= 75 for name in parts.ids()])
+    file = tmp_path / "some.npz"
+    of_regions = {"vectors": parts.vectors(), "ids": parts.ids(), "boxes": parts.boxes()}
+    np.savez(file, **{key: np.array(own)[of_test] for key, own in of_regions.items()})
+    import_features(FeatureImport(corpus="scenes", name="some", path=file, kind="region"))
+    localized(grounded, "--regions", "some", "--split", "")
+    found = scored(grounded)
+    assert (found["mentions"], found["predicted"], found["subset"]) == (60, 60, "15 images of the set")
+    assert values(found)["proposals"] == 1
+
+
+def test_a_file_with_some_detections_has_precision_among_the_phrases_own_images(
+    grounded: str, tmp_path: Path
+) -> None:
+    localized(grounded)
+    mentions, detections = exported(grounded, tmp_path)
+    files = {
+        "none": [],
+        "all": detections,
+        "one": detections[:1],
+        "others": ['{"phrase": "x", "detections": []}'],
+    }
+    for name, lines in files.items():
+        imported(name, [*mentions, *lines], tmp_path)
+    none, every, one, others = (scored(name) for name in files)
+    assert every["everywhere"] and every["undetected"] == 0
+    for found, undetected in ((none, 0), (one, 12), (others, 13)):
+        assert (found["everywhere"], found["undetected"]) == (False, undetected)
+        assert values(found)["AP"] == values(none)["AP"] > values(every)["AP"]
+    assert "13 phrases with regions have no line of detections" in said("score_localization", "others")
+
+
+def test_a_phrase_that_an_image_has_twice_is_found_by_the_regions_of_both(
+    tmp_path: Path, data_dir: Path
+) -> None:
+    captions = (CaptionRecord("A man"), CaptionRecord("The man"))
+    chains = tuple(
+        Chain(str(n + 1), (Mention(n, 0, 2, tuple(captions[n].text.split()), ("people",)),)) for n in (0, 1)
+    )
+    first, second = (1, 1, 20, 20), (51, 1, 70, 20)
+    layer = LayerRecord(chains, (LayerObject(("1",), Box(*first)), LayerObject(("2",), Box(*second))))
+    record = ImageRecord("0", "0.png", captions, "test", 100, 60, layer=layer)
+    import_records(name="two", records=[record], format="jsonl", source="memory")
+
+    def precision(name: str, *regions: list[Any]) -> float:
+        lines = [
+            json.dumps(
+                {
+                    "image": "0.png",
+                    "caption": n,
+                    "start": 0,
+                    "end": 2,
+                    "phrase": captions[n].text,
+                    "regions": own,
+                }
+            )
+            for n, own in enumerate(regions)
+        ]
+        imported(name, lines, tmp_path, "two")
+        return values(scored(name))["AP"]
+
+    assert precision("both", [[*first, 0.9]], [[*second, 0.8]]) == 1
+    assert precision("one", [], [[*second, 0.9]]) == precision("other", [[*first, 0.9]], []) == 0.5
+    assert precision("alike", [[*first, 0.9]], [[*first, 0.9]]) == 0.5
+
+
+def test_figures_are_older_than_answers_that_the_layer_lacks(grounded: str) -> None:
+    localized(grounded)
+    scored(grounded, "--keep")
+    row = LocalizationSet.objects.get()
+    (report,) = kept_reports(row)
+    assert not report["outdated"]
+    layer = Layer.objects.get()
+    Layer.objects.update(source="campaign")
+    campaign = Campaign.objects.create(
+        name=layer.name, corpus=layer.corpus, tasks="entities", state=Campaign.CLOSED
+    )
+    now = timezone.now()
+    OpenImage.objects.create(
+        campaign=campaign,
+        image=layer.corpus.images.filter(split="test")[0],
+        place=1,
+        version=3,
+        layer_behind=True,
+        opened_at=now,
+        changed_at=now,
+    )
+    (report,) = kept_reports(row)
+    assert report["outdated"]
+
+
+def test_a_page_opens_on_the_layer_that_has_figures(grounded: str) -> None:
+    layer = Layer.objects.get()
+    records = [
+        (record.id, LayerRecord(record.layer.chains, ()))
+        for record in stream_records(corpus=layer.corpus, layer=layer)
+        if record.layer is not None
+    ]
+    write_layer(corpus=layer.corpus, name="chunks", source="chunker", records=records)
+    localized(grounded, "--layer", "chunks")
+    scored(grounded, "--layer", layer.name, "--keep")
+    ada = world.signed_in("ada", "researcher")
+    assert f"Against people’s boxes, layer {layer.name}" in words(
+        ada.get(f"/evaluation/localizations/{grounded}/")
+    )
+    asked = words(ada.get(f"/evaluation/localizations/{grounded}/?layer=chunks"))
+    assert "There are no figures against this layer yet." in asked
+
+
+def test_two_layers_need_a_name_in_one_line(grounded: str, tmp_path: Path) -> None:
+    localized(grounded)
+    mentions, _ = exported(grounded, tmp_path)
+    imported("theirs", mentions, tmp_path)
+    Layer.objects.create(corpus=Layer.objects.get().corpus, name="aaa", source="import", published=True)
+    with pytest.raises(CommandError, match="aaa"):
+        said("score_localization", "theirs")
+    with pytest.raises(CommandError, match="seed -1 of the resamples; expected 0 or more"):
+        said("score_localization", grounded, "--seed", -1)
+
+
+def test_which_images_is_said_in_the_readers_language() -> None:
+    with translation.override("de"):
+        assert subset_in_words("15 images of the set") == "15 Bilder der Sammlung"
+        assert subset_in_words("images in some.txt, as localized") == "Bilder in some.txt, wie lokalisiert"
+        assert subset_in_words("images of run a") == "Bilder des Laufs a"
+        assert subset_in_words("") == ""
