@@ -20,6 +20,7 @@ from pydantic import Field
 
 from annotation.protocol.boxes import BoxLimits
 from annotation.protocol.controls import Seed, draw_number
+from annotation.protocol.likely_count import likely_count
 from annotation.protocol.setting_types import Fraction, StorableText, WholeFromOne, WholeNumber
 from annotation.protocol.terms import Box, Chain, Mention, representative
 from annotation.protocol.trust_settings import TrustSettings
@@ -31,7 +32,7 @@ from models_core.checked_fields import check_fields
 SAME_THING = 0.5
 #: A proposal that overlaps a refused box by so much (IoU) would be refused again: verdicts ask for as much.
 SAME_BOX = 0.7
-#: A proposal that overlaps the accepted box of another chain of its category by so much (IoU) means that box.
+#: A proposal that overlaps a box of `boxes_of_others` by so much (IoU) means that box.
 _SHARED_BOX = 0.4
 #: Further images are opened once so small a share of `MachineSettings.images_at_once` is unfinished: people
 #: have something to do meanwhile.
@@ -58,7 +59,12 @@ class MachineSettings:
     ] = field(default=15, metadata={"source": "decided (docs/machines.md)"})
     retrain_each: Annotated[
         WholeNumber,
-        Field(description=_("Further finished images after which a machine learns again; 0: never")),
+        Field(
+            description=_(
+                "Further finished images after which a machine learns again, a quarter more than it learnt "
+                "from at least; 0: never"
+            )
+        ),
     ] = field(default=15, metadata={"source": "decided (docs/machines.md)"})
     images_at_once: Annotated[
         WholeNumber,
@@ -135,9 +141,8 @@ def next_proposal(
 
     Proposals are those of the mention that people are shown for the chain. Boxes that show what an accepted
     one shows are passed over, and those that are much like one that people `refused` for the chain, be it
-    a person's or a machine's. A group and its members have boxes in common, so where a proposal overlaps one
-    `of_others`, that is proposed first: boxes that people accepted for other chains of the image that have a
-    category of this one.
+    a person's or a machine's. Where a proposal overlaps one `of_others` (`boxes_of_others`), that is proposed
+    first: a group and its members have boxes in common.
     """
     for proposed in proposals.get(representative(mentions).id, ()):
         if proposed.chance < least_chance:
@@ -154,18 +159,32 @@ def next_proposal(
 
 
 def boxes_of_others(
-    accepted: Iterable[tuple[Collection[str], Box]], chain: Iterable[Mention], named: Mapping[str, Mention]
+    accepted: Iterable[tuple[Collection[str], Box]],
+    chain: Iterable[Mention],
+    own_boxes: Collection[Box],
+    named: Mapping[str, Mention],
 ) -> tuple[Box, ...]:
-    """Of the boxes that people accepted in an image, each with the ids of its chain's mentions, those of
-    other chains that have a category of this `chain`, each once. `named`: the image's mentions."""
+    """The boxes that a `chain` with these boxes may have in common with other chains of its category: a group
+    with its members. Each once.
+
+    `accepted` are the boxes that people accepted in the image, each with the ids of its chain's mentions;
+    `named` are the image's mentions. Of two chains one has to be more than one thing: its phrases name a
+    number (`likely_count`), or it has a box and another one is asked for, or has two. Two single things that
+    were given one box would be taken for one, and their chains merged.
+    """
     own = tuple(chain)
     ids, categories = {mention.id for mention in own}, set(Chain("", own).categories)
-    found = (
-        box
-        for mentions, box in accepted
-        if ids.isdisjoint(mentions)
-        and not categories.isdisjoint(Chain("", tuple(named[name] for name in mentions)).categories)
-    )
+    several = bool(own_boxes) or likely_count(own) > 1
+    of_chain: dict[frozenset[str], list[Box]] = {}
+    for mentions, box in accepted:
+        of_chain.setdefault(frozenset(mentions), []).append(box)
+    found: list[Box] = []
+    for names, boxes in of_chain.items():
+        other = [named[name] for name in names]
+        if not ids.isdisjoint(names) or categories.isdisjoint(Chain("", tuple(other)).categories):
+            continue
+        if several or len(boxes) > 1 or likely_count(other) > 1:
+            found += boxes
     return tuple(dict.fromkeys(found))
 
 

@@ -187,7 +187,7 @@ def _answers(row: OpenImage, turn: _Turn, stored: MachineProposals) -> Iterator[
             question.boxes,
             least_chance=least,
             refused=[one.box for one in given if one.box and one.accepted is False and one.mentions == about],
-            of_others=boxes_of_others(accepted, of_chain, mentions),
+            of_others=boxes_of_others(accepted, of_chain, question.boxes, mentions),
         )
         if found is None:
             continue

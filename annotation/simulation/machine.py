@@ -103,7 +103,9 @@ class SimulatedMachine:
             question.boxes,
             least_chance=self._settings.least_chance,
             refused=self._refused.get((truth.image, frozenset(question.mentions)), ()),
-            of_others=boxes_of_others(self._accepted.get(truth.image, ()), mentions, truth.mentions),
+            of_others=boxes_of_others(
+                self._accepted.get(truth.image, ()), mentions, question.boxes, truth.mentions
+            ),
         )
         if found is None or not self._left(question.kind).isdisjoint(Chain("", mentions).categories):
             return None

@@ -96,15 +96,33 @@ def test_a_box_that_a_group_and_its_member_have_in_common_is_proposed_as_people_
     ) == (ProposedBox(far, 0.9))
 
 
-def test_boxes_are_shared_with_other_chains_of_a_category() -> None:
-    men, man, coat, both = mentions(
-        "two men/people", "a man/people", "a coat/clothing", "a team/people/other"
+def test_a_group_and_its_members_may_have_boxes_in_common() -> None:
+    men, man, other, coat, team = mentions(
+        "two men/people", "a man/people", "the man/people", "a coat/clothing", "five fans/people/other"
     )
-    named = {mention.id: mention for mention in (men, man, coat, both)}
-    accepted = [((man.id,), LEFT), ((coat.id,), RIGHT), ((both.id,), LEFT), ((men.id,), Box(5, 5, 9, 9))]
-    assert boxes_of_others(accepted, [men], named) == (LEFT,)
-    assert boxes_of_others(accepted, [coat], named) == ()
-    assert boxes_of_others(accepted, [man, both], named) == (Box(5, 5, 9, 9),)
+    named = {mention.id: mention for mention in (men, man, other, coat, team)}
+    accepted = [((man.id,), LEFT), ((coat.id,), RIGHT), ((team.id,), LEFT), ((team.id,), RIGHT)]
+    assert boxes_of_others(accepted, [men], [], named) == (LEFT, RIGHT)
+    assert boxes_of_others(accepted[:2], [men], [], named) == (LEFT,)
+    assert boxes_of_others(accepted, [coat], [], named) == ()
+    assert boxes_of_others(accepted, [man, team], [], named) == ()
+    # Two single things are two, unless one of them turns out to be several.
+    assert boxes_of_others(accepted[:1], [other], [], named) == ()
+    assert boxes_of_others(accepted[:1], [other], [RIGHT], named) == (LEFT,)
+    twice = [((man.id,), LEFT), ((man.id,), RIGHT)]
+    assert boxes_of_others(twice, [other], [], named) == (LEFT, RIGHT)
+
+
+def test_sharing_boxes_makes_no_two_things_one() -> None:
+    """A plate and the food on it look alike: drawn apart they stay two chains, and no box joins them."""
+    food, plate = mentions("some food/other", "a plate/other")
+    of_food, of_plate = Box(1, 1, 100, 100), Box(1, 9, 100, 100)
+    assert 0.8 <= of_food.iou(of_plate) < 0.95
+    named = {mention.id: mention for mention in (food, plate)}
+    others = boxes_of_others([((food.id,), of_food)], [plate], [], named)
+    proposals = {plate.id: [ProposedBox(of_plate, 0.9)]}
+    found = next_proposal(proposals, [plate], [], least_chance=0.2, of_others=others)
+    assert found == ProposedBox(of_plate, 0.9)
 
 
 def test_proposals_are_kept_best_first() -> None:

@@ -33,6 +33,9 @@ def keep_localization_scores(name: str, report: dict[str, Any]) -> None:
         for one in _reports(row, report["layer"]):
             (same if key_of_report(one) in _keys(report) else others).append(one)
         whole = report["whole"] or any(one.get("whole") for one in same)
+        if whole:
+            # An earlier version took other images for the set's.
+            others = [{**one, "whole": False} for one in others]
         row.scores = {**row.scores, report["layer"]: [*others, {**report, "whole": whole}]}
         row.save(update_fields=["scores"])
 
@@ -40,7 +43,8 @@ def keep_localization_scores(name: str, report: dict[str, Any]) -> None:
 def reports_against(row: LocalizationSet, layer: str) -> list[dict[str, Any]]:
     """The kept reports against a layer: that of the set's images first, then by what their images are called
     (`subset`, "" for all). Each says whether it is `outdated`: the layer's boxes have changed since, or may
-    have, where an older report does not say which they were. Differences from a set that was removed or
+    have, where an older report does not say which they were, or it is of an `earlier` version that counted
+    otherwise. Differences from a set that was removed or
     replaced since are left out, and `against_gone` is its name."""
     now = row.corpus.layers.filter(name=layer, published=True).first()
     campaign = campaign_of_layer(now) if now is not None else None
@@ -54,8 +58,20 @@ def reports_against(row: LocalizationSet, layer: str) -> list[dict[str, Any]]:
             return bool(report["layer_state"] != [now.pk, now.version])
         return campaign is not None
 
-    reports = [{**_compared_now(one), "outdated": is_outdated(one)} for one in _reports(row, layer)]
+    reports = []
+    for one in _reports(row, layer):
+        shown = _compared_now(one)
+        earlier = _is_of_earlier_version(row, shown)
+        reports.append({**shown, "outdated": earlier or is_outdated(one), "earlier": earlier})
     return sorted(reports, key=lambda one: (not one.get("whole"), one["subset"]))
+
+
+def _is_of_earlier_version(row: LocalizationSet, report: dict[str, Any]) -> bool:
+    """Whether a report is of before `undetected` was told, and of what was counted otherwise then:
+    differences, the AP of files, and sets of all images, of which those without regions counted."""
+    if "undetected" in report:
+        return False
+    return bool("differences" in report or row.source or (report.get("whole") and not report["subset"]))
 
 
 def kept_reports(row: LocalizationSet) -> list[dict[str, Any]]:

@@ -33,7 +33,7 @@ from evaluation.services.localizations.scored import (
     scored,
     subset_of_set,
 )
-from evaluation.services.localizations.sets import localization_set_named
+from evaluation.services.localizations.sets import images_looked_at, localization_set_named
 from evaluation.significance.resampling import (
     Difference,
     bootstrap_difference,
@@ -114,32 +114,34 @@ def score_localization(wanted: LocalizationScoring) -> dict[str, Any]:
         "frequent": _frequent(found),
     }
     if other is not None:
-        report |= _compared(found, other, subset, wanted.resampling)
+        report |= _compared(found, other, subset, wanted)
     return report
 
 
 def _compared(
-    ours: ScoredLocalizations, other: LocalizationSet, subset: Subset | None, how: Resampling
+    ours: ScoredLocalizations, other: LocalizationSet, subset: Subset | None, wanted: LocalizationScoring
 ) -> dict[str, Any]:
-    """The differences from another set, and of which mentions they are.
+    """The differences from another set, and of which mentions they are: those in images that both looked at.
 
-    They are of the images that the other one looked at too. `differences_everywhere`: AP is of all images,
-    which both looked at for each phrase; else both are of the images of each phrase's mentions alone.
+    `differences_everywhere`: AP is of all images, in which both looked for each phrase. Else it is of the
+    images of each phrase's mentions alone, for both: where one has no detections elsewhere, and where they
+    looked at different images, since of each phrase the best detections of a set were kept.
     """
-    looked_at = subset_of_set(other, None)
-    if looked_at is not None:
-        common = [mention for mention in ours.mentions if mention.image in looked_at.images]
-        if not common:
-            raise ImportRefused(
-                f"localization set {other.name!r} has none of the {len(ours.mentions):,} boxed mentions that "
-                f"{ours.row.name!r} is scored by: the two are of different images"
-            )
-        if len(common) < len(ours.mentions):
-            images = looked_at.images & subset.images if subset is not None else looked_at.images
-            subset = Subset(looked_at.called, frozenset(images))
-            ours = scored(ours.row, common, subset)
+    looked_at = [_looked_at(row, wanted) for row in (ours.row, other)]
+    images = {mention.image for mention in ours.mentions}
+    for own in looked_at:
+        images &= own if own is not None else images
+    common = [mention for mention in ours.mentions if mention.image in images]
+    if not common:
+        raise ImportRefused(
+            f"localization sets {ours.row.name!r} and {other.name!r} looked at no image with one of the "
+            f"{len(ours.mentions):,} boxed mentions in common"
+        )
+    if len(common) < len(ours.mentions):
+        subset = Subset("images that both looked at", frozenset(images))
+        ours = scored(ours.row, common, subset)
     theirs = scored(other, ours.mentions, subset)
-    if ours.everywhere != theirs.everywhere:
+    if ours.everywhere != theirs.everywhere or images_looked_at(ours.row) != images_looked_at(other):
         ours, theirs = in_own_images(ours, subset), in_own_images(theirs, subset)
     return {
         "against": other.name,
@@ -148,8 +150,15 @@ def _compared(
         "differences_everywhere": ours.everywhere,
         "differences_images": len({mention.image for mention in ours.mentions}),
         "differences_mentions": len(ours.mentions),
-        "differences": list(_differences(ours, theirs, how)),
+        "differences": list(_differences(ours, theirs, wanted.resampling)),
     }
+
+
+def _looked_at(row: LocalizationSet, wanted: LocalizationScoring) -> frozenset[int] | None:
+    """The images that a set looked at; None: all that are scored. A file does not say which those were: of
+    images that are named (`split`) it counts as having looked at all, else at those of which it has
+    something."""
+    return None if row.source and wanted.split is not None else images_looked_at(row)
 
 
 def _measures(found: ScoredLocalizations, how: Resampling) -> Iterator[dict[str, Any]]:

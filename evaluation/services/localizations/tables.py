@@ -66,13 +66,13 @@ def remarks_on_localization(report: dict[str, Any]) -> str:
         )
     if report["everywhere"] and report.get("differences_everywhere") is False:
         lines.append(
-            "Differences in AP are of the images of each phrase's mentions alone: "
-            f"{report['against']} has no detections elsewhere."
+            "Differences in AP are of the images of each phrase's mentions alone: the two sets did not look "
+            "for all phrases in the same images."
         )
     if report.get("differences_mentions", report["mentions"]) < report["mentions"]:
         lines.append(
             f"Differences are of {report['differences_mentions']:,} boxed mentions of "
-            f"{report['differences_images']:,} images: {report['against']} did not look at the others."
+            f"{report['differences_images']:,} images: the two sets did not both look at the others."
         )
     cut_at, differences = report["cut_at"], report.get("differences_cut_at")
     if cut_at is not None and cut_at < RECALL_RANKS[-1]:

@@ -30,7 +30,9 @@ def teach_machines() -> int:
             # One job at a time is about a machine.
             if any(job is not None and job.state in Job.LIVE for job in newest.values()):
                 continue
-            job = newest[kind]
+            job, lesson = newest[kind], newest[TEACH_JOB]
+            if kind == PROPOSE_JOB and job is not None and lesson is not None and lesson.pk > job.pk:
+                job = None  # What was asked of an earlier lesson says nothing of this one.
             if job is not None and job.state == Job.CANCELLED:
                 continue
             if job is not None and job.state == Job.FAILED and job.finished_at is not None:

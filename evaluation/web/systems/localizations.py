@@ -313,6 +313,12 @@ def subset_in_words(called: str) -> str:
         return _("images in %(file)s") % {"file": called.removeprefix("images in ")}
     if called.startswith("images of run "):
         return _("images of run %(name)s") % {"name": called.removeprefix("images of run ")}
+    if called.startswith("split "):
+        return _("split %(name)s") % {"name": called.removeprefix("split ")}
+    if found := re.fullmatch(r"fold (\S+) \(seed (\d+)\)", called):
+        return _("fold %(fold)s (seed %(seed)s)") % {"fold": found[1], "seed": found[2]}
+    if called.startswith("fold "):
+        return _("fold %(fold)s") % {"fold": called.removeprefix("fold ")}
     return called
 
 

@@ -333,6 +333,14 @@ def test_a_lesson_proposes_for_some_images_and_the_others_follow(
     assert taught.images == 2 and seen[0][0] == "learning from finished images"
     assert seen[-2:] == [("proposing", 0, 2), ("proposing", 1, 2)]
     assert machines_to_propose() == [(world.campaign, "drawer")]
+    # Asked for, cancelled, and after the next lesson asked for again.
+    Job.objects.all().delete()
+    for _ in (1, 2):
+        assert teach_machines() == 1
+        Job.objects.update(state=Job.CANCELLED)
+        assert teach_machines() == 0
+        jobs.enqueue(kind="teach_machine", arguments={"machine": "drawer"}, campaign=world.campaign)
+        Job.objects.filter(state=Job.QUEUED).update(state=Job.DONE)
     seen.clear()
     found = propose_boxes(
         campaign=world.campaign.name, machine="drawer", told=lambda *given: seen.append(given)

@@ -92,7 +92,8 @@ class BoxProposer:
     ) -> BoxProposer:
         """Learn from `pictures`, from the weights and words of `begin` on where it is given.
 
-        `steps` of each look (None: those of the settings' epochs) are taken in turn. The last `held_out` of them set the chance right: more, where they are few. It learns on `device` (see
+        `steps` of each look (None: those of the settings' epochs) are taken in turn. The last `held_out`
+        pictures set the chance right: more, where they are few. It learns on `device` (see
         `models_core.device`), and proposes there from then on. Raises NothingToLearn, NoDevice.
         """
         where = torch_for(device).device
