@@ -17,6 +17,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import translation
 
 from annotation import campaigns, jobs
 from annotation.campaigns import CampaignError, machines, to_learn_from
@@ -30,6 +31,7 @@ from annotation.protocol.machines import Proposals, ProposedBox
 from annotation.protocol.terms import Box as PureBox
 from annotation.queue import image_rows, machine_turns, submission
 from annotation.synthetic_corpus.generate import generate
+from annotation.web.staff.crowd.machines import source_in_words
 from evaluation.jobs.kinds.machines.propose_boxes import propose_boxes_job
 from evaluation.jobs.kinds.machines.teach_machine import teach_machine_job
 from evaluation.services.common import ImportRefused
@@ -49,6 +51,7 @@ from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 from models_core.estimators.neural.proposer.training import ProposerSettings
 from tests.queue.world import TRUSTING, World
 from tests.web import world as people
+from tests.web.staff import words
 
 pytestmark = pytest.mark.django_db
 
@@ -387,8 +390,31 @@ def test_the_machines_of_a_closed_campaign_learn_no_more(world: World) -> None:
     campaigns.close_campaign(campaign=world.campaign)
     with pytest.raises(CommandError, match=r"campaign .* is closed: its machines learn no more"):
         call("teach_machine", world.campaign.name, "drawer")
+    ada = people.signed_in("ada", "researcher")
+    act = ada.post(
+        reverse("act_on_machines", args=[world.campaign.name]),
+        {"act": "teach", "name": "drawer"},
+        follow=True,
+    )
+    assert "is closed: its machines learn no more" in words(act)
+    assert not Job.objects.exists()
     machine.refresh_from_db()
     assert machine.version == 0
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("1200 finished images", "1.200 fertige Bilder"),
+        ("1 finished images, from proposer scenes on", "1 fertiges Bild, vom Vorschlagsmodell scenes aus"),
+        ("proposer scenes", "Vorschlagsmodell scenes"),
+        ("file some boxes.jsonl", "Datei some boxes.jsonl"),
+        ("the truth", "the truth"),
+    ],
+)
+def test_what_a_machine_learnt_from_is_said_in_the_readers_language(source: str, says: str) -> None:
+    with translation.override("de"):
+        assert source_in_words(source) == says
 
 
 def test_a_proposer_is_replaced_whole(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import re
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST, require_safe
@@ -22,7 +23,6 @@ from annotation.selectors.machines.reports import machine_reports
 from annotation.web.common.access import account_of, for_roles_on
 from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame, said
 from annotation.web.staff.wording import STANDINGS
-from annotation.web.tags.pages import grouped
 
 #: How a machine stands, in words.
 STATES = {
@@ -45,7 +45,7 @@ def machine_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             campaign,
             "workers",
             machines=[
-                (report, STATES.get(report.state, report.state), _source_in_words(report.source))
+                (report, STATES.get(report.state, report.state), source_in_words(report.source))
                 for report in machine_reports(campaign)
             ],
             settings=settings,
@@ -56,12 +56,12 @@ def machine_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     )
 
 
-def _source_in_words(source: str) -> str:
+def source_in_words(source: str) -> str:
     """What a machine learnt from last, which is stored in English, in the reader's language."""
     if found := re.fullmatch(r"(\d+) finished images(?:, from proposer (\S+) on)?", source):
         images, proposer = int(found[1]), found[2]
         told = ngettext("%(number)s finished image", "%(number)s finished images", images) % {
-            "number": grouped(images)
+            "number": number_format(images, force_grouping=True)
         }
         if not proposer:
             return told
