@@ -13,6 +13,7 @@ Source: Gong et al. 2014, section 3.2.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -56,10 +57,35 @@ class CanonicalMaps:
         return self.images.scaled(scale), self.captions.scaled(scale)
 
 
+class SingularCovariance(ValueError):
+    """A covariance that has no inverse, with the ridge that was added to it; one line with the remedy."""
+
+
+def maps_of_ridges(
+    found: Covariances, components: int, ridges: Sequence[float], context: FitContext
+) -> Iterator[tuple[float, CanonicalMaps]]:
+    """Each ridge with its maps, as they are listed.
+
+    Sums of many numbers in single precision are rounded, so a covariance may have no inverse with a small
+    ridge. Such a ridge is left out, where there are others. Raises SingularCovariance where none is enough.
+    """
+    some = False
+    for done, ridge in enumerate(ridges, start=1):
+        try:
+            maps = canonical_maps(found, components, ridge)
+        except SingularCovariance:
+            if done == len(ridges) and not some:
+                raise
+            continue
+        some = True
+        yield ridge, maps
+        context.progress("trying ridges", done, len(ridges))
+
+
 def canonical_maps(found: Covariances, components: int, ridge: float) -> CanonicalMaps:
     """The leading `components` of eq. 1, or as many as there are.
 
-    Raises ValueError where a covariance is singular and `ridge` is 0, naming constant columns.
+    Raises SingularCovariance where a covariance with its ridge has no inverse, naming constant columns.
     """
     factors = [_factor(own, ridge, name) for own, name in ((found.xx, IMAGE_VIEW), (found.yy, CAPTION_VIEW))]
     # K = Lx^-1 Cxy Ly^-T; its singular values are the correlations.
@@ -89,7 +115,7 @@ def _factor(covariance: Matrix, ridge: float, name: str) -> Matrix:
     if ridge == 0:
         constant = np.flatnonzero(variances <= 1e-12 * mean)
         if len(constant):
-            raise ValueError(
+            raise SingularCovariance(
                 f"{len(constant)} columns of the {name} are constant, first {constant[:3].tolist()}; leave "
                 "them out, or take a ridge above 0"
             )
@@ -101,8 +127,9 @@ def _factor(covariance: Matrix, ridge: float, name: str) -> Matrix:
         factor = None
     # A factor may come out of rounding alone.
     if factor is None or (ridge == 0 and factor.diagonal().min() ** 2 <= 1e-12 * mean):
-        raise ValueError(
-            f"the covariance of the {name} is singular: columns depend on each other; take a ridge above 0"
+        raise SingularCovariance(
+            f"the covariance of the {name} is singular: columns depend on each other; take a ridge above "
+            f"{ridge:g}"
         ) from None
     return np.asarray(factor)
 
@@ -189,15 +216,13 @@ class CCA(LinearEmbedder):
         settings, powers = self.settings, self._powers
         best = -np.inf
         tried = []
-        for done, ridge in enumerate(settings.ridges, start=1):
-            maps = canonical_maps(found, settings.components, ridge)
+        for ridge, maps in maps_of_ridges(found, settings.components, settings.ridges, context):
             for power in powers:
                 self.images_, self.captions_ = maps.scaled(power)
                 value = self.held_out_recall(validation)
                 tried.append((ridge, power, value))
                 if value > best:
                     best, chosen, self.ridge_, self.power_ = value, maps, ridge, power
-            context.progress("trying ridges", done, len(settings.ridges))
         self.images_, self.captions_ = chosen.scaled(self.power_)
         self.correlations_, self.tried_ = chosen.correlations, np.asarray(tried)
         return self

@@ -33,7 +33,7 @@ from models_core.estimators.base import (
     State,
     register_method,
 )
-from models_core.estimators.cca import RIDGES, Components, Powers, Ridges, canonical_maps
+from models_core.estimators.cca import RIDGES, Components, Powers, Ridges, maps_of_ridges
 from models_core.estimators.covariances import ADDING_UP, COVARIANCE_PHASES, PairedSums
 from models_core.estimators.embeddings import LinearMap, recall_of_embeddings
 from models_core.estimators.localizers import resampled
@@ -116,15 +116,13 @@ class RegionPhraseCCA:
         sums = sums_of_exemplars(regions, phrases, train.image_of, chosen, context)
         found, best, tried = sums.covariances(), -np.inf, []
         self.pairs_ = len(chosen)
-        for done, ridge in enumerate(settings.ridges, start=1):
-            maps = canonical_maps(found, settings.components, ridge)
+        for ridge, maps in maps_of_ridges(found, settings.components, settings.ridges, context):
             for power in settings.powers:
                 self.regions_, self.phrases_ = maps.scaled(power)
                 value = 0.0 if validation is None else self._held_out_recall(validation)
                 tried.append((ridge, power, value))
                 if value > best:
                     best, kept, self.ridge_, self.power_ = value, maps, ridge, power
-            context.progress("trying ridges", done, len(settings.ridges))
         self.regions_, self.phrases_ = kept.scaled(self.power_)
         self.correlations_, self.tried_ = kept.correlations, np.asarray(tried)
         return self

@@ -17,7 +17,7 @@ from typing import Annotated
 
 import numpy as np
 from pydantic import Field
-from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from models_core.checked_fields import check_fields
 from models_core.estimators.base import (
@@ -84,7 +84,17 @@ class RidgeRegression(LinearEmbedder):
         for done, ridge in enumerate(ridges, start=1):
             added = found.xx.copy()
             added.flat[:: len(added) + 1] += ridge * mean
-            weights = cho_solve(cho_factor(added, lower=True), target)
+            try:
+                factor = cho_factor(added, lower=True)
+            except LinAlgError:
+                # Rounding left no inverse with so small a ridge: another one will do, where there is one.
+                if done == len(ridges) and not tried:
+                    raise ValueError(
+                        "the covariance of the images is singular: columns depend on each other; take a "
+                        f"ridge above {ridge:g}"
+                    ) from None
+                continue
+            weights = cho_solve(factor, target)
             self.images_ = LinearMap(found.x_mean, weights)
             value = self.held_out_recall(validation)
             tried.append((ridge, value))

@@ -1,5 +1,7 @@
 """CCA: the solution of eq. 1, its ridge and power chosen on held-out images, scores as eq. 2 gives them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from cca_zoo import linear as cca_zoo_linear
@@ -148,6 +150,20 @@ def test_constant_and_dependent_columns_are_named_where_no_ridge_helps():
     flat = Dataset({**train.views, "captions": np.ones((len(train.image_of), 3))}, {LINK: train.image_of})
     with pytest.raises(ValueError, match="all 3 columns of the captions are constant"):
         canonical_maps(covariances(flat), 3, 0.1)
+
+
+def test_a_ridge_that_is_too_small_for_what_rounding_left_gives_way_to_a_larger_one():
+    """Sums in single precision may leave an eigenvalue a little below 0."""
+    train, held_out = paired(held_out=20)
+    found = covariances(train)
+    values, vectors = np.linalg.eigh(found.xx)
+    values[0] = -1e-3 * found.xx.diagonal().mean()
+    rounded = replace(found, xx=(vectors * values) @ vectors.T)
+    ridges = (1e-4, 1e-2, 0.1)
+    learned = CCA(CCASettings(3, ridges=ridges)).solve(rounded, held_out, FitContext())
+    assert set(learned.tried_[:, 0]) == {1e-2, 0.1} and learned.ridge_ in (1e-2, 0.1)
+    with pytest.raises(ValueError, match="singular: columns depend on each other; take a ridge above 0.0001"):
+        CCA(CCASettings(3, ridges=ridges[:1], powers=(1.0,))).solve(rounded, None, FitContext())
 
 
 def test_several_settings_need_held_out_images():

@@ -1,9 +1,12 @@
 """Ridge regression: the least squares of the papers' equation, solved by another way."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from models_core.estimators.base import FitContext
+from models_core.estimators.covariances import PairedSums
 from models_core.estimators.ridge import RidgeRegression, RidgeSettings
 from tests.models_core.estimators.vectors import every_pair, paired
 
@@ -31,6 +34,23 @@ def test_the_ridge_that_finds_most_is_taken():
     assert len(set(model.tried_[:, 1])) > 1
     alone = RidgeRegression(RidgeSettings(8, ridges=(model.ridge_,))).fit(train, None, FitContext())
     np.testing.assert_array_equal(alone.images_.weights, model.images_.weights)
+
+
+def test_a_ridge_that_is_too_small_for_what_rounding_left_gives_way_to_a_larger_one(monkeypatch):
+    train, held_out = paired(held_out=20)
+
+    def rounded(self):
+        found = covariances(self)
+        values, vectors = np.linalg.eigh(found.xx)
+        values[0] = -1e-3 * found.xx.diagonal().mean()
+        return replace(found, xx=(vectors * values) @ vectors.T)
+
+    covariances = PairedSums.covariances
+    monkeypatch.setattr(PairedSums, "covariances", rounded)
+    model = RidgeRegression(RidgeSettings(3, ridges=(1e-6, 1.0))).fit(train, held_out, FitContext())
+    assert model.tried_[:, 0].tolist() == [1.0] and model.ridge_ == 1.0
+    with pytest.raises(ValueError, match="singular: columns depend on each other; take a ridge above 1e-06"):
+        RidgeRegression(RidgeSettings(3, ridges=(1e-6,))).fit(train, None, FitContext())
 
 
 def test_several_ridges_need_held_out_images_and_images_must_vary():
