@@ -22,13 +22,7 @@ from models_core.estimators.neural.proposer.network import (
     device_of,
 )
 from models_core.estimators.neural.proposer.refiner import RefinerNetwork, refined_boxes
-from models_core.estimators.neural.proposer.refining import (
-    LAST_ELSEWHERE,
-    LAST_MOVES,
-    SECOND_ELSEWHERE,
-    SECOND_MOVES,
-    train_refiner,
-)
+from models_core.estimators.neural.proposer.refining import LAST_LESSON, SECOND_LESSON, train_refiner
 from models_core.estimators.neural.proposer.training import (
     ACCEPTED_IOU,
     ProposerSettings,
@@ -49,12 +43,8 @@ _CLOSE_TOGETHER = 256
 #: How much the logit of every look but the newest counts, until it is fitted, where that of the newest counts
 #: 1; and how much it may.
 _EARLIER_WEIGHT, _LARGEST_WEIGHT = 0.5, 2.0
-#: The looks close up: how the names of their stored networks begin, what they see, and in their lessons, how
-#: boxes are moved, and how many phrases are looked for elsewhere too.
-_CLOSE_UP = (
-    ("refiner.", SECOND_VIEW, SECOND_MOVES, SECOND_ELSEWHERE),
-    ("last.", LAST_VIEW, LAST_MOVES, LAST_ELSEWHERE),
-)
+#: The looks close up: how the names of their stored networks begin, what they see, and how they are learned.
+_CLOSE_UP = (("refiner.", SECOND_VIEW, SECOND_LESSON), ("last.", LAST_VIEW, LAST_LESSON))
 #: Held-out phrases by which the chance is set right, at least; fewer than that are in few pictures, of which
 #: no more than such a share is held out. With fewer than the second number nothing is held out.
 _HELD_OUT, _LARGEST_SHARE, _LEAST_HELD_OUT = 60, 0.25, 30
@@ -129,7 +119,7 @@ class BoxProposer:
                 steps=wanted[0],
             )
             closer = []
-            for look, (_, view, moves, elsewhere) in zip(range(1, len(wanted)), _CLOSE_UP, strict=False):
+            for look, (_, view, lesson) in zip(range(1, len(wanted)), _CLOSE_UP, strict=False):
                 torch.manual_seed(seed + look)
                 refiner = RefinerNetwork(len(self.words_.numbers) + 1, view).to(where)
                 if begun is not None and len(begun.closer_) >= look:
@@ -142,8 +132,7 @@ class BoxProposer:
                     np.random.default_rng([seed, len(learned), look + 1]),
                     stage(look),
                     steps=wanted[look],
-                    moves=moves,
-                    elsewhere=elsewhere,
+                    lesson=lesson,
                 )
                 closer.append(refiner)
         self.network_, self.closer_ = network, tuple(closer)

@@ -15,6 +15,7 @@ Nothing that another look finds is needed: all are learned apart from each other
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,13 +30,24 @@ from models_core.estimators.neural.proposer.network import device_of, overlap
 from models_core.estimators.neural.proposer.refiner import RefinerNetwork, cell_places, refined_boxes
 from models_core.estimators.neural.proposer.training import ACCEPTED_IOU, ProposerSettings, batches_of
 
-#: Standard deviations by which a box is moved, of its middle as a share of its extent and of the logarithm of
-#: its extent, the smallest first; one of them by chance.
 Moves = Sequence[tuple[float, float]]
-SECOND_MOVES: Moves = ((0.06, 0.10), (0.15, 0.25), (0.25, 0.45))
-LAST_MOVES: Moves = ((0.03, 0.06), (0.08, 0.14), (0.15, 0.25))
-#: The share of the phrases that give a second close-up, of another place.
-SECOND_ELSEWHERE, LAST_ELSEWHERE = 1.0, 1 / 3
+
+
+@dataclass(frozen=True, slots=True)
+class LookLesson:
+    """How a look close up is learned.
+
+    `moves` are standard deviations by which a box is moved, of its middle as a share of its extent and of
+    the logarithm of its extent, the smallest first; one of them by chance. `elsewhere` is the share of the
+    phrases that give a second close-up, of another place.
+    """
+
+    moves: Moves
+    elsewhere: float
+
+
+SECOND_LESSON = LookLesson(((0.06, 0.10), (0.15, 0.25), (0.25, 0.45)), 1.0)
+LAST_LESSON = LookLesson(((0.03, 0.06), (0.08, 0.14), (0.15, 0.25)), 1 / 3)
 #: How often that is of another phrase's thing; else of any place.
 _OF_OTHERS = 0.6
 #: A close-up learns the sides of a box that the box in its middle overlaps by so much.
@@ -53,18 +65,16 @@ def train_refiner(
     told: Callable[[int, int], object] = lambda done, of: None,
     *,
     steps: int,
-    moves: Moves = SECOND_MOVES,
-    elsewhere: float = SECOND_ELSEWHERE,
+    lesson: LookLesson = SECOND_LESSON,
 ) -> None:
-    """Learn from `pictures` in so many steps, boxes being moved by `moves`, and of a share of the phrases
-    from another place too; `told` is called after each."""
+    """Learn from `pictures` in so many steps; `told` is called after each."""
     optimizer = torch.optim.AdamW(network.parameters(), settings.rate, weight_decay=1e-4, fused=True)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, settings.rate, total_steps=max(2, steps + 1), pct_start=0.1
     )
     network.train()
     for done, chosen in enumerate(batches_of(len(pictures), settings.batch, steps, dice), 1):
-        loss = _batch_loss(network, words, [pictures[i] for i in chosen], dice, moves, elsewhere)
+        loss = _batch_loss(network, words, [pictures[i] for i in chosen], dice, lesson)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(network.parameters(), _CLIP)
@@ -79,8 +89,7 @@ def _batch_loss(
     words: Words,
     pictures: Sequence[TaughtPicture],
     dice: np.random.Generator,
-    moves: Moves,
-    elsewhere: float,
+    lesson: LookLesson,
 ) -> Tensor:
     colours: list[NDArray[np.uint8]] = []
     said: list[tuple[str, ...]] = []
@@ -95,9 +104,9 @@ def _batch_loss(
         for number, phrase in enumerate(picture.phrases):
             others = [each for other, each in enumerate(own) if other != number]
             box = _one_of(own[number], dice)
-            looked_at = [_moved(box, dice, moves)]
-            if dice.random() < elsewhere:
-                looked_at.append(_elsewhere(box, others, dice, moves))
+            looked_at = [_moved(box, dice, lesson.moves)]
+            if dice.random() < lesson.elsewhere:
+                looked_at.append(_elsewhere(box, others, dice, lesson.moves))
             boxes += looked_at
             of += [len(said)] * len(looked_at)
             pictures_of += [place] * len(looked_at)

@@ -27,11 +27,9 @@ from models_core.estimators.neural.proposer.examples import (
 from models_core.estimators.neural.proposer.network import cell_boxes, centres_of, overlap
 from models_core.estimators.neural.proposer.refiner import RefinerNetwork, cell_places, refined_boxes
 from models_core.estimators.neural.proposer.refining import (
-    LAST_ELSEWHERE,
-    LAST_MOVES,
-    SECOND_ELSEWHERE,
-    SECOND_MOVES,
-    Moves,
+    LAST_LESSON,
+    SECOND_LESSON,
+    LookLesson,
     close_loss,
     train_refiner,
 )
@@ -345,14 +343,14 @@ def test_the_loss_of_a_close_up_is_least_where_its_sides_and_chance_are_true() -
 
 
 @pytest.mark.parametrize(
-    ("view", "moves", "elsewhere", "steps", "off", "gain"),
+    ("view", "lesson", "steps", "off", "gain"),
     [
-        (SECOND_VIEW, SECOND_MOVES, SECOND_ELSEWHERE, 27, (-0.06, 0.05, 0.07, 0.06), 0.1),
-        (LAST_VIEW, LAST_MOVES, LAST_ELSEWHERE, 15, (-0.02, 0.03, 0.03, 0.02), 0.08),
+        (SECOND_VIEW, SECOND_LESSON, 27, (-0.06, 0.05, 0.07, 0.06), 0.1),
+        (LAST_VIEW, LAST_LESSON, 15, (-0.02, 0.03, 0.03, 0.02), 0.08),
     ],
 )
 def test_looks_close_up_make_boxes_tighter(
-    view: CloseView, moves: Moves, elsewhere: float, steps: int, off: tuple[float, ...], gain: float
+    view: CloseView, lesson: LookLesson, steps: int, off: tuple[float, ...], gain: float
 ) -> None:
     pictures, words = scenes(24, 1), Words.of([("red",), ("blue",), ("a",), ("square",)])
     settings = ProposerSettings(side=SIDE, batch=8)
@@ -365,8 +363,7 @@ def test_looks_close_up_make_boxes_tighter(
         settings,
         np.random.default_rng(0),
         steps=steps,
-        moves=moves,
-        elsewhere=elsewhere,
+        lesson=lesson,
     )
     before, after = [], []
     for picture in scenes(12, 2):
