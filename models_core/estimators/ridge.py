@@ -80,7 +80,8 @@ class RidgeRegression(LinearEmbedder):
             raise ValueError(
                 f"all {len(found.x_mean)} columns of the images are constant; nothing is learned"
             )
-        best, tried = -np.inf, []
+        best = -np.inf
+        tried: list[tuple[float, float]] = []
         for done, ridge in enumerate(ridges, start=1):
             added = found.xx.copy()
             added.flat[:: len(added) + 1] += ridge * mean

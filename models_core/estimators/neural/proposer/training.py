@@ -55,8 +55,8 @@ _OF_MIDDLES, _OF_ALL = 24, 128
 _LEAST_OF_EITHER = 5
 #: Steps of the three looks in a lesson that continues an earlier one; and in one from scratch, which takes so
 #: many epochs, but no fewer and no more steps than these. What they are worth: docs/machines.md.
-STEPS_CONTINUED = (1000, 500, 250)
-STEPS_FROM_SCRATCH, MOST_STEPS_FROM_SCRATCH = (1200, 600, 300), (7200, 3600, 1800)
+STEPS_CONTINUED = (1000, 500, 500)
+STEPS_FROM_SCRATCH, MOST_STEPS_FROM_SCRATCH = (1200, 600, 600), (7200, 3600, 1800)
 EPOCHS_FROM_SCRATCH = (240, 120, 60)
 #: Steps of the fit of such numbers, which is a logistic regression by Newton's method.
 _NEWTON = 25
