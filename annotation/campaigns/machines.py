@@ -174,8 +174,7 @@ def lesson(machine: Machine) -> Iterator[int]:
     busy = f"machine {machine.name!r} is being taught, or is given boxes; wait for the end of that"
     with exclusive_folder(f"machine.{machine.pk}", busy=busy):
         machine.refresh_from_db(fields=["version", "learnt", "source", "from_file"])
-        later = MachineProposals.objects.filter(machine=machine, version__gt=machine.version)
-        later.delete()
+        MachineProposals.objects.filter(machine=machine, version__gt=machine.version).delete()
         try:
             yield machine.version + 1
         except BaseException:

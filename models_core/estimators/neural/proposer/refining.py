@@ -21,14 +21,14 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from models_core.estimators.neural.proposer.close_ups import close_ups
 from models_core.estimators.neural.proposer.examples import TaughtPicture, Words, mirrored, pictures_tensor
 from models_core.estimators.neural.proposer.network import device_of, overlap
 from models_core.estimators.neural.proposer.refiner import RefinerNetwork, cell_places, refined_boxes
-from models_core.estimators.neural.proposer.training import ACCEPTED_IOU, ProposerSettings, batches_of
+from models_core.estimators.neural.proposer.training import ACCEPTED_IOU, ProposerSettings, take_steps
 
 Moves = Sequence[tuple[float, float]]
 
@@ -53,7 +53,6 @@ _OF_OTHERS = 0.6
 #: A close-up learns the sides of a box that the box in its middle overlaps by so much.
 _LEAST_IOU = 0.1
 _WEIGHTS = {"overlap": 2.0, "sides": 0.5, "accepted": 1.0}
-_CLIP = 5.0
 
 
 def train_refiner(
@@ -68,20 +67,11 @@ def train_refiner(
     lesson: LookLesson = SECOND_LESSON,
 ) -> None:
     """Learn from `pictures` in so many steps; `told` is called after each."""
-    optimizer = torch.optim.AdamW(network.parameters(), settings.rate, weight_decay=1e-4, fused=True)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(
-        optimizer, settings.rate, total_steps=max(2, steps + 1), pct_start=0.1
-    )
-    network.train()
-    for done, chosen in enumerate(batches_of(len(pictures), settings.batch, steps, dice), 1):
-        loss = _batch_loss(network, words, [pictures[i] for i in chosen], dice, lesson)
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        nn.utils.clip_grad_norm_(network.parameters(), _CLIP)
-        optimizer.step()
-        schedule.step()
-        told(done, steps)
-    network.eval()
+
+    def loss_of(chosen: Sequence[TaughtPicture]) -> Tensor:
+        return _batch_loss(network, words, chosen, dice, lesson)
+
+    take_steps(network, loss_of, pictures, settings, dice, told, steps=steps)
 
 
 def _batch_loss(

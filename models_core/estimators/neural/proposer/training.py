@@ -136,13 +136,31 @@ def train_network(
     steps: int,
 ) -> None:
     """Learn from `pictures` in so many steps; `told` is called after each."""
+
+    def loss_of(chosen: Sequence[TaughtPicture]) -> Tensor:
+        return _batch_loss(network, words, chosen, settings.overview, dice)
+
+    take_steps(network, loss_of, pictures, settings, dice, told, steps=steps)
+
+
+def take_steps(
+    network: nn.Module,
+    loss_of: Callable[[Sequence[TaughtPicture]], Tensor],
+    pictures: Sequence[TaughtPicture],
+    settings: ProposerSettings,
+    dice: np.random.Generator,
+    told: Callable[[int, int], object],
+    *,
+    steps: int,
+) -> None:
+    """Take so many steps down the loss of some of these pictures each; `told` is called after each."""
     optimizer = torch.optim.AdamW(network.parameters(), settings.rate, weight_decay=1e-4, fused=True)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, settings.rate, total_steps=max(2, steps + 1), pct_start=0.1
     )
     network.train()
     for done, chosen in enumerate(batches_of(len(pictures), settings.batch, steps, dice), 1):
-        loss = _batch_loss(network, words, [pictures[i] for i in chosen], settings.overview, dice)
+        loss = loss_of([pictures[i] for i in chosen])
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(network.parameters(), _CLIP)
@@ -155,8 +173,10 @@ def train_network(
 def batches_of(
     pictures: int, batch: int, steps: int, dice: np.random.Generator
 ) -> Iterator[NDArray[np.intp]]:
-    """Which of so many pictures each step learns from: all of them, `batch` or a few more at a time, in an
-    order drawn anew for each epoch, the last of which may end early."""
+    """Which of so many pictures each step learns from, `batch` of them or a few more.
+
+    An epoch is of all of them; each has an order of its own. The last one may be cut short.
+    """
     batches = max(1, pictures // batch)
     parts: list[NDArray[np.intp]] = []
     for step in range(steps):
