@@ -15,7 +15,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import Account, Corpus
 from tests.browser.gate import before
-from tests.browser.profiles import Profiles
+from tests.browser.profiles import Profiles, leave
 from tests.web import world
 
 #: Seconds that a request may take which nobody waits for any more, on a busy machine.
@@ -138,6 +138,9 @@ def sign_in(page: Page, name: str = "ada", then: str = "", **remembers: Any) -> 
         session.update(remembers)
         session.save()
     value = client.cookies[settings.SESSION_COOKIE_NAME].value
+    # What the page before still loads is of its own session: a picture's address is no good in another.
+    if page.url != "about:blank":
+        leave(page)
     page.context.clear_cookies(name=settings.SESSION_COOKIE_NAME)
     page.context.add_cookies(
         [
