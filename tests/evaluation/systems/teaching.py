@@ -1,0 +1,56 @@
+"""A corpus of three scenes with a campaign whose machine learns quickly, for tests of teaching it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+
+from annotation import campaigns
+from annotation.synthetic_corpus.generate import generate
+from models_core.estimators.neural.gradient_training import fitting_threads
+from models_core.estimators.neural.proposer import box_proposer
+from models_core.estimators.neural.proposer.training import ProposerSettings
+from tests.queue.world import TRUSTING, World
+
+
+@pytest.fixture
+def world(tmp_path: Path, settings: Any) -> World:
+    settings.DATA_DIR = tmp_path / "data"
+    records = list(generate(3, seed=5, out=tmp_path / "pictures"))
+    return World(records, settings={**TRUSTING, "machine": {"share": 1.0, "from_images": 1}})
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Few steps on one thread, and close-ups of few pixels: what is learned does not matter here."""
+    looks = [
+        (name, replace(view, side=view.side // 4), *lesson) for name, view, *lesson in box_proposer._CLOSE_UP
+    ]
+    monkeypatch.setattr(box_proposer, "_CLOSE_UP", tuple(looks))
+    for steps in ("STEPS_FROM_SCRATCH", "MOST_STEPS_FROM_SCRATCH", "STEPS_CONTINUED"):
+        monkeypatch.setattr(f"models_core.estimators.neural.proposer.training.{steps}", (1, 1, 1))
+    small = ProposerSettings(side=64, epochs=1, close_epochs=1, last_epochs=1)
+    monkeypatch.setattr(
+        "models_core.estimators.neural.proposer.training.ProposerSettings", lambda **given: small
+    )
+    with fitting_threads(0):
+        yield
+
+
+def settings_now(world: World, **machine: Any) -> None:
+    plain = {**world.campaign.settings, "machine": {**world.campaign.settings["machine"], **machine}}
+    campaigns.change_campaign_settings(campaign=world.campaign, settings=plain)
+
+
+def call(command: str, *arguments: str) -> dict[str, Any]:
+    out = StringIO()
+    call_command(command, *arguments, "--json", stdout=out)
+    found: dict[str, Any] = json.loads(out.getvalue())
+    return found

@@ -1,0 +1,119 @@
+"""A machine's boxes come from a file: read, cut to the picture, refused; and replaced by a lesson."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+
+from annotation import jobs
+from annotation.campaigns import CampaignError, machines
+from annotation.formats.base import FormatError
+from annotation.formats.proposals import read_proposals, write_proposals
+from annotation.jobs import JobProgress
+from annotation.models import Judgment, MachineProposals, OpenImage
+from annotation.protocol.machines import ProposedBox
+from evaluation.jobs.kinds.machines.teach_machine import teach_machine_job
+from evaluation.services.machines.schedule import teach_machines
+from evaluation.services.machines.teaching import machines_to_teach
+from tests.evaluation.systems.teaching import call, quick, settings_now, world
+from tests.queue.world import World
+from tests.web import world as people
+
+__all__ = ["quick", "world"]
+
+pytestmark = pytest.mark.django_db
+
+
+def test_proposals_come_from_a_file(world: World, tmp_path: Path) -> None:
+    machine = machines.machine_add(campaign=world.campaign, name="drawer")
+    found = []
+    for truth in world.truths.values():
+        boxes = {
+            name: [ProposedBox(box, 0.9) for box in truth.boxes[chain]]
+            for name, chain in truth.chain_of.items()
+        }
+        found.append((truth.image, boxes))
+    file = tmp_path / "boxes.jsonl"
+    assert write_proposals(file, found) == 3
+    assert [(image, dict(boxes)) for image, boxes in read_proposals(file)] == found
+    report = call("import_proposals", world.campaign.name, "drawer", str(file))
+    assert report["images"] == 3 and report["version"] == 1
+    assert report["answers"] == Judgment.objects.filter(worker=machine.worker).count()
+    listed = call("machines", world.campaign.name)["machines"]
+    assert [(one["name"], one["version"], one["judged"]) for one in listed] == [("drawer", 1, 0)]
+    machine.refresh_from_db()
+    assert (machine.source, machine.from_file, machine.learnt) == ("file boxes.jsonl", True, None)
+    # However many images are finished, it is not taught by the clock: that would replace these boxes.
+    assert len(machines_to_teach()) == 0
+    OpenImage.objects.filter(campaign=world.campaign).update(complete=True)
+    settings_now(world, system="scenes")
+    assert machines_to_teach() == [] and teach_machines() == 0
+    asked_before = jobs.enqueue(
+        kind="teach_machine", arguments={"machine": "drawer"}, campaign=world.campaign
+    )
+    with pytest.raises(CampaignError, match="come from file boxes.jsonl, so it does not learn by itself"):
+        teach_machine_job(JobProgress(asked_before), machine="drawer")
+
+
+def test_a_person_replaces_the_boxes_of_a_file_and_is_told_so(world: World, client: Client) -> None:
+    machine = machines.machine_add(campaign=world.campaign, name="drawer")
+    machines.machine_learnt(machine, images=None, source="file boxes.jsonl", from_file=True)
+    client.force_login(people.account("ada", "researcher"))
+    page = client.get(reverse("machines", args=[world.campaign.name])).content.decode()
+    assert "Its boxes come from a file, so it does not learn by itself. Teaching it replaces them." in page
+    (shown,) = client.get(reverse("v1_machines", args=[world.campaign.name])).json()["results"]
+    assert shown["from_file"] and shown["learnt"] is None
+    call("train_proposer", "scenes", "--corpus", world.corpus.name)
+    settings_now(world, system="scenes", from_images=9)
+    out = StringIO()
+    call_command("teach_machine", world.campaign.name, "drawer", stdout=out)
+    assert "they replace those of file boxes.jsonl" in out.getvalue()
+    machine.refresh_from_db()
+    assert not machine.from_file and machine.learnt == 0
+
+
+def test_what_reaches_out_of_the_picture_is_cut_and_counted(world: World, tmp_path: Path) -> None:
+    machines.machine_add(campaign=world.campaign, name="drawer")
+    truth = next(iter(world.truths.values()))
+    image = world.corpus.images.get(key=truth.image)
+    wide, high, name = image.width, image.height, next(iter(truth.mentions))
+    assert wide > 40 and high > 40
+    boxes = [[-3, 0, 20, 30, 0.9], [5, 5, 30, 30, 0.8], [30, 30, wide + 9, high + 1, 0.7]]
+    boxes += [[wide + 1, 3, wide + 5, 9, 0.6], [-9, 3, 0, 9, 0.5]]
+    file = tmp_path / "boxes.jsonl"
+    file.write_text(json.dumps({"image": truth.image, "boxes": {name: boxes}}) + "\n")
+    report = call("import_proposals", world.campaign.name, "drawer", str(file))
+    assert (report["images"], report["clipped"], report["outside"]) == (1, 2, 2)
+    kept = [[1, 1, 20, 30, 0.9], [5, 5, 30, 30, 0.8], [30, 30, wide, high, 0.7]]
+    assert MachineProposals.objects.get().boxes == {name: kept}
+    out = StringIO()
+    call_command("import_proposals", world.campaign.name, "drawer", str(file), stdout=out)
+    assert "2 boxes reached out of their picture and were cut, 2 lay wholly outside" in out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("{", "line 1: no proposals"),
+        ('{"image": "a"}', "line 1: no proposals \\('boxes'\\)"),
+        ('{"image": "a", "boxes": {"0:0-1": [[1, 2, 3]]}}', "no proposals"),
+        ('{"image": "a", "boxes": {"0:0-1": [[1, 2, 3.5, 4, 0.5]]}}', "is not four whole numbers"),
+        ('{"image": "a", "boxes": {"0:0-1": [[9, 2, 3, 4, 0.5]]}}', "has its corners in the wrong order"),
+        ('{"image": "a", "boxes": {"0:0-1": [[1, 2, 3, 4, 1.5]]}}', "chance 1.5 is not from 0 to 1"),
+        ('{"image": "a", "boxes": {}}\n{"image": "a", "boxes": {}}', "line 2: image 'a' comes twice"),
+    ],
+)
+def test_a_file_of_proposals_that_is_none_is_refused_in_one_line(
+    line: str, expected: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "boxes.jsonl"
+    file.write_text(line + "\n")
+    with pytest.raises(FormatError, match=expected) as refused:
+        list(read_proposals(file))
+    assert "\n" not in str(refused.value)
