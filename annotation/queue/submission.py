@@ -11,8 +11,7 @@ The only writer of judgments and flags. Whatever becomes of an answer, it is sto
 
 Of somebody who was erased nothing is stored any more.
 
-Locks: image, task, assignment, the worker (shared, so that nobody erases them meanwhile), then the standings
-concerned, by id.
+What it reads, and under which locks: `submission_rows`.
 """
 
 from __future__ import annotations
@@ -35,11 +34,20 @@ from annotation.protocol.kinds import is_page, kind_of, machine_kinds
 from annotation.protocol.questions import Answer, BadJudgment, Judgment, judgment_name
 from annotation.protocol.trust import BoxJudged, ControlGraded, trust_after_or_same
 from annotation.quality import controls, qualification, worker_trust
-from annotation.queue import answer_rows, image_state, lease_terms, leases, machine_turns, visits
-from annotation.queue.answer_rows import LEASED_ASSIGNMENT_COLUMNS, AnswerContent, LeasedAssignment
+from annotation.queue import (
+    answer_rows,
+    image_state,
+    lease_terms,
+    leases,
+    machine_turns,
+    submission_rows,
+    visits,
+)
+from annotation.queue.answer_rows import AnswerContent, LeasedAssignment
 from annotation.queue.dispatch import WorkerState
-from annotation.queue.lease_terms import CarriedSettings, Terms
+from annotation.queue.lease_terms import Terms
 from annotation.queue.leases import Lease, NoTask
+from annotation.queue.submission_rows import ControlRow, TaskNow, TaskRow
 
 __all__ = ["Answer", "BadJudgment", "Conflict", "NotYours", "Receipt", "submit"]
 
@@ -64,50 +72,6 @@ class Receipt:
     repeated: bool
     counted: bool
     next: Lease | NoTask | None
-
-
-class _TaskNow(NamedTuple):
-    """The task that an assignment is of, as it stands now."""
-
-    id: int
-    state: str
-    role: str
-    barred: int | None
-
-
-#: The columns of `_TaskNow`, of a table called `t`.
-_TASK = "t.id, t.state, t.role, t.barred_id"
-
-
-class _KnownItem(NamedTuple):
-    """The control item that an assignment is of; `known` is text."""
-
-    known: str
-    active: bool
-    stratum: str
-
-
-#: The columns of `_KnownItem`, of a table called `k`.
-_CONTROL = "k.known, k.active, k.stratum"
-
-
-class _OfTask(NamedTuple):
-    """An assignment of a task: `now` are the campaign's terms, `terms` those that the lease carries."""
-
-    held: LeasedAssignment
-    task: _TaskNow
-    image: image_state.OpenImageRow
-    now: Terms
-    terms: Terms
-
-
-class _OfControl(NamedTuple):
-    """An assignment of a known item: `now` and `terms` as in `_OfTask`."""
-
-    held: LeasedAssignment
-    item: _KnownItem
-    now: Terms
-    terms: Terms
 
 
 class _Sent(NamedTuple):
@@ -156,7 +120,7 @@ def submit(
         raise BadJudgment(f"the token has {len(token)} characters: expected 1 to {_LONGEST_TOKEN}")
     try:
         with database.writing(), connection.cursor() as cursor:
-            row = _task_row(cursor, assignment) or _control_row(cursor, assignment)
+            row = submission_rows.locked_row(cursor, assignment)
             # Once the locks are held: an answer whose lease ran out while it waited for them came after that.
             at = database.now()
             if row is None or row.held.worker != worker:
@@ -176,7 +140,7 @@ def submit(
             else:
                 answer_rows.check_answer(held, answer)
                 sent = _Sent(answer, token, seconds, schema, at)
-                if isinstance(row, _OfTask):
+                if isinstance(row, TaskRow):
                     stored = _to_task(cursor, row, sent)
                 else:
                     stored = _to_control(cursor, row, sent)
@@ -208,57 +172,12 @@ def _let_machine_answer(image: int) -> None:
         _log.exception("the machine's turn at open image %d", image)
 
 
-def _task_row(cursor: Any, assignment: int) -> _OfTask | None:
-    database.execute(
-        cursor,
-        f"""SELECT {LEASED_ASSIGNMENT_COLUMNS.format(of="t")}, {_TASK},
-                {image_state.OPEN_IMAGE_COLUMNS},
-                {lease_terms.TERMS_COLUMNS}, {lease_terms.CARRIED_SETTINGS_COLUMNS}
-            FROM annotation_assignment a JOIN annotation_task t ON t.id = a.task_id
-            JOIN annotation_openimage o ON o.id = t.image_id
-            JOIN annotation_image im ON im.id = o.image_id
-            JOIN annotation_campaign c ON c.id = a.campaign_id
-            JOIN annotation_worker w ON w.id = a.worker_id
-            WHERE a.id = %s AND w.erased_at IS NULL"""
-        + database.locking("o", "t", "a", shared="w"),
-        [assignment],
-    )
-    row = cursor.fetchone()
-    if row is None:
-        return None
-    held, task, image, terms, carried = database.split_row(
-        row, LeasedAssignment, _TaskNow, image_state.OpenImageRow, Terms, CarriedSettings
-    )
-    now = lease_terms.terms_from(terms)
-    return _OfTask(held, task, image_state.row_from(image), now, lease_terms.terms_of_lease(now, carried))
-
-
-def _control_row(cursor: Any, assignment: int) -> _OfControl | None:
-    cursor.execute(
-        f"""SELECT {LEASED_ASSIGNMENT_COLUMNS.format(of="k")}, {_CONTROL},
-                {lease_terms.TERMS_COLUMNS}, {lease_terms.CARRIED_SETTINGS_COLUMNS}
-            FROM annotation_assignment a JOIN annotation_control k ON k.id = a.control_id
-            JOIN annotation_image im ON im.id = k.image_id
-            JOIN annotation_campaign c ON c.id = a.campaign_id
-            JOIN annotation_worker w ON w.id = a.worker_id
-            WHERE a.id = %s AND w.erased_at IS NULL"""
-        + database.locking("a", shared="w"),
-        [assignment],
-    )
-    row = cursor.fetchone()
-    if row is None:
-        return None
-    held, item, terms, carried = database.split_row(row, LeasedAssignment, _KnownItem, Terms, CarriedSettings)
-    now = lease_terms.terms_from(terms)
-    return _OfControl(held, item, now, lease_terms.terms_of_lease(now, carried))
-
-
-def _to_task(cursor: Any, row: _OfTask, sent: _Sent) -> _Answered:
+def _to_task(cursor: Any, row: TaskRow, sent: _Sent) -> _Answered:
     """An answer on a task: stored, folded, paid."""
     held, task, image, now, terms = row
     answer, at = sent.answer, sent.at
     drawer = task.barred if kind_of(held.kind).judges else None
-    holder, drawn, votes = _holders(cursor, held, terms, drawer, image.id)
+    holder, drawn, votes = submission_rows.holders_of(cursor, held, terms, drawer, image.id)
     _check_visit(cursor, held, terms, holder)
     if holder.machine:
         answer_rows.check_machine_answer(held, answer)
@@ -313,7 +232,7 @@ def _to_task(cursor: Any, row: _OfTask, sent: _Sent) -> _Answered:
         and first
         and not answer.flag
         and (
-            _drawn_since(cursor, drawn, image.id, held.key)
+            submission_rows.drawn_since(cursor, drawn, image.id, held.key)
             if drawn.machine
             else controls.tells_of_drawer(terms.id, drawn.standing.kind, terms.revision, asked_at)
         )
@@ -337,7 +256,7 @@ def _to_task(cursor: Any, row: _OfTask, sent: _Sent) -> _Answered:
 
 
 def _withdrawn(
-    cursor: Any, row: _OfTask, holder: WorkerState, content: AnswerContent, sent: _Sent
+    cursor: Any, row: TaskRow, holder: WorkerState, content: AnswerContent, sent: _Sent
 ) -> _Answered:
     """An answer of somebody whose judgments are withdrawn: stored void, and paid but for a machine's; its
     place is free again."""
@@ -378,7 +297,7 @@ def _check_visit(cursor: Any, held: LeasedAssignment, terms: Terms, holder: Work
         raise NotYours(visits.no_task_beyond_visit().text)
 
 
-def _late(cursor: Any, task: _TaskNow) -> tuple[str, bool]:
+def _late(cursor: Any, task: TaskNow) -> tuple[str, bool]:
     """The role of an answer whose lease is over, and whether it got a place."""
     cursor.execute(
         "UPDATE annotation_task SET live = live + 1 WHERE id = %s AND state = 'open' AND live < wanted",
@@ -389,7 +308,7 @@ def _late(cursor: Any, task: _TaskNow) -> tuple[str, bool]:
     return (q.SURPLUS if task.state == Task.OPEN else q.VOTE), False
 
 
-def _to_control(cursor: Any, row: _OfControl, sent: _Sent) -> _Answered:
+def _to_control(cursor: Any, row: ControlRow, sent: _Sent) -> _Answered:
     """An answer on a control item: graded, and paid unless it is of a test.
 
     One that was retired meanwhile measures nobody, and a late answer only where it unbalances nothing; either
@@ -397,7 +316,7 @@ def _to_control(cursor: Any, row: _OfControl, sent: _Sent) -> _Answered:
     """
     held, item, now, terms = row
     answer, at = sent.answer, sent.at
-    holder = _holders(cursor, held, terms).own
+    holder = submission_rows.holders_of(cursor, held, terms).own
     _check_visit(cursor, held, terms, holder)
     content = answer_rows.answer_content(held, terms, answer)
     right: bool | None = None
@@ -427,7 +346,7 @@ def _to_control(cursor: Any, row: _OfControl, sent: _Sent) -> _Answered:
     qualification.record_test_answer(
         assignment=held.id, campaign=campaign, settings=terms.settings, right=right
     )
-    return _Answered(now, _holders(cursor, held, terms).own, True, [])
+    return _Answered(now, submission_rows.holders_of(cursor, held, terms).own, True, [])
 
 
 def _measures(held: LeasedAssignment, terms: Terms, stratum: str) -> bool:
@@ -445,55 +364,7 @@ def _terms(cursor: Any, held: LeasedAssignment) -> tuple[Terms, WorkerState]:
     cursor.execute("SELECT campaign_id FROM annotation_assignment WHERE id = %s", [held.id])
     (campaign,) = cursor.fetchone()
     terms = lease_terms.terms_of(cursor, campaign)
-    return terms, _holders(cursor, held, terms).own
-
-
-class _Holders(NamedTuple):
-    """Who answers, who drew what they judge, if anybody, and the votes on the image."""
-
-    own: WorkerState
-    drawer: WorkerState | None
-    votes: list[image_state.Vote]
-
-
-def _holders(
-    cursor: Any, held: LeasedAssignment, terms: Terms, drawer: int | None = None, image: int | None = None
-) -> _Holders:
-    """The worker's standing for the kind, and the drawer's for drawing, locked in the order of their ids;
-    the votes on `image`, whose lock is held, in the same trip."""
-    also = " OR (s.worker_id = %s AND s.kind = %s)" if drawer is not None else ""
-    along = image is not None and database.in_one_trip()
-    database.execute(
-        cursor,
-        f"""SELECT {image_state.VOTES_AS_JSON if along else "NULL"}, {lease_terms.WORKER_STATE_COLUMNS}
-            FROM annotation_standing s JOIN annotation_worker w ON w.id = s.worker_id
-            WHERE s.campaign_id = %s AND ((s.worker_id = %s AND s.kind = %s){also}) ORDER BY s.id"""
-        + database.locking("s"),
-        [
-            *([image] if along else []),
-            *[terms.id, held.worker, held.kind],
-            *([drawer, kind_of(held.kind).judges] if drawer is not None else []),
-        ],
-    )
-    rows = cursor.fetchall()
-    found = [lease_terms.worker_state_from(columns) for _votes, *columns in rows]
-    own = next(h for h in found if h.worker == held.worker and h.standing.kind == held.kind)
-    votes: list[image_state.Vote] = []
-    if image is not None:
-        stored, *_columns = rows[0]  # Each row has all the votes.
-        votes = image_state.votes_from(stored) if along else image_state.votes_of(cursor, image)
-    return _Holders(own, next((h for h in found if h is not own), None), votes)
-
-
-def _drawn_since(cursor: Any, drawer: WorkerState, image: int, key: str) -> bool:
-    """Whether a machine drew the box that a question `key` is about since its standing was given: what it
-    drew before it learnt again says nothing of what it knows now. As in `replay`."""
-    cursor.execute(
-        """SELECT 1 FROM annotation_judgment j JOIN annotation_standing s ON s.id = %s
-           WHERE j.image_id = %s AND j.name = %s AND j.worker_id = s.worker_id AND j.id > s.since""",
-        [drawer.id, image, key.split("|")[1]],
-    )
-    return cursor.fetchone() is not None
+    return terms, submission_rows.holders_of(cursor, held, terms).own
 
 
 def _after(holder: WorkerState, events: Sequence[Any], terms: Terms) -> Any:
