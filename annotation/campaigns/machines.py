@@ -10,6 +10,8 @@ import re
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
 
 from django.db import IntegrityError
 from django.db.models import Exists, OuterRef, QuerySet
@@ -37,12 +39,14 @@ from annotation.protocol.machines import Proposals, best_first, machine_trust
 from annotation.protocol.terms import ImageRecord, Mention
 from annotation.protocol.trust import SUSPENDED
 from annotation.quality import worker_trust
+from annotation.selectors.jobs import Job, newest_job
 from annotation.selectors.records import stream_records
 
 __all__ = [
     "PROPOSE_JOB",
     "TEACH_JOB",
     "Campaign",
+    "Lesson",
     "campaigns_with_machines",
     "count_finished",
     "finished_records",
@@ -54,6 +58,7 @@ __all__ = [
     "machine_learnt",
     "machine_named",
     "records_to_propose",
+    "refuse_busy",
     "refuse_closed",
     "store_proposals",
 ]
@@ -74,8 +79,8 @@ def machine_add(*, campaign: Campaign, name: str, actor: Account | None = None) 
     kinds = machine_kinds(campaign.kinds)
     if not kinds:
         raise CampaignError(
-            f"campaign {campaign.name!r} asks {', '.join(campaign.kinds)}: a machine answers none of that; "
-            "add it to a campaign that asks for boxes"
+            _("campaign %(campaign)s asks for no boxes: a machine has nothing to do there")
+            % {"campaign": repr(campaign.name)}
         )
     if campaign.state == Campaign.CLOSED:
         raise CampaignError(
@@ -154,6 +159,19 @@ def machine_learnt(machine: Machine, *, images: int | None, source: str, from_fi
     return machine.version
 
 
+def refuse_busy(machine: Machine) -> None:
+    """Raise CampaignError where a job about this machine is under way, or waits."""
+    newest = (newest_job(kind, machine.campaign, machine=machine.name) for kind in (TEACH_JOB, PROPOSE_JOB))
+    if any(job is not None and job.state in Job.LIVE for job in newest):
+        raise CampaignError(
+            _(
+                "machine %(machine)s is being taught, or is given boxes: wait for the end of that job, or "
+                "cancel it"
+            )
+            % {"machine": repr(machine.name)}
+        )
+
+
 def refuse_closed(campaign: Campaign) -> None:
     """Raise CampaignError where the campaign is closed: its machines have nothing to learn for."""
     if campaign.state == Campaign.CLOSED:
@@ -163,20 +181,27 @@ def refuse_closed(campaign: Campaign) -> None:
         )
 
 
+class Lesson(NamedTuple):
+    """The version of the proposals that a machine is given, and a folder for what is of use meanwhile."""
+
+    version: int
+    folder: Path
+
+
 @contextmanager
-def lesson(machine: Machine) -> Iterator[int]:
-    """The version of the proposals that a machine is given in this block, in which nobody else gives it any.
+def lesson(machine: Machine) -> Iterator[Lesson]:
+    """A block in which a machine is given proposals, and in which nobody else gives it any.
 
     What this lesson stores, or an earlier one stored, is removed where it does not come to its end. Raises
     Busy, and CampaignError where the campaign is closed.
     """
     refuse_closed(machine.campaign)
     busy = f"machine {machine.name!r} is being taught, or is given boxes; wait for the end of that"
-    with exclusive_folder(f"machine.{machine.pk}", busy=busy):
+    with exclusive_folder(f"machine.{machine.pk}", busy=busy) as folder:
         machine.refresh_from_db(fields=["version", "learnt", "source", "from_file"])
         MachineProposals.objects.filter(machine=machine, version__gt=machine.version).delete()
         try:
-            yield machine.version + 1
+            yield Lesson(machine.version + 1, folder)
         except BaseException:
             machine.refresh_from_db(fields=["version"])
             MachineProposals.objects.filter(machine=machine, version__gt=machine.version).delete()

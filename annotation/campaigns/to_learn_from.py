@@ -30,22 +30,23 @@ _ROUNDING = 1e-9
 
 def count_to_learn_from(campaign: Campaign) -> int:
     """How many images' worth a machine can learn from: complete images, and of each image under way the share
-    of its chains that has an accepted box and is finished, or waits for Coverage alone.
+    of its chains that has an accepted box and is finished, or waits for Coverage alone. Images without a box,
+    or without a picture, count as none.
 
     Crowds work on many images at a time, so the first is complete when most boxes are drawn.
     """
-    opened = OpenImage.objects.filter(campaign=campaign)
-    worth = float(opened.filter(complete=True).count())
+    opened = OpenImage.objects.filter(campaign=campaign).exclude(image__picture="")
+    worth = 0.0
     stages_as_text = Cast("chain_stages", TextField())
-    groups = opened.filter(complete=False).values_list(stages_as_text).annotate(images=Count("pk"))
-    for text, images in groups:
+    groups = opened.values_list("complete", stages_as_text).annotate(images=Count("pk"))
+    for complete, text, images in groups:
         stages = json.loads(text)
         boxed = sum(stages.get(stage, 0) for stage in _WITH_BOXES)
         going = sum(stages.get(stage, 0) for stage in _WITHOUT_BOXES)
         # While links are asked, each phrase counts as a chain.
         going += stages.get(LINKING, 0) * _CHAINS_OF_A_PHRASE
         if boxed:
-            worth += images * boxed / (boxed + going)
+            worth += images * (1 if complete else boxed / (boxed + going))
     return int(worth + _ROUNDING)
 
 

@@ -222,12 +222,13 @@ def categories_left(
 
 def learns_now(settings: MachineSettings, *, finished: int, learnt: int | None) -> bool:
     """Whether a machine that last learnt from `learnt` finished images (None: never) is to learn from
-    `finished`: after `retrain_each` further ones, or a quarter more, whichever is more."""
+    `finished`: after `retrain_each` further ones, or a quarter more, whichever is more; never from fewer than
+    `from_images`."""
     if not settings.share:
         return False
     if learnt is None:
         return bool(settings.system) or finished >= settings.from_images
-    if learnt < settings.from_images <= finished and settings.retrain_each:
-        return True
+    if not settings.retrain_each or finished < settings.from_images:
+        return False
     further = max(settings.retrain_each, _FURTHER_SHARE * learnt)
-    return bool(settings.retrain_each) and finished - max(learnt, 0) >= further
+    return learnt < settings.from_images or finished - learnt >= further

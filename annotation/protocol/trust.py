@@ -156,13 +156,18 @@ def trust_after_or_same(standing: WorkerTrust, event: Event, settings: TrustSett
         return standing
 
 
-def trust_reading(kind: str, state: str, known: GoldCoverage, *, examined: bool) -> str:
+def trust_reading(
+    kind: str, state: str, known: GoldCoverage, *, examined: bool, machine: bool = False
+) -> str:
     """How a standing of `kind` in `state` reads where so much of the kind is known: `state`, or UNCHECKED.
 
     UNCHECKED is who would be on probation where no answer is known by which it could end; and whoever
     writes without having taken a test (`examined`). It is no state of its own: as soon as there are known
-    items, the same standing is a probation, in which what was done until then counts as items done.
+    items, the same standing is a probation, in which what was done until then counts as items done. What a
+    `machine` draws is measured by people's verdicts, whatever is known.
     """
+    if machine and draws(kind):
+        return state
     if state == PROBATION and not known.accuracy:
         return UNCHECKED
     if state == TRUSTED and kind_of(kind).measured_on == MEASURED_ON_NOTHING and not examined:

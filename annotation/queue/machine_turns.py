@@ -86,7 +86,10 @@ def take_turn(image: int, submit: Submit) -> int:
 def take_turns(campaign: Campaign, submit: Submit, *, at_most: int = IMAGES_PER_ROUND) -> int:
     """The same for the campaign's open images that wait for it, at most so many; how many answers."""
     machine = machine_at_work(campaign.pk)
-    if machine is None or not settings_of(campaign.settings).machine.share:
+    if machine is None:
+        return 0
+    campaign = machine.campaign  # As it is now: a lesson ago its settings may have been others.
+    if not settings_of(campaign.settings).machine.share:
         return 0
     turn = _Turn(campaign, machine, submit)
     if turn.over:

@@ -34,7 +34,8 @@ SHARES = {
     "localizing mentions": (0.0, 0.5),
     "detecting phrases": (0.5, 0.95),
     "scoring localizations": (0.0, 1.0),
-    "learning from finished images": (0.0, 0.6),
+    "reading pictures": (0.0, 0.1),
+    "learning from finished images": (0.1, 0.6),
     "proposing": (0.6, 1.0),
     "proposing for further images": (0.0, 1.0),
 }

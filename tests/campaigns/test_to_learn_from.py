@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from annotation.campaigns import machines, to_learn_from
-from annotation.models import Judgment, OpenImage
+from annotation.models import Image, Judgment, OpenImage
 from annotation.protocol.boxes import BOXED
 from annotation.protocol.likely_count import likely_count
 from annotation.protocol.questions import BOX_QUALITY
@@ -37,7 +37,7 @@ def has_its_boxes(chain: ChainState) -> bool:
 
 def test_the_chains_with_boxes_of_images_under_way_are_learned_from(tmp_path, settings):
     settings.DATA_DIR = tmp_path
-    world = World(list(generate(3, seed=7, out=None)))
+    world = World(list(generate(3, seed=7, out=tmp_path / "pictures")))
 
     def opened() -> list[tuple[OpenImage, ImageState]]:
         rows = OpenImage.objects.filter(campaign=world.campaign).select_related("image")
@@ -82,6 +82,19 @@ def test_the_chains_with_boxes_of_images_under_way_are_learned_from(tmp_path, se
             under_way += bool(taught) and not row.complete
             left_out += sum(bool(chain.boxes) and not has_its_boxes(chain) for chain in state.chains)
     assert complete[0] == 0 and complete[-1] == 3 and under_way and left_out
+
+
+def test_images_without_a_box_or_a_picture_count_as_none(tmp_path, settings):
+    settings.DATA_DIR = tmp_path
+    world = World(list(generate(3, seed=7, out=tmp_path / "pictures")))
+    world.work()
+    assert to_learn_from.count_to_learn_from(world.campaign) == 3
+    one, other, _ = OpenImage.objects.filter(campaign=world.campaign)
+    # As where its captions speak of nothing: it was complete when it was opened.
+    OpenImage.objects.filter(pk=one.pk).update(chain_stages={})
+    assert to_learn_from.count_to_learn_from(world.campaign) == 2
+    Image.objects.filter(pk=other.image_id).update(picture="")
+    assert to_learn_from.count_to_learn_from(world.campaign) == 1
 
 
 def test_images_are_in_the_order_of_their_first_verdicts(tmp_path, settings):

@@ -169,6 +169,10 @@ def test_a_machine_has_a_bar_of_its_own_and_no_test() -> None:
         (MachineSettings(share=1.0, system="taught"), 0, None, True),
         (MachineSettings(share=1.0, system="taught"), 14, 0, False),
         (MachineSettings(share=1.0, system="taught"), 15, 0, True),
+        # Never from fewer than it learns from first, whatever was set when it did.
+        (MachineSettings(share=1.0, from_images=100), 75, 60, False),
+        (MachineSettings(share=1.0, from_images=100), 100, 60, True),
+        (MachineSettings(share=1.0, from_images=50, retrain_each=5, system="taught"), 49, 0, False),
     ],
 )
 def test_when_a_machine_learns(

@@ -8,10 +8,12 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from annotation import campaigns
 from annotation.campaigns import machines
 from annotation.common.locks import Busy
 from annotation.models import (
     Assignment,
+    Campaign,
     Judgment,
     MachineProposals,
     OpenImage,
@@ -109,12 +111,12 @@ def test_until_a_lesson_is_over_the_machine_draws_what_it_drew_before() -> None:
     world, machine = to_draw(2)
     before = dict(stored_proposals(machine))
     one, other = before
-    with pytest.raises(KeyboardInterrupt), machines.lesson(machine) as version:
+    with pytest.raises(KeyboardInterrupt), machines.lesson(machine) as (version, _folder):
         machines.store_proposals(machine, [(one, {})], version=version)
         raise KeyboardInterrupt  # As when it is killed.
     assert version == 2 and dict(stored_proposals(machine)) == before
     assert turns(world) == 4  # A person and a hat in both images.
-    with machines.lesson(machine) as version:
+    with machines.lesson(machine) as (version, _folder):
         machines.store_proposals(machine, [(other, {})], version=version)
         with pytest.raises(Busy, match="machine 'drawer' is being taught"), machines.lesson(machine):
             pass
@@ -128,7 +130,7 @@ def test_a_file_leaves_the_boxes_of_images_that_it_does_not_have() -> None:
     world = World(settings=WITH_MACHINE)
     machine = a_machine(world)
     one, other = before = dict(stored_proposals(machine))
-    with machines.lesson(machine) as version:
+    with machines.lesson(machine) as (version, _folder):
         machines.store_proposals(machine, [(other, {})], version=version)
         machines.machine_learnt(machine, images=None, source="file more.jsonl", from_file=True)
     assert dict(stored_proposals(machine)) == {one: before[one], other: {}}
@@ -213,6 +215,15 @@ def test_a_different_of_a_machine_is_no_answer(answer: Answer) -> None:
     with pytest.raises(submission.BadJudgment, match="is not one that a machine gives; expected 'yes'"):
         submission.submit(worker=machine.worker.pk, assignment=lease.id, answer=answer, token="t", then=False)
     assert not Judgment.objects.filter(worker=machine.worker).exists()
+
+
+def test_settings_hold_at_once_for_a_turn_that_was_long_in_coming() -> None:
+    world, _machine = to_draw(2)
+    as_before_the_lesson = Campaign.objects.get(pk=world.campaign.pk)
+    off = {**world.campaign.settings, "machine": {"share": 0.0}}
+    campaigns.change_campaign_settings(campaign=world.campaign, settings=off)
+    assert machine_turns.take_turns(as_before_the_lesson, submission.submit) == 0
+    assert not Judgment.objects.filter(worker__kind=Worker.MACHINE).exists()
 
 
 def test_discarding_a_machine_gives_the_layer_of_people_alone() -> None:

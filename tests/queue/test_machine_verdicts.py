@@ -21,10 +21,12 @@ from annotation.moderation.trust_replay import replay_rows
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.queue import leases, machine_turns, submission
+from annotation.selectors.campaign import workers
 from annotation.selectors.machines import boxes
 from annotation.selectors.machines.boxes import NewestVerdicts, judged_boxes
 from annotation.selectors.machines.proposals import machine_at_work
 from annotation.selectors.machines.reports import machine_reports
+from annotation.selectors.workers.worker_table import WorkerTableRequest, matching_workers
 from tests.factories import some_images
 from tests.queue.machines_at_work import (
     WITH_MACHINE,
@@ -110,6 +112,30 @@ def test_a_category_in_which_a_machine_is_bad_is_left_to_people_while_it_draws_t
     assert len(seen) == 1  # Older boxes are not read to their end.
     (report,) = machine_reports(world.campaign)
     assert not report.categories and report.judged == 10
+
+
+def test_the_newest_boxes_decide_what_a_machine_leaves_to_people(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, machine = to_draw(5)
+    assert turns(world) == 10
+    world.work([q.BOX_QUALITY])
+    monkeypatch.setattr(boxes, "PORTION", 2)
+    monkeypatch.setattr(boxes, "DECIDING", 7)
+    newest = list(judged_boxes(machine))[:7]
+    for category in ("people", "clothing"):
+        of_it = [box.good for box in newest if category in box.categories]
+        assert NewestVerdicts(machine).of_category(category, 100) == of_it[::-1] and of_it
+    assert len(newest) < len(list(judged_boxes(machine))) == 10
+
+
+def test_workers_pages_say_that_a_machine_is_in_warm_up() -> None:
+    """As the page of machines does: people's verdicts measure it, whether or not answers are known."""
+    world, machine = to_draw(1)
+    turns(world)
+    (row,) = (one for one in workers(world.campaign, state="probation") if one.machine)
+    assert row.id == machine.worker_id and machine_reports(world.campaign)[0].state == "probation"
+    assert {one.kind: one.state for one in row.kinds}[q.BOX_DRAWING] == "probation"
+    found = matching_workers(world.campaign, WorkerTableRequest(kind=q.BOX_DRAWING, state="probation"))
+    assert found == [machine.worker_id]
 
 
 @pytest.fixture

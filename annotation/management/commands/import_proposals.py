@@ -34,7 +34,7 @@ class Command(ReportCommand):
         campaign = campaign_named(options["campaign"])
         machine = machines.machine_named(campaign, options["machine"])
         sizes, out = picture_sizes(campaign), OutOfPicture()
-        with machines.lesson(machine) as version:
+        with machines.lesson(machine) as (version, _folder):
             found = read_proposals(options["file"], size_of=lambda image: sizes.get(image, (0, 0)), out=out)
             images = machines.store_proposals(machine, found, version=version)
             source = f"file {options['file'].name}"

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import product
 from statistics import median
 
 from django.db import connection
@@ -127,6 +128,7 @@ def workers(
                     standing.state,
                     known[standing.kind],
                     examined=standing.examined_asked is not None,
+                    machine=rows[standing.worker_id].machine,
                 ),
                 blocked=standing.blocked,
                 reason=standing.reason,
@@ -146,9 +148,12 @@ def _reading(state: str, known: Mapping[str, GoldCoverage]) -> Q:
     found = Q(pk__in=())
     for kind in known:
         for stored in TRUST_STATES:
-            for examined in (True, False):
-                if trust_reading(kind, stored, known[kind], examined=examined) == state:
-                    found |= Q(kind=kind, state=stored, examined_asked__isnull=not examined)
+            for examined, machine in product((True, False), repeat=2):
+                if trust_reading(kind, stored, known[kind], examined=examined, machine=machine) == state:
+                    whose = Q(worker__kind=Worker.MACHINE)
+                    found |= Q(kind=kind, state=stored, examined_asked__isnull=not examined) & (
+                        whose if machine else ~whose
+                    )
     return found
 
 

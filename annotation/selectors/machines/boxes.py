@@ -14,6 +14,8 @@ from annotation.protocol.terms import CATEGORIES, Chain
 
 #: Boxes of a machine that are read at once: of the newest ones, and at most, as it goes further back.
 PORTION, LARGEST_PORTION = 400, 3200
+#: Newest boxes of a machine whose verdicts decide what it leaves to people: a person's answer waits for them.
+DECIDING = 6000
 
 
 class MachineBox(NamedTuple):
@@ -52,13 +54,13 @@ def judged_boxes(machine: Machine, *, since: int = 0) -> Iterator[MachineBox]:
 
 
 class NewestVerdicts:
-    """The newest verdicts on a machine's boxes by category. Boxes are read back only as far as is asked, and
-    verdicts only of the category that is asked about."""
+    """The newest verdicts on a machine's boxes by category, of its `DECIDING` newest boxes. Boxes are read
+    back only as far as is asked, and verdicts only of the category that is asked about."""
 
     def __init__(self, machine: Machine, *, since: int = 0) -> None:
         """Of the boxes of version `since` and later."""
         self._campaign = machine.campaign
-        self._portions = _portions(machine, since)
+        self._portions = _portions(machine, since, at_most=DECIDING)
         self._unread: dict[str, list[MachineBox]] = {}
         self._found: dict[str, list[bool]] = {}
 
@@ -93,8 +95,9 @@ def category_records(boxes: Sequence[MachineBox]) -> list[CategoryRecord]:
     return [CategoryRecord(name, len(judged[name]), sum(judged[name])) for name in order]
 
 
-def _portions(machine: Machine, since: int) -> Iterator[list[MachineBox]]:
-    """A machine's boxes of version `since` and later, the newest first, in growing portions."""
+def _portions(machine: Machine, since: int, *, at_most: int | None = None) -> Iterator[list[MachineBox]]:
+    """A machine's boxes of version `since` and later, the newest first, in growing portions; of its `at_most`
+    newest boxes."""
     drawn: Any = (
         Judgment.objects.filter(
             campaign=machine.campaign_id,
@@ -105,8 +108,9 @@ def _portions(machine: Machine, since: int) -> Iterator[list[MachineBox]]:
         .exclude(answer="")
         .order_by("-pk")
     )
-    size, before = PORTION, 0
-    while True:
+    size, before, left = PORTION, 0, at_most
+    while left is None or left > 0:
+        size = size if left is None else min(size, left)
         older = drawn.filter(pk__lt=before) if before else drawn
         rows = list(older.values_list("pk", "image", "name", "key", "content")[:size])
         kept = [
@@ -119,6 +123,7 @@ def _portions(machine: Machine, since: int) -> Iterator[list[MachineBox]]:
         # Versions rise: where all of a portion are older, so is the rest.
         if len(rows) < size or not kept:
             return
+        left = None if left is None else left - len(rows)
         before, size = rows[-1][0], min(2 * size, LARGEST_PORTION)
 
 

@@ -10,7 +10,7 @@ from annotation.protocol.kinds import judged_by
 from annotation.protocol.machines import categories_left, machine_trust
 from annotation.protocol.questions import VOTE
 from annotation.protocol.trust import TRUST_STATES
-from annotation.selectors.machines.boxes import category_records, drawing_kinds, judged_boxes
+from annotation.selectors.machines.boxes import DECIDING, category_records, drawing_kinds, judged_boxes
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def machine_reports(campaign: Campaign) -> list[MachineReport]:
         every = list(judged_boxes(machine))[::-1]
         asked = _asked_about(machine)
         newest = [box for box in every if machine.version and box.version >= machine.version]
-        verdicts = [(box.categories, box.good) for box in newest if box.good is not None]
+        verdicts = [(box.categories, box.good) for box in newest[-DECIDING:] if box.good is not None]
         left = categories_left(verdicts, kind=kinds[0], settings=trust) if kinds else frozenset()
         found.append(
             MachineReport(

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from annotation.models import Campaign, Standing
+from annotation.models import Campaign, Standing, Worker
 from annotation.protocol.trust import READINGS, trust_reading
 from annotation.selectors.campaign import WorkerRow, earned, workers
 from annotation.selectors.campaign.cost import TEST_ROLE, bonuses, paid
@@ -133,9 +133,10 @@ def _matching(campaign: Campaign, asked: WorkerTableRequest) -> dict[int, Worker
     if asked.kind:
         rows = rows.filter(kind=asked.kind)
     there = control_facts(campaign.pk, campaign.revision).known
-    for worker, name, kind, state, examined, known, right, last, blocked, withdrawn in rows.values_list(
+    for worker, name, of, kind, state, examined, known, right, last, blocked, withdrawn in rows.values_list(
         "worker",
         "worker__pseudonym",
+        "worker__kind",
         "kind",
         "state",
         "examined_asked",
@@ -147,7 +148,8 @@ def _matching(campaign: Campaign, asked: WorkerTableRequest) -> dict[int, Worker
     ):
         one = found[worker]
         one.name = name
-        reads = trust_reading(kind, state, there[kind], examined=examined is not None)
+        machine = of == Worker.MACHINE
+        reads = trust_reading(kind, state, there[kind], examined=examined is not None, machine=machine)
         one.states |= {reads} | ({"blocked"} if blocked else set()) | ({"withdrawn"} if withdrawn else set())
         one.known += len(last) if asked.kind else known
         one.right += last.count("1") if asked.kind else right

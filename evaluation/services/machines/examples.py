@@ -6,6 +6,7 @@ import logging
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,7 @@ from models_core.features.image.pictures import BadPicture, Pixels, read_picture
 
 if TYPE_CHECKING:
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
-    from models_core.estimators.neural.proposer.examples import TaughtPicture
+    from models_core.estimators.neural.proposer.examples import TaughtPhrase, TaughtPicture
 
 _log = logging.getLogger(__name__)
 
@@ -59,16 +60,19 @@ def taught_pictures(
 
 
 @contextmanager
-def pictures_on_disk(pictures: Iterable[TaughtPicture]) -> Iterator[list[TaughtPicture]]:
-    """The same pictures with their colours in a temporary file, which is read as they are looked at.
+def pictures_on_disk(
+    pictures: Iterable[TaughtPicture], folder: Path, *, told: Callable[[int], object] = lambda done: None
+) -> Iterator[list[TaughtPicture]]:
+    """The same pictures with their colours in a file in `folder`, which is read as they are looked at.
 
-    So memory does not grow with them. They are gone where the block ends.
+    So memory does not grow with them. The file is gone where the block ends. `told` hears how many are read.
     """
     from models_core.estimators.neural.proposer.examples import TaughtPicture
 
-    kept = []
-    with tempfile.TemporaryFile(prefix="phrasebox-pictures-") as file:
+    kept: list[tuple[int, tuple[int, ...], tuple[TaughtPhrase, ...], str]] = []
+    with tempfile.TemporaryFile(dir=folder) as file:
         for picture in pictures:
+            told(len(kept))
             kept.append((file.tell(), picture.colours.shape, picture.phrases, picture.image))
             file.write(picture.colours.tobytes())
         file.flush()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
 from evaluation.services.common import ImportRefused, recover_folder, replace_folder
 from evaluation.services.machines.examples import pictures_on_disk, taught_pictures
-from models_core.device import CPU
+from models_core.device import CPU, torch_for
 
 if TYPE_CHECKING:
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
@@ -79,7 +78,7 @@ def train_proposer(
     folder = proposer_folder(name)
     with exclusive_folder(
         f"proposer.{name}", busy=f"proposer {name!r} is being taught; wait for the end of that"
-    ):
+    ) as work:
         recover_folder(folder)
         if folder.exists() and not replace_old:
             raise ImportRefused(f"a proposer {name!r} is stored already; give another name, or --replace")
@@ -89,10 +88,14 @@ def train_proposer(
             raise ImportRefused(f"corpus {corpus!r} has no layer; import or draw boxes first")
         lesson = lesson or Lesson()
         settings = ProposerSettings() if lesson.epochs is None else ProposerSettings().lasting(lesson.epochs)
+        torch_for(lesson.device)  # Before all pictures are read.
+        images = found.images.count()
         records = stream_records(corpus=found, layer=source, split=split)
         unreadable: list[str] = []
         with pictures_on_disk(
-            taught_pictures(records, settings.side, unreadable=unreadable.append)
+            taught_pictures(records, settings.side, unreadable=unreadable.append),
+            work,
+            told=lambda done: told("reading pictures", done, images),
         ) as pictures:
             proposer = BoxProposer(settings).fit(
                 pictures,
@@ -102,9 +105,8 @@ def train_proposer(
             )
         # Whole, before the old one goes.
         facts = {"corpus": corpus, "layer": source.name, "images": len(pictures), "seed": lesson.seed}
-        with tempfile.TemporaryDirectory(prefix="phrasebox-proposer-") as made:
-            proposer.save(Path(made) / name, facts)
-            replace_folder(Path(made) / name, folder)
+        proposer.save(work / name, facts)
+        replace_folder(work / name, folder)
     return {
         "name": name,
         "corpus": corpus,

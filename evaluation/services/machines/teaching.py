@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -33,7 +33,7 @@ from evaluation.services.machines.examples import (
     taught_pictures,
 )
 from evaluation.services.machines.stored_proposers import LessonTold, stored_proposer
-from models_core.device import CPU
+from models_core.device import CPU, torch_for
 from models_core.storage import BadModel, read_manifest
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def teach_machine(
     """
     row = campaign_named(campaign)
     own = machines.machine_named(row, machine)
-    with machines.lesson(own) as version:
+    with machines.lesson(own) as (version, work):
         if own.from_file and not replaces_file:
             raise CampaignError(
                 f"the boxes of machine {own.name!r} come from {own.source}, so it does not learn by itself; "
@@ -112,10 +112,10 @@ def teach_machine(
         replaced = own.source if own.from_file else ""
         finished = to_learn_from.count_to_learn_from(row)
         unreadable: set[str] = set()
-        proposer, source = _taught(
-            own, finished, version, restart=restart, device=device, told=told, unreadable=unreadable.add
-        )
-        _keep(proposer, own, version, begun_from=settings_of(row.settings).machine.system)
+        lesson = _Lesson(version, work, device, told, unreadable.add)
+        proposer, source, learnt = _taught(own, finished, lesson, restart=restart)
+        begun_from = settings_of(row.settings).machine.system
+        _keep(proposer, own, version, begun_from=begun_from, as_stored=not learnt)
         count = _propose(
             proposer,
             own,
@@ -127,7 +127,7 @@ def teach_machine(
         # From here on the lesson counts: nothing may stop it that could be told.
         machines.machine_learnt(own, images=finished, source=source)
         _forget_others(own)
-    answers = machine_turns.take_turns(row, submission.submit, at_most=max(1, count))
+    answers = _take_turns(own)
     return Taught(own.name, own.version, finished, source, count, len(unreadable), answers, replaced)
 
 
@@ -160,7 +160,7 @@ def propose_boxes(
             unreadable=unreadable.add,
             told=partial(told, "proposing for further images"),
         )
-    answers = machine_turns.take_turns(row, submission.submit, at_most=max(1, count))
+    answers = _take_turns(own)
     return ProposedFor(own.name, own.version, count, len(unreadable), answers)
 
 
@@ -169,23 +169,34 @@ def kept_folder(machine: Machine, version: int) -> Path:
     return Path(django_settings.DATA_DIR) / "machines" / str(machine.pk) / str(version)
 
 
-def _keep(proposer: BoxProposer, machine: Machine, version: int, *, begun_from: str) -> None:
+def _take_turns(machine: Machine) -> int:
+    """Let a machine take its turn, if it is the one that works; how many questions it answered."""
+    if machine_at_work(machine.campaign_id) != machine:
+        return 0
+    return machine_turns.take_turns(machine.campaign, submission.submit)
+
+
+def _keep(proposer: BoxProposer, machine: Machine, version: int, *, begun_from: str, as_stored: bool) -> None:
     folder = kept_folder(machine, version)
     if folder.exists():
         shutil.rmtree(folder)  # Of a lesson that was killed.
     facts = {"campaign": machine.campaign.name, "machine": machine.name, "version": version}
-    proposer.save(folder, {**facts, "begun_from": begun_from})
+    proposer.save(folder, {**facts, "begun_from": begun_from, "as_stored": as_stored})
 
 
 def _begun_from(machine: Machine) -> str | None:
     """The stored proposer from which the machine's lessons began ("": from nothing); None where that is not
     known."""
-    try:
-        facts = read_manifest(kept_folder(machine, machine.version)).get("facts") or {}
-        began = facts.get("begun_from")
-    except (BadModel, OSError):
-        return None
+    began = _facts(machine).get("begun_from")
     return None if began is None else str(began)
+
+
+def _facts(machine: Machine) -> Mapping[str, Any]:
+    """What is noted beside what a machine learnt last."""
+    try:
+        return read_manifest(kept_folder(machine, machine.version)).get("facts") or {}
+    except (BadModel, OSError):
+        return {}
 
 
 def _learnt_last(machine: Machine, *, begun_from: str) -> BoxProposer | None:
@@ -197,8 +208,7 @@ def _learnt_last(machine: Machine, *, begun_from: str) -> BoxProposer | None:
     if machine.from_file or not folder.is_dir():
         return None
     try:
-        same = read_manifest(folder)["facts"].get("begun_from") == begun_from
-        return BoxProposer.load(folder) if same else None
+        return BoxProposer.load(folder) if _begun_from(machine) == begun_from else None
     except BadModel as error:
         _log.warning("machine %s learns from the beginning: %s", machine.name, error)
         return None
@@ -252,40 +262,47 @@ def _propose(
     return count
 
 
+@dataclass(frozen=True, slots=True)
+class _Lesson:
+    """A lesson under way: the version that comes of it, a folder for what is of use meanwhile, the device,
+    and who is told."""
+
+    version: int
+    folder: Path
+    device: str
+    told: LessonTold
+    unreadable: Unreadable
+
+
 def _taught(
-    machine: Machine,
-    finished: int,
-    version: int,
-    *,
-    restart: bool,
-    device: str,
-    told: LessonTold,
-    unreadable: Unreadable,
-) -> tuple[BoxProposer, str]:
-    """What a machine proposes by from this version on, and what that learnt from, in words."""
+    machine: Machine, finished: int, lesson: _Lesson, *, restart: bool
+) -> tuple[BoxProposer, str, bool]:
+    """What a machine proposes by from this version on, what that learnt from, in words, and whether it learnt
+    in this campaign: else it is the stored proposer as it is."""
     row = machine.campaign
     settings = settings_of(row.settings).machine
+    last = None if restart else _learnt_last(machine, begun_from=settings.system)
     if finished >= settings.from_images:
-        begin = None if restart else _learnt_last(machine, begun_from=settings.system)
+        begin = last
         if begin is None and settings.system:
             begin = stored_proposer(settings.system)
-        proposer = _learnt(
-            row,
-            begin,
-            seed=row.seed + version - 1,
-            device=device,
-            told=told,
-            unreadable=unreadable,
+        return (
+            _learnt(row, begin, finished, lesson),
+            f"{finished} finished images"
+            + (f", from proposer {settings.system} on" if settings.system else ""),
+            True,
         )
-        return proposer, f"{finished} finished images" + (
-            f", from proposer {settings.system} on" if settings.system else ""
-        )
-    if settings.system:
-        return stored_proposer(settings.system), f"proposer {settings.system}"
+    # What a machine has learnt here is not given up for what it began with.
+    if settings.system and (last is None or _facts(machine).get("as_stored")):
+        return stored_proposer(settings.system), f"proposer {settings.system}", False
     raise CampaignError(
         f"campaign {row.name!r} has {finished} finished images, and a machine learns from "
-        f"{settings.from_images} on; wait, lower machine.from_images, or name a stored proposer "
-        "(machine.system)"
+        f"{settings.from_images} on; wait, lower machine.from_images, or "
+        + (
+            "begin anew (teach_machine --restart)"
+            if settings.system
+            else "name a stored proposer (machine.system)"
+        )
     )
 
 
@@ -321,31 +338,28 @@ def machines_to_propose() -> list[tuple[Campaign, str]]:
     return found
 
 
-def _learnt(
-    row: Campaign,
-    begin: BoxProposer | None,
-    *,
-    seed: int,
-    device: str,
-    told: LessonTold,
-    unreadable: Unreadable,
-) -> BoxProposer:
+def _learnt(row: Campaign, begin: BoxProposer | None, finished: int, lesson: _Lesson) -> BoxProposer:
     """A proposer that learnt from a campaign's chains with boxes; of the images whose boxes were judged last
     a part is held out, as in earlier lessons."""
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
     from models_core.estimators.neural.proposer.training import ProposerSettings
 
+    torch_for(lesson.device)  # Before all pictures are read.
     settings = begin.settings if begin is not None else ProposerSettings()
     records = to_learn_from.records_to_learn_from(row)
-    with pictures_on_disk(taught_pictures(records, settings.side, unreadable=unreadable)) as pictures:
+    with pictures_on_disk(
+        taught_pictures(records, settings.side, unreadable=lesson.unreadable),
+        lesson.folder,
+        told=lambda done: lesson.told("reading pictures", done, finished),
+    ) as pictures:
         judged = to_learn_from.first_verdicts(row)
         pictures.sort(key=lambda picture: judged.get(picture.image, len(judged)))
         learned = BoxProposer(settings).learned_from(pictures)
         return BoxProposer(settings).fit(
             pictures,
-            seed=seed,
+            seed=row.seed + lesson.version - 1,
             begin=begin,
-            device=device,
-            told=partial(told, "learning from finished images"),
+            device=lesson.device,
+            told=partial(lesson.told, "learning from finished images"),
             steps=settings.lesson_steps(learned, from_scratch=begin is None),
         )

@@ -225,15 +225,15 @@ def test_what_is_taught_is_what_was_accepted(world: World) -> None:
         assert _pixels(_shares(pure, record), record) == pure
 
 
-def test_pictures_that_are_learned_from_are_the_same_on_disk(world: World) -> None:
+def test_pictures_that_are_learned_from_are_the_same_on_disk(world: World, tmp_path: Path) -> None:
     world.work()
     pictures = list(taught_pictures(machines.finished_records(world.campaign), 64))
-    with pictures_on_disk(iter(pictures)) as kept:
+    with pictures_on_disk(iter(pictures), tmp_path) as kept:
         assert len(kept) == len(pictures) == 3
         for one, other in zip(kept, pictures, strict=True):
             assert one.phrases == other.phrases and one.colours.dtype == np.uint8
             assert (one.colours == other.colours).all()
-    with pictures_on_disk([]) as kept:
+    with pictures_on_disk([], tmp_path) as kept:
         assert kept == []
 
 
@@ -289,7 +289,8 @@ def test_a_lesson_proposes_for_some_images_and_the_others_follow(
         seen.append((phase, done, of))
 
     taught = teach_machine(campaign=world.campaign.name, machine="drawer", told=told)
-    assert taught.images == 2 and seen[0][0] == "learning from finished images"
+    assert taught.images == 2 and seen[0] == ("reading pictures", 0, 1)
+    assert any(phase == "learning from finished images" for phase, _, _ in seen)
     assert seen[-2:] == [("proposing", 0, 2), ("proposing", 1, 2)]
     assert machines_to_propose() == [(world.campaign, "drawer")]
     # Asked for, cancelled, and after the next lesson asked for again.
@@ -324,6 +325,49 @@ def test_another_stored_proposer_holds_at_once(world: World) -> None:
     world.work(enough=lambda: to_learn_from.count_to_learn_from(world.campaign) > 0)
     settings_now(world, from_images=1)
     assert machines_to_teach() == [(world.campaign, "drawer")]
+
+
+def test_what_a_machine_has_learnt_is_not_given_up_for_what_it_began_with(world: World) -> None:
+    machine = machines.machine_add(campaign=world.campaign, name="drawer")
+    call("train_proposer", "scenes", "--corpus", world.corpus.name)
+    settings_now(world, system="scenes", from_images=1)
+    world.work(enough=lambda: to_learn_from.count_to_learn_from(world.campaign) > 0)
+    learnt = call("teach_machine", world.campaign.name, "drawer")
+    assert learnt["source"] == "1 finished images, from proposer scenes on"
+    settings_now(world, from_images=99)
+    assert machines_to_teach() == []
+    with pytest.raises(CommandError, match=r"learns from 99 on; wait, lower .* or begin anew"):
+        call("teach_machine", world.campaign.name, "drawer")
+    machine.refresh_from_db()
+    assert (machine.version, machine.learnt) == (1, 1) and kept(machine)
+    again = call("teach_machine", world.campaign.name, "drawer", "--restart")
+    assert again["source"] == "proposer scenes"
+    # It has learnt nothing here since: the stored one is taken as it is now.
+    assert call("teach_machine", world.campaign.name, "drawer")["source"] == "proposer scenes"
+
+
+def test_an_older_machine_is_taught_and_another_one_works(world: World) -> None:
+    machines.machine_add(campaign=world.campaign, name="older")
+    machines.machine_add(campaign=world.campaign, name="newer")
+    call("train_proposer", "scenes", "--corpus", world.corpus.name)
+    settings_now(world, system="scenes", from_images=9, least_chance=0.0)
+    world.work(["coref_link", "box_requirement", "chain_verification"])
+    assert call("teach_machine", world.campaign.name, "older")["answers"] == 0
+    assert call("teach_machine", world.campaign.name, "newer")["answers"] > 0
+
+
+def test_a_machine_that_a_job_is_about_is_not_taught_beside_it(world: World) -> None:
+    machines.machine_add(campaign=world.campaign, name="drawer")
+    job = jobs.enqueue(kind="propose_boxes", arguments={"machine": "drawer"}, campaign=world.campaign)
+    ada = people.signed_in("ada", "researcher")
+    act = {"act": "teach", "name": "drawer"}
+    address = reverse("act_on_machines", args=[world.campaign.name])
+    assert "wait for the end of that job, or cancel it" in words(ada.post(address, act, follow=True))
+    teach = reverse("v1_machine_teach", args=[world.campaign.name, "drawer"])
+    assert ada.post(teach, content_type="application/json").status_code == 409
+    assert list(Job.objects.values_list("pk", flat=True)) == [job.pk]
+    Job.objects.update(state=Job.DONE)
+    assert "The machine is being taught" in words(ada.post(address, act, follow=True))
 
 
 def test_a_cancelled_lesson_is_not_asked_for_again_however_many_jobs_came_since(world: World) -> None:

@@ -134,6 +134,7 @@ def machine_teach_call(call: ApiCall, campaign: Campaign, machine: str) -> Job:
     """Have a machine learn from the finished images now, as a job. Boxes from a file are replaced."""
     found = machines.machine_named(campaign, machine)
     machines.refuse_closed(campaign)
+    machines.refuse_busy(found)
     return jobs.enqueue(
         kind=machines.TEACH_JOB, arguments={"machine": found.name}, campaign=campaign, actor=call.account
     )

@@ -85,6 +85,7 @@ def machine_act(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             case "teach":
                 machine = machines.machine_named(campaign, name)
                 machines.refuse_closed(campaign)
+                machines.refuse_busy(machine)
                 arguments = {"machine": machine.name}
                 jobs.enqueue(kind=machines.TEACH_JOB, arguments=arguments, campaign=campaign, actor=actor)
                 tell(_("The machine is being taught; see “Jobs and exports” for the progress."))
