@@ -6,7 +6,8 @@ Three forms, told apart by how the file's name ends:
   "score": 0.9}` (Lin et al. 2014; x and y from 0, parts of pixels are rounded); other fields, so also
   `category_id`, are passed over;
 - `.npz`: `boxes`, shape (boxes, 4), with `ids`, the image of each, and `scores` where there are some;
-- any other: CSV with the columns image, xmin, ymin, xmax and ymax, whole numbers.
+- any other: CSV with the columns image, xmin, ymin, xmax and ymax, whole numbers, and score where there are
+  some.
 
 Boxes of npz and CSV are xmin, ymin, xmax, ymax in pixels, counted from 1 and inclusive.
 """
@@ -14,6 +15,7 @@ Boxes of npz and CSV are xmin, ymin, xmax, ymax in pixels, counted from 1 and in
 from __future__ import annotations
 
 import csv
+import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -80,6 +82,7 @@ def _rows(path: Path) -> Iterator[GivenBox]:
                 raise FormatError(
                     f"has the box {told}", file=path, line=number, expected="four whole numbers"
                 ) from None
+            score = _score(line, path, number)
             box = (left, top, right, low)
             if left > right or top > low or max(map(abs, box)) > _FARTHEST:
                 raise FormatError(
@@ -88,9 +91,27 @@ def _rows(path: Path) -> Iterator[GivenBox]:
                     line=number,
                     expected="xmin <= xmax and ymin <= ymax",
                 )
-            yield GivenBox(line["image"] or "", box)
+            yield GivenBox(line["image"] or "", box, score)
     except csv.Error as error:
         raise FormatError(f"is no CSV ({error})", file=path, line=number, expected="CSV") from error
+
+
+def _score(line: dict[str, str | Any], path: Path, number: int) -> float:
+    """The score of a row of CSV; 0 where the file has none."""
+    if "score" not in line:
+        return 0.0
+    try:
+        score = float(line["score"] or "")
+    except ValueError:
+        score = math.nan
+    if not math.isfinite(score):
+        raise FormatError(
+            f"has the score {short_repr(line['score'] or '')}",
+            file=path,
+            line=number,
+            expected="a finite number",
+        )
+    return score
 
 
 def _results(path: Path) -> Iterator[GivenBox]:

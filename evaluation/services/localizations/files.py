@@ -164,6 +164,8 @@ class _Reader:
         self.clipped = self.outside = self.reordered = self.most_regions = 0
         #: In which line each mention, and each phrase with detections, stands.
         self.mention_lines: dict[tuple[int, int, int, int], int] = {}
+        #: The phrases of mentions, as the corpus spells them, by their letters.
+        self.spelled: dict[str, str] = {}
         self.phrase_lines: dict[str, int] = {}
 
     def mentions(self) -> Iterator[LocalizedMention]:
@@ -185,6 +187,8 @@ class _Reader:
                 if not isinstance(said, dict):
                     raise ValueError("is no object")
                 expected = _PHRASE if "detections" in said else _MENTION
+                if {"regions", "detections"} <= said.keys():
+                    raise ValueError("has regions and detections; put them into lines of their own")
                 if expected is not keys:
                     continue
                 found = read(said, number)
@@ -227,10 +231,14 @@ class _Reader:
         regions = [self._region(said["image"], own) for own in _list(said["regions"], "regions")]
         packed = _packed([own for own in regions if own is not None])
         self.most_regions = max(self.most_regions, len(packed))
-        return LocalizedMention(*place, phrase, packed[self._by_score(packed)])
+        # As the corpus spells it: by that it is counted.
+        said_of = phrase_text(own_words)
+        self.spelled.setdefault(_letters(said_of), said_of)
+        return LocalizedMention(*place, own_words, packed[self._by_score(packed)])
 
     def _detected(self, said: dict[str, Any], line: int) -> DetectedPhrase:
         phrase = phrase_text(_text(said["phrase"]))
+        phrase = self.spelled.get(_letters(phrase), phrase)
         before = self.phrase_lines.setdefault(phrase, line)
         if before != line:
             raise ValueError(

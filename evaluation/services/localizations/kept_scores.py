@@ -68,9 +68,10 @@ def reports_against(row: LocalizationSet, layer: str) -> list[dict[str, Any]]:
 
 def _is_of_earlier_version(row: LocalizationSet, report: dict[str, Any]) -> bool:
     """Whether a report is of before `undetected` was told, and of what was counted otherwise then:
-    differences, the AP of files, and sets of all images, of which those without regions counted."""
+    differences, the AP of files, and sets of all images, of which those without regions counted. Or of a
+    file's detections in all images before those were `suppressed`."""
     if "undetected" in report:
-        return False
+        return bool(row.source and report.get("everywhere") and "suppressed" not in report)
     return bool("differences" in report or row.source or (report.get("whole") and not report["subset"]))
 
 

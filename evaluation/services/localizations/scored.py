@@ -117,7 +117,7 @@ def scored(row: LocalizationSet, mentions: list[BoxedMention], subset: Subset | 
         {mentions[number].phrase for number in np.flatnonzero(predicted)} - phrases if phrases else set()
     )
     everywhere = bool(phrases) and not lacking
-    detected = detections_of(row) if everywhere else _in_own_images(row)
+    detected = _detected(row) if everywhere else _in_own_images(row)
     precisions = _precisions(detected, mentions, subset)
     return ScoredLocalizations(
         row, mentions, ranks, predicted, unranked, precisions, everywhere, len(lacking)
@@ -155,6 +155,13 @@ def _precisions(
             regions[:, :4], images, regions[:, 4], wanted[:, 1:], wanted[:, 0]
         )
     return found
+
+
+def _detected(row: LocalizationSet) -> Iterator[DetectedPhrase]:
+    """What the set has of each phrase in all images, suppressed: those of a file may not be."""
+    for one in detections_of(row):
+        kept = suppress(one.regions[:, :4], one.images, one.regions[:, 4]) if row.source else slice(None)
+        yield DetectedPhrase(one.phrase, one.images[kept], one.regions[kept])
 
 
 def _in_own_images(row: LocalizationSet) -> Iterator[DetectedPhrase]:

@@ -105,6 +105,7 @@ def score_localization(wanted: LocalizationScoring) -> dict[str, Any]:
         "phrases": len(found.precisions),
         "everywhere": found.everywhere,
         "undetected": found.undetected,
+        "suppressed": True,
         "proposed": found.unranked.proposed,
         "cut_at": found.cut_at,
         "least_kept": found.least_kept,

@@ -57,7 +57,17 @@ def parts_of(
         for one in images
     ]
     begin, end = np.asarray(spans, np.intp).reshape(-1, 2).T
+    if len(images) and not (end > begin).any():
+        raise ImportRefused(
+            f"none of the {len(images)} images to rank has a region in {stored.label!r}; make regions of "
+            "their split (extract_regions --split)"
+        )
     phrases, caption_of = _phrases(corpus, sources.layer, captions)
+    if len(captions) and not phrases:
+        raise ImportRefused(
+            f"none of the {len(captions)} captions to rank has a phrase in the layer; name one that has "
+            "(--layer), or mark phrases first"
+        )
     return RaggedRows(rows.values, begin, end), phrases, caption_of
 
 

@@ -130,6 +130,18 @@ def test_the_method_that_finds_the_most_is_taken_unless_another_is_asked_for(dra
     assert found == {"edges-and-segments"} == {METHODS_OFFERED[1]}
 
 
+def test_of_a_csv_with_scores_the_best_boxes_are_taken(drawn, tmp_path):
+    file = tmp_path / "boxes.csv"
+    rows = ["image,xmin,ymin,xmax,ymax,score", "1.png,41,21,70,50,0.1", "1.png,1,1,20,20,0.9"]
+    file.write_text("\n".join(rows) + "\n")
+    arguments = ("--name", "best", "--method", "file", "--boxes", file, "--extractor", "layout", "--no-whole")
+    said("extract_regions", drawn, *arguments, "--limit", 1)
+    np.testing.assert_array_equal(boxes_of("best"), [[1, 1, 20, 20]])
+    file.write_text("\n".join([*rows, "1.png,1,1,30,30,best"]) + "\n")
+    with pytest.raises(FormatError, match=r"line 4: has the score 'best'; expected a finite number"):
+        list(read_boxes(file))
+
+
 def test_boxes_of_people_and_of_files_are_taken(drawn, network, tmp_path):
     rows = ["image,xmin,ymin,xmax,ymax", "1.png,41,21,70,50", "3,1,1,40,60", "1.png,1,1,20,20"]
     (tmp_path / "boxes.csv").write_text("\n".join(rows) + "\n")

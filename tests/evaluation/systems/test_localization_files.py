@@ -99,6 +99,7 @@ def test_a_line_that_cannot_be_is_named(scenes, tmp_path):
     lines = [(json.dumps({**GOOD, **change}), says) for change, says in BAD_LINES]
     others = (
         ("[1]", "is no object"),
+        (json.dumps({**GOOD, "detections": []}), "has regions and detections; put them into lines of their"),
         ('{"image": "0.png"}', "lacks 'caption'"),
         ("{", ""),
         ("[" * 100_000, "recursion"),
@@ -125,11 +126,40 @@ def test_a_line_that_cannot_be_is_named(scenes, tmp_path):
 
 
 def test_case_spaces_and_punctuation_of_a_phrase_do_not_count(scenes, tmp_path):
+    """What is kept is the corpus's spelling, by which phrases are counted."""
     file = tmp_path / "spelled.jsonl"
-    file.write_text(json.dumps({**GOOD, "end": 2, "phrase": "“a  HORSE”,"}))
+    seen = {"phrase": "The h-o-r-s-e", "detections": [["0.png", 1, 1, 2, 2, 0.5]]}
+    spelled = {**GOOD, "end": 2, "phrase": "“a  HORSE”,"}
+    file.write_text("\n".join([json.dumps(seen), json.dumps(spelled)]))
     said("import_localizations", "spelled", file, "--corpus", "scenes")
-    (one,) = localized_mentions(LocalizationSet.objects.get())
-    assert one.phrase == "“a  HORSE”,"
+    made = LocalizationSet.objects.get()
+    (one,) = localized_mentions(made)
+    assert one.phrase == "A horse"
+    assert list(made.detections.values_list("phrase", flat=True)) == ["horse"]
+
+
+def test_detections_of_a_file_are_suppressed_before_they_are_scored(grounded, tmp_path):
+    """As those of a set made here are: a second box of the same thing is no mistake of its own."""
+    out = tmp_path / "found.jsonl"
+    localized(grounded, "--out", out)
+    twice = []
+    for line in map(json.loads, out.read_text().splitlines()):
+        if "detections" in line:
+            again = [[*own[:5], own[5] - 1e-4] for own in line["detections"]]
+            line["detections"] += again
+        twice.append(json.dumps(line))
+    (tmp_path / "twice.jsonl").write_text("\n".join(twice))
+    said("import_localizations", "twice", tmp_path / "twice.jsonl", "--corpus", "scenes")
+    ask = ("--layer", layer_name(), "--split", "test", "--keep")
+    assert values(scored("twice", *ask)) == values(scored(grounded))
+    # Figures that were kept before are counted otherwise, and say so.
+    made = LocalizationSet.objects.get(name="twice")
+    (report,) = kept_reports(made)
+    assert report["everywhere"] and not report["earlier"]
+    (layer,) = made.scores
+    for each in made.scores[layer]:
+        del each["suppressed"]
+    assert kept_reports(made)[0]["earlier"]
 
 
 def test_the_digest_says_of_which_image_each_prediction_is(scenes, tmp_path):

@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from annotation.selectors.records import stream_records
 from evaluation.comparison.subsets import subset_named
 from evaluation.models import LocalizationSet, PhraseLocalization, Run, System
 from evaluation.selectors import rankings_of, run_named
+from evaluation.services.common import ImportRefused
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.features.store import feature_set
 from evaluation.services.localizations.gold import boxed_mentions_of
@@ -31,6 +33,9 @@ from evaluation.services.localizations.sets import (
     standing_or_new,
     write_rows,
 )
+from evaluation.services.systems.examples import examples_from
+from evaluation.services.systems.parts import parts_of
+from evaluation.services.systems.sources import Sources
 from evaluation.services.systems.training import system_named
 from models_core.estimators.region_phrase import RegionPhraseCCA
 from models_core.features.text.phrases import phrase_text
@@ -509,6 +514,14 @@ def test_regions_and_phrases_help_to_rank(grounded):
             report = json.loads(said("score_run", f"{name}-{direction}", *ask))
             found[name, direction] = report["measures"][0]["value"]
     assert all(value > 0.6 for value in found.values()), found  # a third by chance
+    sources = Sources(regions="parts", layer=layer)
+    one, *_ = examples_from("scenes", sources).examples
+    for images, captions, says in (
+        ([replace(one, name="another")], [], "none of the 1 images to rank has a region in 'parts:1'"),
+        ([one], ["another"], "none of the 1 captions to rank has a phrase in the layer"),
+    ):
+        with pytest.raises(ImportRefused, match=says):
+            parts_of("scenes", sources, images, captions)
     ada = world.signed_in("ada", "researcher")
     page = "/evaluation/systems/weighted/"
     refused = ada.post(f"{page}rank/", {"split": "test", "regions": "nowhere"}, follow=True)
