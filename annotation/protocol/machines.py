@@ -82,7 +82,7 @@ class MachineSettings:
     least_chance: Annotated[
         Fraction,
         Field(description=_("Chance of being accepted, as a machine rates it, from which it proposes a box")),
-    ] = field(default=0.3, metadata={"source": "decided (docs/machines.md)"})
+    ] = field(default=0.33, metadata={"source": "decided (docs/machines.md)"})
     tries: Annotated[
         WholeFromOne,
         Field(description=_("Boxes in a row that a machine proposes for a chain before people draw")),
