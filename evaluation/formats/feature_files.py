@@ -145,18 +145,34 @@ class _Parquet:
                 raise FormatError(
                     f"has the columns {short_repr(', '.join(names))}", file=path, expected="id and vector"
                 )
-            self.ids = tuple(str(value) for value in self._file.read(["id"])["id"].to_pylist())
+            ids = self._file.read(["id"])["id"].to_pylist()
         except pa.ArrowException as error:
             raise FormatError(
                 f"is damaged ({_line(error)})", file=path, expected="a complete Parquet file"
             ) from error
+        if not all(type(value) in (str, int) for value in ids):
+            odd = next(place for place, value in enumerate(ids) if type(value) not in (str, int))
+            raise FormatError(
+                f"has the id {short_repr(ids[odd])} in row {odd} (counted from 0)",
+                file=path,
+                expected="a text or a whole number in each row of id",
+            )
+        self.ids = tuple(map(str, ids))
+        vectors, lists = self._file.schema_arrow.field("vector").type, pa.types
+        if not (
+            lists.is_list(vectors) or lists.is_large_list(vectors) or lists.is_fixed_size_list(vectors)
+        ) or not (lists.is_floating(vectors.value_type) or lists.is_integer(vectors.value_type)):
+            raise FormatError(f"has vectors of type {vectors}", file=path, expected="lists of numbers")
         first = next(iter(self.blocks()), np.empty((0, 0), np.float32))
         self.shape = (len(self.ids), first.shape[1])
         self.boxes = self._boxes() if "box" in names else None
 
     def _boxes(self) -> NDArray[Any]:
         found = self._file.read(["box"])["box"].to_pylist()
-        if any(not isinstance(box, list) or len(box) != 4 or None in box for box in found):
+        if any(
+            not isinstance(box, list) or len(box) != 4 or not all(type(edge) in (int, float) for edge in box)
+            for box in found
+        ):
             raise FormatError("has boxes of other than four numbers", file=self.path, expected="four each")
         return np.asarray(found, np.float64).reshape(-1, 4)
 
@@ -207,7 +223,9 @@ class _HDF5:
         for name in {"ids", "vectors", "boxes"} & set(names):
             self._check_own(name)
         self._vectors = self._file["vectors"]
-        self.ids = tuple(self._file["ids"].asstr()[:])
+        self.ids = self._ids()
+        if self._vectors.dtype.kind not in "fiu":
+            raise FormatError(f"has vectors of {self._vectors.dtype}", file=path, expected="numbers")
         if self._vectors.ndim != 2 or len(self._vectors) != len(self.ids):
             raise FormatError(
                 f"vectors have shape {self._vectors.shape}, and there are {len(self.ids)} ids",
@@ -216,6 +234,19 @@ class _HDF5:
             )
         self.shape = (len(self.ids), self._vectors.shape[1])
         self.boxes = np.asarray(self._file["boxes"]) if "boxes" in names else None
+
+    def _ids(self) -> tuple[str, ...]:
+        import h5py
+
+        held = self._file["ids"]
+        texts = h5py.check_string_dtype(held.dtype) is not None
+        if held.ndim != 1 or not (texts or held.dtype.kind in "iu"):
+            raise FormatError(
+                f"has ids of shape {held.shape} of {held.dtype}",
+                file=self._path,
+                expected="a text or a whole number for each vector",
+            )
+        return tuple(held.asstr()[:]) if texts else tuple(map(str, held[:].tolist()))
 
     def _check_own(self, name: str) -> None:
         """Refuse a dataset whose numbers lie in other files: it could name any file of the server."""

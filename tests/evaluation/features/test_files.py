@@ -76,6 +76,54 @@ def test_vectors_of_different_lengths_are_refused(tmp_path):
         open_features(tmp_path / "f.parquet", "images")
 
 
+@pytest.mark.parametrize(
+    ("columns", "says"),
+    [
+        ({"id": ["a", None], "vector": [[1.0], [2.0]]}, r"has the id None in row 1 \(counted from 0\)"),
+        ({"id": ["a", "b"], "vector": [1.0, 2.0]}, "has vectors of type double; expected lists of numbers"),
+        (
+            {"id": ["a", "b"], "vector": [["x"], ["y"]]},
+            "has vectors of type list.*; expected lists",
+        ),
+        (
+            {"id": ["a", "b"], "vector": [[1.0], [2.0]], "box": [["x"] * 4, ["y"] * 4]},
+            "has boxes of other than four numbers",
+        ),
+    ],
+)
+def test_a_column_of_another_type_is_refused_in_one_line(
+    columns: dict[str, list[object]], says: str, tmp_path: Path
+) -> None:
+    pq.write_table(pa.table(columns), tmp_path / "f.parquet")
+    with pytest.raises(FormatError, match=says) as refused:
+        open_features(tmp_path / "f.parquet", "regions")
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("ids", "vectors", "says"),
+    [
+        ([1.5, 2.5], [[1.0], [2.0]], r"has ids of shape \(2,\) of float64"),
+        (b"a", [[1.0], [2.0]], r"has ids of shape \(\)"),
+        ([b"a", b"b"], [[b"x"], [b"y"]], "has vectors of object; expected numbers"),
+    ],
+)
+def test_a_dataset_of_another_type_is_refused_in_one_line(
+    ids: object, vectors: object, says: str, tmp_path: Path
+) -> None:
+    with h5py.File(tmp_path / "f.h5", "w") as file:
+        file["ids"], file["vectors"] = ids, vectors
+    with pytest.raises(FormatError, match=says) as refused:
+        open_features(tmp_path / "f.h5", "images")
+    assert "\n" not in str(refused.value)
+
+
+def test_whole_numbers_are_ids_of_an_hdf5_file(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "f.h5", "w") as file:
+        file["ids"], file["vectors"] = [7, 8], [[1.0], [2.0]]
+    assert open_features(tmp_path / "f.h5", "images").ids == ("7", "8")
+
+
 @pytest.mark.parametrize("write", [parquet, hdf5, npz, safetensors])
 def test_a_file_that_is_cut_short_is_named(write, tmp_path):
     file = write(tmp_path)
