@@ -46,7 +46,7 @@ __all__ = [
     "PROPOSE_JOB",
     "TEACH_JOB",
     "Campaign",
-    "Lesson",
+    "MachineLesson",
     "campaigns_with_machines",
     "count_finished",
     "finished_records",
@@ -181,7 +181,7 @@ def refuse_closed(campaign: Campaign) -> None:
         )
 
 
-class Lesson(NamedTuple):
+class MachineLesson(NamedTuple):
     """The version of the proposals that a machine is given, and a folder for what is of use meanwhile."""
 
     version: int
@@ -189,7 +189,7 @@ class Lesson(NamedTuple):
 
 
 @contextmanager
-def lesson(machine: Machine) -> Iterator[Lesson]:
+def lesson(machine: Machine) -> Iterator[MachineLesson]:
     """A block in which a machine is given proposals, and in which nobody else gives it any.
 
     What this lesson stores, or an earlier one stored, is removed where it does not come to its end. Raises
@@ -201,7 +201,7 @@ def lesson(machine: Machine) -> Iterator[Lesson]:
         machine.refresh_from_db(fields=["version", "learnt", "source", "from_file"])
         MachineProposals.objects.filter(machine=machine, version__gt=machine.version).delete()
         try:
-            yield Lesson(machine.version + 1, folder)
+            yield MachineLesson(machine.version + 1, folder)
         except BaseException:
             machine.refresh_from_db(fields=["version"])
             MachineProposals.objects.filter(machine=machine, version__gt=machine.version).delete()

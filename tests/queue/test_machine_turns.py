@@ -382,7 +382,7 @@ def test_bad_input_in_one_line() -> None:
         machines.store_proposals(machine, [(truth.image, far)])
     with pytest.raises(CampaignError, match="has no machine 'other'; it has drawer"):
         machines.machine_named(world.campaign, "other")
-    with pytest.raises(CampaignError, match="a machine answers none of that"):
+    with pytest.raises(CampaignError, match="asks for no boxes: a machine has nothing to do there"):
         world.campaign.tasks = "captions"
         machines.machine_add(campaign=world.campaign, name="writer")
     assert Worker.objects.filter(kind=Worker.MACHINE).count() == 1
