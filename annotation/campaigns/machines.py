@@ -58,6 +58,7 @@ __all__ = [
     "machine_learnt",
     "machine_named",
     "records_to_propose",
+    "newest_jobs",
     "refuse_busy",
     "refuse_closed",
     "store_proposals",
@@ -159,10 +160,15 @@ def machine_learnt(machine: Machine, *, images: int | None, source: str, from_fi
     return machine.version
 
 
+def newest_jobs(campaign: Campaign, machine: str) -> dict[str, Job]:
+    """The newest job of each kind that was asked for about a machine, by its name."""
+    found = {kind: newest_job(kind, campaign, machine=machine) for kind in (TEACH_JOB, PROPOSE_JOB)}
+    return {kind: job for kind, job in found.items() if job is not None}
+
+
 def refuse_busy(machine: Machine) -> None:
     """Raise CampaignError where a job about this machine is under way, or waits."""
-    newest = (newest_job(kind, machine.campaign, machine=machine.name) for kind in (TEACH_JOB, PROPOSE_JOB))
-    if any(job is not None and job.state in Job.LIVE for job in newest):
+    if any(job.state in Job.LIVE for job in newest_jobs(machine.campaign, machine.name).values()):
         raise CampaignError(
             _(
                 "machine %(machine)s is being taught, or is given boxes: wait for the end of that job, or "

@@ -18,7 +18,7 @@ from annotation.queue.lease_terms import CarriedSettings, Terms
 
 
 class TaskNow(NamedTuple):
-    """The task that an assignment is of, as it stands now."""
+    """The task of an assignment, as it is now."""
 
     id: int
     state: str
@@ -31,7 +31,7 @@ _TASK = "t.id, t.state, t.role, t.barred_id"
 
 
 class ControlNow(NamedTuple):
-    """The control item that an assignment is of; `known` is text."""
+    """The control item of an assignment; `known` is text."""
 
     known: str
     active: bool
@@ -62,7 +62,7 @@ class ControlRow(NamedTuple):
 
 
 def locked_row(cursor: Any, assignment: int) -> TaskRow | ControlRow | None:
-    """What this assignment is of, locked; None where there is none, or its worker was erased."""
+    """An assignment with its task or control item, locked; None for none, or one of an erased worker."""
     return _task_row(cursor, assignment) or _control_row(cursor, assignment)
 
 

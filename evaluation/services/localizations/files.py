@@ -232,8 +232,8 @@ class _Reader:
         packed = _packed([own for own in regions if own is not None])
         self.most_regions = max(self.most_regions, len(packed))
         # As the corpus spells it: by that it is counted.
-        said_of = phrase_text(own_words)
-        self.spelled.setdefault(_letters(said_of), said_of)
+        counted_as = phrase_text(own_words)
+        self.spelled.setdefault(_letters(counted_as), counted_as)
         return LocalizedMention(*place, own_words, packed[self._by_score(packed)])
 
     def _detected(self, said: dict[str, Any], line: int) -> DetectedPhrase:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from datetime import timedelta
 
 from annotation import jobs
-from annotation.campaigns.machines import PROPOSE_JOB, TEACH_JOB
+from annotation.campaigns.machines import PROPOSE_JOB, TEACH_JOB, newest_jobs
 from annotation.common import database
-from annotation.selectors.jobs import Job, newest_job
+from annotation.selectors.jobs import Job
 
 #: How long a machine waits whose job failed.
 AGAIN_AFTER = timedelta(minutes=10)
@@ -26,11 +26,11 @@ def teach_machines() -> int:
     asked = 0
     for kind, wanted in ((TEACH_JOB, machines_to_teach()), (PROPOSE_JOB, machines_to_propose())):
         for campaign, machine in wanted:
-            newest = {each: newest_job(each, campaign, machine=machine) for each in (TEACH_JOB, PROPOSE_JOB)}
+            newest = newest_jobs(campaign, machine)
             # One job at a time is about a machine.
-            if any(job is not None and job.state in Job.LIVE for job in newest.values()):
+            if any(job.state in Job.LIVE for job in newest.values()):
                 continue
-            job, lesson = newest[kind], newest[TEACH_JOB]
+            job, lesson = newest.get(kind), newest.get(TEACH_JOB)
             if kind == PROPOSE_JOB and job is not None and lesson is not None and lesson.pk > job.pk:
                 job = None  # What was asked of an earlier lesson says nothing of this one.
             if job is not None and job.state == Job.CANCELLED:

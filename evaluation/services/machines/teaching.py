@@ -299,7 +299,7 @@ def _taught(
         f"campaign {row.name!r} has {finished} finished images, and a machine learns from "
         f"{settings.from_images} on; wait, lower machine.from_images, or "
         + (
-            "begin anew (teach_machine --restart)"
+            "start again from the stored proposer (teach_machine --restart)"
             if settings.system
             else "name a stored proposer (machine.system)"
         )

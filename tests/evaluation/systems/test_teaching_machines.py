@@ -336,7 +336,7 @@ def test_what_a_machine_has_learnt_is_not_given_up_for_what_it_began_with(world:
     assert learnt["source"] == "1 finished images, from proposer scenes on"
     settings_now(world, from_images=99)
     assert machines_to_teach() == []
-    with pytest.raises(CommandError, match=r"learns from 99 on; wait, lower .* or begin anew"):
+    with pytest.raises(CommandError, match=r"learns from 99 on; wait, lower .* or start again from"):
         call("teach_machine", world.campaign.name, "drawer")
     machine.refresh_from_db()
     assert (machine.version, machine.learnt) == (1, 1) and kept(machine)
