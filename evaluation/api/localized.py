@@ -75,12 +75,16 @@ class LocalizationSetImported(LocalizationSetShown):
     reordered = serializers.IntegerField(
         help_text="Lines that were not in the order of their scores, and were put in it."
     )
+    elsewhere = serializers.IntegerField(
+        help_text="Mentions of other images than `split` names: kept, but not counted."
+    )
 
 
 class LocalizationsSent(CallFields):
     """Predictions made elsewhere, as a file of JSON Lines (.gz too): a line for each mention with its
     regions, and lines with the detections of phrases. `system` is a registered system of the corpus that made
-    them, `split` says for readers which images they cover."""
+    them, `split` a split, a fold or `run:NAME`: the images that it looked at, of which what the file lacks is
+    missed. Without it figures are of the images of the file."""
 
     name = NameField()
     corpus = NameField()
@@ -173,6 +177,7 @@ def localization_set_upload_call(call: ApiCall) -> Created:
         "clipped": made.clipped,
         "outside": made.outside,
         "reordered": made.reordered,
+        "elsewhere": made.elsewhere,
     }
     return Created(told, reverse("v1_localization_set", args=[made.name]))
 

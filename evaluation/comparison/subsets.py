@@ -68,7 +68,7 @@ def subset_named(corpus: str, what: str, *, seed: int = 0, files: bool = True) -
                 f"run {run.name!r} is of corpus {run.corpus.name!r}, not of {corpus!r}; name a run of "
                 f"{corpus!r}"
             )
-        called, images = f"images of run {run.name}", _ranked_by(run)
+        called, images = subset_called(what), _ranked_by(run)
     elif fold:
         called = subset_called(what, seed=seed)
         images = _fold(row, int(fold[1]), int(fold[2]), seed)
@@ -103,9 +103,11 @@ def subset_from_file(corpus: str, file: Path) -> Subset:
 
 
 def subset_called(what: str, *, seed: int = 0) -> str:
-    """What the images of a fold, or of a file of names, are called."""
+    """What the images of a fold, of a run, or of a file of names, are called."""
     if FOLD.fullmatch(what):
         return f"fold {what}" + (f" (seed {seed})" if seed else "")
+    if what.startswith(OF_RUN):
+        return f"images of run {what.removeprefix(OF_RUN)}"
     return f"{IN_FILE}{Path(what).name[:_SHOWN]}"
 
 

@@ -17,13 +17,14 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.management.base import ReportCommand
+from evaluation.comparison.subsets import OF_RUN, BadSubset
 from evaluation.management.training import TRAINING_REFUSALS
 from evaluation.services.localizations.files import import_localizations
 
 
 class Command(ReportCommand):
     help = "Import the regions in which a system finds phrases, as a localization set."
-    refusals = (*ReportCommand.refusals, *TRAINING_REFUSALS)
+    refusals = (*ReportCommand.refusals, *TRAINING_REFUSALS, BadSubset)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -33,18 +34,27 @@ class Command(ReportCommand):
         parser.add_argument(
             "--system", default="", help="The registered system that made them, if there is one"
         )
-        parser.add_argument("--split", default="", help="Which images it covers, as a word for readers")
+        parser.add_argument(
+            "--split",
+            default="",
+            help="The images that it looked at: a split, a file of names, a fold such as 1/5, or "
+            f"{OF_RUN}NAME; mentions of which the file has nothing are missed (default: not known; then "
+            "figures are of the images of the file)",
+        )
+        parser.add_argument("--seed", type=int, default=0, help="Seed of folds (default: 0)")
 
     def report(self, **options: Any) -> dict[str, Any]:
-        return asdict(
+        made = asdict(
             import_localizations(
                 name=options["name"],
                 corpus=options["corpus"],
                 path=options["file"],
                 system=options["system"],
                 split=options["split"],
+                seed=options["seed"],
             )
         )
+        return {**made, "split": options["split"]}
 
     def show(self, report: dict[str, Any]) -> str:
         already = ", which already exists" if report["unchanged"] else ""
@@ -61,5 +71,10 @@ class Command(ReportCommand):
             text += (
                 f"; {report['reordered']:,} lines did not stand in the order of their scores, and were put "
                 "in it, the highest first"
+            )
+        if report["elsewhere"]:
+            text += (
+                f"; {report['elsewhere']:,} mentions are of other images than {report['split']!r}: they are "
+                "kept, but count only where those images are named"
             )
         return text

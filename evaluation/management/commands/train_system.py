@@ -103,11 +103,18 @@ class Command(ReportCommand):
     def show(self, report: dict[str, Any]) -> str:
         lines, dropped = report["background_lines"], report["background_dropped"]
         background = f"background text: {dropped_text(dropped, lines)}\n" if lines else ""
+        kept, left_out = report["mentions"], report["mentions_left_out"]
+        mentions = (
+            f"{kept:,} mentions with boxes are those of a region; {left_out:,} are of none, and left out\n"
+            if kept or left_out
+            else ""
+        )
         end = "already exists, nothing changed" if report["unchanged"] else "trained"
         return (
             f"{report['training']} training and {report['held_out']} held-out images of corpus "
             f"{report['corpus']!r}; {report['left_out']} of its images cannot be used\n"
             f"{background}"
+            f"{mentions}"
             f"system {report['system']!r} ({report['recipe']}) {end}\n"
             f"{report['folder']}, SHA-256 {report['sha256']}"
         )

@@ -29,6 +29,7 @@ from evaluation.services.alignments.localizing import (
 )
 from evaluation.services.common import ImportRefused
 from evaluation.services.features.store import feature_set
+from evaluation.services.systems.described_alike import check_described_alike
 from evaluation.services.systems.examples import Examples, examples_from
 from evaluation.services.systems.folders import system_folder
 from evaluation.services.systems.folds import check_left_out
@@ -221,6 +222,7 @@ class _Decoder:
                 f"system {wanted.system!r} was trained on whole images; name a set of regions of theirs"
             )
         corpus = str(stored.facts["corpus"])
+        check_described_alike(wanted.system, stored.facts, corpus, Sources(regions=regions))
         found = examples_from(corpus, Sources(regions=regions))
         chosen = feature_set(corpus, regions)
         if wanted.gold:

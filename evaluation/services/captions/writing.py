@@ -27,6 +27,7 @@ from evaluation.services.common import (
 )
 from evaluation.services.features.store import feature_set
 from evaluation.services.systems import registry
+from evaluation.services.systems.described_alike import check_described_alike
 from evaluation.services.systems.examples import Examples, examples_from
 from evaluation.services.systems.folds import check_left_out
 from evaluation.services.systems.origins.recipe import REMEMBERED_FILES
@@ -215,6 +216,7 @@ class _Writer:
                 "name a feature set of regions"
             )
         given = given.settled(corpus)
+        check_described_alike(request.system, stored.facts, corpus, given)
         boxes = feature_set(corpus, given.regions).boxes() if given.regions else None
         return cls(stored, examples_from(corpus, replace(given, lemmas="")), given, boxes)
 

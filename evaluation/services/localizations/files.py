@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,8 +27,9 @@ from numpy.typing import NDArray
 from annotation.formats.base import FormatError
 from annotation.formats.files.text import lines, short_repr, whole_file
 from annotation.selectors.corpora import corpus_named
+from evaluation.comparison.subsets import subset_named
 from evaluation.models import LocalizationSet, System
-from evaluation.selectors import CorpusNames, captions_as_counted, image_sizes, names_of
+from evaluation.selectors import CorpusNames, captions_as_counted, digest_of_images, image_sizes, names_of
 from evaluation.services.common import ImportRefused, check_file, check_name
 from evaluation.services.localizations.sets import (
     REGION_NUMBERS,
@@ -36,6 +37,7 @@ from evaluation.services.localizations.sets import (
     LocalizedMention,
     detections_of,
     localized_mentions,
+    packed_ids,
     standing_or_new,
     write_rows,
 )
@@ -83,7 +85,8 @@ def _plain(region: NDArray[np.float32]) -> list[float]:
 class ImportedLocalizations:
     """The set that stands; `clipped` regions reached out of their picture, and `outside` ones, which lie
     wholly outside, were left out. The regions of `reordered` lines did not stand in the order of their
-    scores, and do now. `outside` and `reordered` are of this reading: 0 where nothing changed."""
+    scores, and do now. `elsewhere` mentions are kept, but of other images than the file was said to be of.
+    These three are of this reading: 0 where nothing changed."""
 
     name: str
     corpus: str
@@ -95,16 +98,27 @@ class ImportedLocalizations:
     clipped: int
     outside: int
     reordered: int
+    elsewhere: int
     unchanged: bool
 
 
 def import_localizations(
-    *, name: str, corpus: str, path: Path, system: str = "", split: str = ""
+    *,
+    name: str,
+    corpus: str,
+    path: Path,
+    system: str = "",
+    split: str = "",
+    seed: int = 0,
+    files: bool = True,
 ) -> ImportedLocalizations:
     """Read a file of predictions as the set `name`; the same file already read changes nothing.
 
-    `system` is a registered system that made it, where there is one. Raises UnknownName, ImportRefused,
-    Busy, and FormatError naming the line.
+    `system` is a registered system that made it, where there is one. `split` names the images that it looked
+    at, as `subset_named` takes them (`seed` deals folds; without `files` it means no file): where the file
+    has nothing of one of these, that image's mentions are missed. Where empty they are not known.
+
+    Raises UnknownName, ImportRefused, BadSubset, Busy, and FormatError naming the line.
     """
     check_name(name, "localization set")
     check_file(path, "predictions as JSON Lines")
@@ -114,14 +128,19 @@ def import_localizations(
         raise ImportRefused(
             f"system {system!r} is of corpus {made_by.corpus.name!r}; name one of corpus {corpus!r}, or none"
         )
+    names, subset = names_of(corpus), subset_named(corpus, split, seed=seed, files=files)
     facts = {
         "corpus": row,
         "made_by": made_by,
         "split": split,
+        "seed": seed,
         "source": path.name,
         "source_digest": storage.file_digest(path),
+        "asked_digest": digest_of_images(subset.images, names) if subset else "",
     }
-    reader = _Reader(path, names_of(corpus), image_sizes(corpus), captions_as_counted(corpus))
+    reader = _Reader(
+        path, names, image_sizes(corpus), captions_as_counted(corpus), subset.images if subset else None
+    )
 
     def fill(found: LocalizationSet) -> None:
         # Twice through the file, so that memory does not grow with it.
@@ -130,6 +149,8 @@ def import_localizations(
             raise FormatError("has no mention", file=path, expected="a line for each mention")
         found.limit = reader.most_regions
         found.clipped = reader.clipped
+        if subset is not None:
+            found.image_ids = packed_ids(np.asarray(sorted(subset.images)))
 
     found, unchanged = standing_or_new(name, facts, fill)
     return ImportedLocalizations(
@@ -143,14 +164,16 @@ def import_localizations(
         found.clipped,
         reader.outside,
         reader.reordered,
+        reader.elsewhere,
         unchanged,
     )
 
 
 class _Reader:
-    """Reads a file line by line; counts what it clips, leaves out, and puts in order.
+    """Reads a file line by line; counts what it clips, leaves out and puts in order.
 
-    `captions` has the words of each caption, with spaces between, by its image and number.
+    `captions` has the words of each caption, with spaces between, by its image and number. `images` are the
+    ids of those that the file is of, mentions of others being counted too; None where that is not known.
     """
 
     def __init__(
@@ -159,9 +182,10 @@ class _Reader:
         names: CorpusNames,
         sizes: dict[str, tuple[int, int]],
         captions: dict[int, dict[int, str]],
+        images: Collection[int] | None,
     ) -> None:
-        self.path, self.names, self.sizes, self.captions = path, names, sizes, captions
-        self.clipped = self.outside = self.reordered = self.most_regions = 0
+        self.path, self.names, self.sizes, self.captions, self.images = path, names, sizes, captions, images
+        self.clipped = self.outside = self.reordered = self.elsewhere = self.most_regions = 0
         #: In which line each mention, and each phrase with detections, stands.
         self.mention_lines: dict[tuple[int, int, int, int], int] = {}
         #: The phrases of mentions, as the corpus spells them, by their letters.
@@ -228,6 +252,7 @@ class _Reader:
             raise ValueError(
                 f"the mention {caption}:{start}-{end} of {said['image']!r} comes twice: in line {before} too"
             )
+        self.elsewhere += self.images is not None and image not in self.images
         regions = [self._region(said["image"], own) for own in _list(said["regions"], "regions")]
         packed = _packed([own for own in regions if own is not None])
         self.most_regions = max(self.most_regions, len(packed))

@@ -35,6 +35,7 @@ from evaluation.services.localizations.sets import (
     write_rows,
 )
 from evaluation.services.systems import registry
+from evaluation.services.systems.described_alike import check_described_alike
 from evaluation.services.systems.examples import Examples, examples_from
 from evaluation.services.systems.folds import check_left_out
 from evaluation.services.systems.parts import check_proposed
@@ -120,7 +121,7 @@ def localize(request: LocalizeRequest, *, progress: PhaseProgress = no_progress)
     def fill(row: LocalizationSet) -> None:
         places = localizer.places
         row.unknown_count = localizer.count_unknown()
-        row.image_ids = packed_ids(localizer.image_ids)
+        row.image_ids = packed_ids(localizer.asked_about)
         write_rows(row, localizer.mentions(places, progress), localizer.detections(places, progress))
         if not row.mention_count:
             raise ValueError(f"layer {localizer.layer!r} has no mention in these images; nothing to localize")
@@ -162,6 +163,7 @@ class _Localizer:
         label = request.regions or str(stored.facts.get("regions", ""))
         regions = feature_set(corpus, Sources(regions=label).settled(corpus).regions)
         check_proposed(regions)
+        check_described_alike(request.system, stored.facts, corpus, Sources(regions=regions.label))
         layer = layer_to_read(
             corpus_named(corpus), request.layer or str(stored.facts.get("layer", "")) or None
         )
@@ -213,6 +215,12 @@ class _Localizer:
         """The ids of the images' rows, (images,)."""
         names = [self.found.examples[place].name for place in self.places]
         return np.asarray([self.found.names.image[name] for name in names], np.int64)
+
+    @property
+    def asked_about(self) -> NDArray[np.int64]:
+        """The same, and the images that a file names but that have no region: their mentions are missed."""
+        asked = set(self.image_ids.tolist()) | self.found.in_file(self.split)
+        return np.asarray(sorted(asked), np.int64)
 
     def asked_digest(self) -> str:
         """SHA-256 of the names of the images, and of the mentions that are looked for."""

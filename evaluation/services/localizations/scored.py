@@ -73,7 +73,7 @@ def subset_of_set(row: LocalizationSet, split: str | None, seed: int = 0) -> Sub
     """The images `split`, those of the set where None; None for all."""
     if split is not None:
         return subset_named(row.corpus.name, split, seed=seed)
-    if row.source or not row.split:
+    if (row.source and row.image_ids is None) or not row.split:
         images = images_looked_at(row)
         if not row.source and len(images) == row.corpus.images.count():
             return None

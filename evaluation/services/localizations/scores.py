@@ -156,10 +156,11 @@ def _compared(
 
 
 def _looked_at(row: LocalizationSet, wanted: LocalizationScoring) -> frozenset[int] | None:
-    """The images that a set looked at; None: all that are scored. A file does not say which those were: of
-    images that are named (`split`) it counts as having looked at all, else at those of which it has
-    something."""
-    return None if row.source and wanted.split is not None else images_looked_at(row)
+    """The images that a set looked at; None: all that are scored. Of a file nobody may have said which those
+    were: then of images that are named (`split`) it counts as having looked at all, else at those of which it
+    has something."""
+    unknown = row.source and row.image_ids is None
+    return None if unknown and wanted.split is not None else images_looked_at(row)
 
 
 def _measures(found: ScoredLocalizations, how: Resampling) -> Iterator[dict[str, Any]]:

@@ -68,7 +68,7 @@ class Examples:
         if what in self.splits:
             found = [place for place, split in enumerate(self.splits) if split == what]
         elif Path(what).is_file():
-            wanted = set(listed_image_ids(Path(what), self.names))
+            wanted = self.in_file(what)
             found = [place for place, one in enumerate(self.examples) if self.names.image[one.name] in wanted]
         else:
             known = ", ".join(repr(split) for split in sorted(set(self.splits))) or "none"
@@ -79,6 +79,13 @@ class Examples:
         if not found:
             raise ValueError(f"{what} names no image with a picture (or features) of corpus {self.corpus!r}")
         return found
+
+    def in_file(self, what: str) -> frozenset[int]:
+        """The ids of all images that a file names, those without picture or features too; none where `what`
+        is a split, a fold or empty. Raises FormatError as `chosen`."""
+        if what in self.splits or FOLD.fullmatch(what) or not Path(what).is_file():
+            return frozenset()
+        return frozenset(listed_image_ids(Path(what), self.names))
 
     def to_rank(self, what: str, *, seed: int = 0) -> list[int]:
         """As `chosen`; all places where `what` is empty."""

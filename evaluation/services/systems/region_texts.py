@@ -8,7 +8,8 @@ Source: Karpathy and Fei-Fei 2015, section 3.1.4 ("we annotate segments of text 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,10 +35,21 @@ OF_REGION = "#region-"
 
 @dataclass(frozen=True)
 class RegionTexts:
-    """For each image by name, its regions of which something is said: row of the set, and the texts."""
+    """For each image by name, its regions of which something is said: row of the set, and the texts.
+
+    `left_out` counts mentions with boxes by image: those of which no region overlaps the box enough, or whose
+    text has no letter.
+    """
 
     layer: str
     of_image: dict[str, list[tuple[int, tuple[str, ...]]]]
+    left_out: Counter[str]
+
+    def mentions(self, images: Iterable[str]) -> tuple[int, int]:
+        """How many mentions of these images are learned from, and how many with boxes are not."""
+        names = list(images)
+        kept = sum(len(texts) for name in names for _, texts in self.of_image.get(name, ()))
+        return kept, sum(self.left_out[name] for name in names)
 
     def prepared(self, found: Examples, places: Sequence[int], form: Form) -> PreparedDataset:
         """The regions of these images as items of their own; as "regions" none is copied.
@@ -79,6 +91,7 @@ def region_texts(found: Examples, boxes: NDArray[Any], layer: str) -> RegionText
         )
     }
     of_image: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
+    left_out: Counter[str] = Counter()
     names = names_of(corpus.name).image_name.values()
     for name, record in zip(names, stream_records(corpus=corpus, layer=chosen), strict=True):
         if name not in spans or record.layer is None:
@@ -89,6 +102,7 @@ def region_texts(found: Examples, boxes: NDArray[Any], layer: str) -> RegionText
         for chain in record.layer.chains:
             if chain.id not in depicted:
                 continue
+            left_out[name] += len(chain.mentions)
             around = union_box([corners(box) for box in depicted[chain.id]])
             shares = iou(around, boxes[begin:end])
             best = int(shares.argmax())
@@ -98,15 +112,20 @@ def region_texts(found: Examples, boxes: NDArray[Any], layer: str) -> RegionText
         kept = [(row, own) for row, own in sorted(texts.items()) if own]
         if kept:
             of_image[name] = kept
-    return RegionTexts(layer, of_image)
+            left_out[name] -= sum(len(own) for _, own in kept)
+    return RegionTexts(layer, of_image, left_out)
 
 
-def regions_with_phrases(corpus: str, sources: Sources, images: Sequence[str]) -> PreparedDataset:
-    """The regions of these images of which the layer of `sources` says something, as items of their own.
+def regions_with_phrases(
+    corpus: str, sources: Sources, images: Sequence[str]
+) -> tuple[PreparedDataset, tuple[int, int]]:
+    """The regions of these images of which the layer of `sources` says something, as items of their own; and
+    how many mentions of the images are said of them, and how many with boxes are not.
 
     Raises UnknownName, and ValueError where there is none.
     """
     found = examples_from(corpus, Sources(regions=sources.regions))
     said = region_texts(found, feature_set(corpus, sources.regions).boxes(), sources.layer)
     place_of = {one.name: place for place, one in enumerate(found.examples)}
-    return said.prepared(found, [place_of[name] for name in images if name in place_of], "regions")
+    prepared = said.prepared(found, [place_of[name] for name in images if name in place_of], "regions")
+    return prepared, said.mentions(images)

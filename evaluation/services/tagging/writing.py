@@ -25,6 +25,7 @@ from evaluation.services.common import (
 )
 from evaluation.services.features.store import feature_set
 from evaluation.services.systems import registry
+from evaluation.services.systems.described_alike import check_described_alike
 from evaluation.services.systems.examples import Examples, examples_from
 from evaluation.services.systems.folds import check_left_out
 from evaluation.services.systems.origins.recipe import REMEMBERED_FILES
@@ -181,6 +182,7 @@ class _Tagging:
         if not request.features:
             given = Sources(**{key: stored.facts.get(key, "") for key in REMEMBERED_FILES})
         given = given.settled(corpus)
+        check_described_alike(request.system, stored.facts, corpus, given)
         found = examples_from(corpus, given)
         places = found.to_rank(request.split, seed=request.seed)
         check_left_out(stored, request.system, found, places, request.split)

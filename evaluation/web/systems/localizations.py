@@ -35,7 +35,7 @@ from evaluation.services.localizations.tables import recalls_of
 from evaluation.services.systems import registry
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, file_download, text_parameter
-from evaluation.web.splits import NotOffered, which_in, whole_in
+from evaluation.web.splits import NotOffered, part_in, which_in, whole_in
 from evaluation.web.tags.figures import level
 from evaluation.web.uploads import READ_AT_ONCE, upload_folder, uploaded_file
 from models_core.estimators.base import METHODS
@@ -192,7 +192,8 @@ def import_sent_localizations(request: HttpRequest, given: Mapping[str, str]) ->
             corpus=corpus.name,
             path=file,
             system=system,
-            split=text_parameter(given, "split"),
+            split=part_in(given, "split", corpus),
+            files=False,
         )
 
 
@@ -225,6 +226,15 @@ def remarks_on_import(made: ImportedLocalizations) -> list[str]:
                 made.reordered,
             )
             % {"number": localize(made.reordered)}
+        )
+    if made.elsewhere:
+        told.append(
+            ngettext(
+                "%(number)s mention is of an image that you did not name; it is kept, but not counted.",
+                "%(number)s mentions are of images that you did not name; they are kept, but not counted.",
+                made.elsewhere,
+            )
+            % {"number": localize(made.elsewhere)}
         )
     return told
 

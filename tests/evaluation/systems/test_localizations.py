@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,11 +14,9 @@ import pytest
 from django.core.management import CommandError
 
 from annotation import jobs
-from annotation.models import Campaign, Chain, Job, Layer
-from annotation.selectors.records import stream_records
+from annotation.models import Campaign, Job, Layer
 from evaluation.comparison.subsets import subset_named
 from evaluation.models import LocalizationSet, PhraseLocalization, Run, System
-from evaluation.selectors import rankings_of, run_named
 from evaluation.services.common import ImportRefused
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.features.store import feature_set
@@ -27,7 +24,6 @@ from evaluation.services.localizations.gold import boxed_mentions_of
 from evaluation.services.localizations.kept_scores import kept_reports
 from evaluation.services.localizations.sets import (
     LocalizedMention,
-    detections_of,
     localized_mentions,
     remove_localization_set,
     standing_or_new,
@@ -36,17 +32,12 @@ from evaluation.services.localizations.sets import (
 from evaluation.services.systems.examples import examples_from
 from evaluation.services.systems.parts import parts_of
 from evaluation.services.systems.sources import Sources
-from evaluation.services.systems.training import system_named
-from models_core.estimators.region_phrase import RegionPhraseCCA
-from models_core.features.text.phrases import phrase_text
 from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.localizing import (
     by_api,
-    give_words,
     layer_name,
     localized,
     scored,
-    train,
     values,
 )
 from tests.evaluation.systems.scenes import BOXES
@@ -388,70 +379,6 @@ def test_figures_against_a_layer_whose_boxes_change_say_so_until_they_are_made_a
     assert outdated()
 
 
-@pytest.fixture
-def fewer(scenes: str, tmp_path: Path) -> str:
-    """The regions of all images but the first."""
-    found = feature_set(scenes, "parts")
-    kept = np.array([name != "0.png" for name in found.ids()])
-    ids, boxes = np.array(found.ids())[kept], np.array(found.boxes())[kept]
-    np.savez(tmp_path / "fewer.npz", vectors=np.array(found.vectors())[kept], ids=ids, boxes=boxes)
-    said("import_features", scenes, tmp_path / "fewer.npz", "--name", "fewer", "--kind", "region")
-    return "fewer"
-
-
-def test_a_fold_among_other_images_is_not_the_one_left_out_at_the_training(fewer, tmp_path):
-    give_words(tmp_path)
-    train("left", "--fold", "1/6")
-    assert localized("left", "--split", "1/6")["images"] == 15
-    assert scored("left")["images"] == 15 and scored("left")["whole"]
-    for other in (("1/6", "--regions", fewer), ("1/6", "--seed", 1), ("3/6",)):
-        with pytest.raises(CommandError, match=r"system 'left' learned from \d+ of the 1\d images of fold"):
-            localized("left", "--name", "seen", "--split", *other)
-    assert LocalizationSet.objects.count() == 1
-
-
-def test_a_set_is_scored_on_the_images_it_is_of(grounded, fewer, tmp_path):
-    other = ("--regions", fewer)
-    listed = tmp_path / "some.txt"
-    names = [f"{number}.png" for number in range(70, 90)]
-    listed.write_text("\n".join(names[:8]))
-    localized(grounded, "--name", "some", "--split", listed, *other)
-    first = scored("some")
-    assert (first["images"], first["mentions"], first["subset"]) == (
-        8,
-        32,
-        "images in some.txt, as localized",
-    )
-    listed.write_text("\n".join(names))
-    assert scored("some") == first
-    with pytest.raises(CommandError, match=r"'some' already exists, made otherwise \(images or mentions\)"):
-        localized(grounded, "--name", "some", "--split", listed, *other)
-    listed.unlink()
-    assert scored("some") == first
-    LocalizationSet.objects.update(image_ids=None, asked_digest="")  # as earlier versions kept it
-    assert scored("some") == first
-
-
-def test_a_fold_is_scored_on_the_images_that_it_was_dealt_among(fewer, tmp_path):
-    give_words(tmp_path)
-    train("left", "--fold", "1/6", "--regions", fewer)
-    made = localized("left", "--split", "1/6")
-    report = scored("left")
-    assert (report["images"], report["predicted"]) == (made["images"], report["mentions"])
-
-
-def test_a_layer_that_has_grown_is_not_localized_already(grounded):
-    localized(grounded)
-    assert localized(grounded)["unchanged"]
-    word = Chain.objects.filter(image__split="test").first()
-    assert word is not None
-    word.delete()
-    with pytest.raises(CommandError, match=r"'grounded' already exists, made otherwise .* or remove"):
-        localized(grounded)
-    LocalizationSet.objects.update(asked_digest="")  # as earlier versions kept it
-    assert localized(grounded)["unchanged"]
-
-
 def words_of(page: str) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", page).split())
 
@@ -460,39 +387,6 @@ def next_page(page: str) -> str:
     found = re.search(r'rel="next" href="([^"]+)"', page)
     assert found is not None
     return found[1]
-
-
-def test_a_phrase_without_a_word_that_has_a_vector_is_counted_and_finds_nothing(scenes, tmp_path):
-    give_words(tmp_path, without=("boat", "near"))
-    train("few")
-    made = localized("few")
-    rows = list(localized_mentions(LocalizationSet.objects.get()))
-    unknown = [one for one in rows if phrase_text(one.phrase) in ("boat", "near")]
-    assert made["unknown"] == len(unknown) > 0
-    for one in rows:
-        assert len(one.regions) == (0 if any(one is other for other in unknown) else len(BOXES))
-    detected = {one.phrase for one in detections_of(LocalizationSet.objects.get())}
-    assert made["phrases"] == len(detected) > 0 and not detected & {"boat", "near"}
-    report = scored("few")
-    assert (report["mentions"], report["predicted"]) == (60, 60 - len(unknown))
-    precisions = {one["phrase"]: (one["R@100"], one["AP"]) for one in report["frequent"]}
-    assert precisions["near"] == precisions["boat"] == (0, 0), "what is not predicted is missed"
-    told = f"{len(unknown)} mentions have no word that the system knows"
-    assert told in said("localize", "few")
-
-
-def test_so_many_pairs_are_learned_from_as_resampling_leaves(grounded):
-    """As Table 4 counts them: all phrases of the training images, and at most N exemplars of each."""
-    records = stream_records(corpus=Layer.objects.get().corpus, layer=Layer.objects.get(), split="train")
-    said_of: Counter[str] = Counter()
-    for record in records:
-        assert record.layer is not None
-        said_of.update(phrase_text(mention.text) for mention in record.layer.mentions)
-    assert said_of.total() == 60 * 4
-    for exemplars, pairs in ((0, 240), (1, len(said_of)), (10, sum(min(10, n) for n in said_of.values()))):
-        train(f"n{exemplars}", "--set", f"settings.exemplars={exemplars}")
-        model = system_named(f"n{exemplars}").model
-        assert isinstance(model, RegionPhraseCCA) and model.pairs_ == pairs
 
 
 def test_regions_and_phrases_help_to_rank(grounded):
@@ -542,27 +436,6 @@ def test_regions_and_phrases_help_to_rank(grounded):
     ):
         with pytest.raises(CommandError, match=says):
             said("train_system", "x", *options)
-
-
-def test_regions_have_length_1_where_images_have(grounded, tmp_path):
-    parts = feature_set("scenes", "parts")
-    vectors = np.array(parts.vectors())
-    even = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    np.savez(tmp_path / "even.npz", vectors=even, ids=np.array(parts.ids()), boxes=parts.boxes())
-    said("import_features", "scenes", tmp_path / "even.npz", "--name", "even", "--kind", "region")
-    wholes = ("--corpus", "scenes", "--features", "whole", "--words", "words", "--layer", layer_name())
-    settings = ("--set", "text.vectors=mean", "image.normalised=true", "settings.features=40")
-    found = {}
-    for regions in ("parts", "even"):
-        said("train_system", regions, "--recipe", "SAE-phrases", *wholes, *settings, "--regions", regions)
-        said("rank", regions, "--split", "test", "--protocol", "any of five")
-        found[regions] = list(rankings_of(run_named(f"{regions}-search")))
-    for (query, items, scores), (other, theirs, their_scores) in zip(*found.values(), strict=True):
-        assert query == other
-        place = np.argsort(items)
-        np.testing.assert_allclose(
-            scores[place], their_scores[np.argsort(theirs)], atol=1e-3, err_msg=str(query)
-        )
 
 
 def test_what_regions_allow_is_told_by_category_and_needs_no_localizer(scenes, tmp_path):

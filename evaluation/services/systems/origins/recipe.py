@@ -12,6 +12,7 @@ from evaluation.formats.scores import ScoreMatrix
 from evaluation.models import Run
 from evaluation.services.common import ImportRefused, phase_cache
 from evaluation.services.features.store import is_label
+from evaluation.services.systems.described_alike import check_described_alike
 from evaluation.services.systems.examples import examples_from, given_captions
 from evaluation.services.systems.folders import system_folder
 from evaluation.services.systems.folds import check_left_out
@@ -66,6 +67,7 @@ def _matrices(wish: RankRequest) -> Matrices:
         sources = Sources(**{**(remembered if corpus == stored.facts["corpus"] else {}), **given})
     elif stored.recipe.kind.grounding == "training":
         sources = replace(sources, regions="")
+    check_described_alike(name, stored.facts, corpus, sources)
     seen = examples_from(corpus, replace(sources, regions="") if grounded else sources)
     found = as_read(seen, stored.recipe, sources, wish.progress)
     places = found.to_rank(wish.split, seed=wish.seed)

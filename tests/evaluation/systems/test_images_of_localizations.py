@@ -1,0 +1,165 @@
+"""Of which images a localization set is: those of a split, a fold or a file, whether it has something of them
+or not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError
+
+from annotation.models import Chain
+from evaluation.models import LocalizationSet
+from evaluation.services.features.store import feature_set
+from tests.evaluation.database.conftest import said
+from tests.evaluation.systems.localizing import api_client, give_words, layer_name, localized, scored, train
+from tests.web import world
+from tests.web.staff import words
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def fewer(scenes: str, tmp_path: Path) -> str:
+    """The regions of all images but the first."""
+    found = feature_set(scenes, "parts")
+    kept = np.array([name != "0.png" for name in found.ids()])
+    ids, boxes = np.array(found.ids())[kept], np.array(found.boxes())[kept]
+    np.savez(tmp_path / "fewer.npz", vectors=np.array(found.vectors())[kept], ids=ids, boxes=boxes)
+    said("import_features", scenes, tmp_path / "fewer.npz", "--name", "fewer", "--kind", "region")
+    return "fewer"
+
+
+def test_a_fold_among_other_images_is_not_the_one_left_out_at_the_training(fewer, tmp_path):
+    give_words(tmp_path)
+    train("left", "--fold", "1/6")
+    assert localized("left", "--split", "1/6")["images"] == 15
+    assert scored("left")["images"] == 15 and scored("left")["whole"]
+    for other in (("1/6", "--regions", fewer), ("1/6", "--seed", 1), ("3/6",)):
+        with pytest.raises(CommandError, match=r"system 'left' learned from \d+ of the 1\d images of fold"):
+            localized("left", "--name", "seen", "--split", *other)
+    assert LocalizationSet.objects.count() == 1
+
+
+def test_a_set_is_scored_on_the_images_it_is_of(grounded, fewer, tmp_path):
+    other = ("--regions", fewer)
+    listed = tmp_path / "some.txt"
+    names = [f"{number}.png" for number in range(70, 90)]
+    listed.write_text("\n".join(names[:8]))
+    localized(grounded, "--name", "some", "--split", listed, *other)
+    first = scored("some")
+    assert (first["images"], first["mentions"], first["subset"]) == (
+        8,
+        32,
+        "images in some.txt, as localized",
+    )
+    listed.write_text("\n".join(names))
+    assert scored("some") == first
+    with pytest.raises(CommandError, match=r"'some' already exists, made otherwise \(images or mentions\)"):
+        localized(grounded, "--name", "some", "--split", listed, *other)
+    listed.unlink()
+    assert scored("some") == first
+    LocalizationSet.objects.update(image_ids=None, asked_digest="")  # as earlier versions kept it
+    assert scored("some") == first
+
+
+def test_a_fold_is_scored_on_the_images_that_it_was_dealt_among(fewer, tmp_path):
+    give_words(tmp_path)
+    train("left", "--fold", "1/6", "--regions", fewer)
+    made = localized("left", "--split", "1/6")
+    report = scored("left")
+    assert (report["images"], report["predicted"]) == (made["images"], report["mentions"])
+
+
+def test_a_layer_that_has_grown_is_not_localized_already(grounded):
+    localized(grounded)
+    assert localized(grounded)["unchanged"]
+    word = Chain.objects.filter(image__split="test").first()
+    assert word is not None
+    word.delete()
+    with pytest.raises(CommandError, match=r"'grounded' already exists, made otherwise .* or remove"):
+        localized(grounded)
+    LocalizationSet.objects.update(asked_digest="")  # as earlier versions kept it
+    assert localized(grounded)["unchanged"]
+
+
+def test_images_of_a_file_of_names_without_proposals_count_as_missed(grounded, fewer, tmp_path):
+    listed = tmp_path / "some.txt"
+    listed.write_text("0.png\n70.png\n71.png")
+    made = localized(grounded, "--name", "some", "--split", listed, "--regions", fewer)
+    assert made["images"] == 2, "nothing is proposed in the first"
+    report = scored("some")
+    assert (report["images"], report["mentions"], report["predicted"]) == (3, 12, 8)
+
+
+def of_images(*numbers: int) -> str:
+    """Predictions for the first word of images, the same of each, as a file has them."""
+    lines = (
+        {
+            "image": f"{number}.png",
+            "caption": 0,
+            "start": 0,
+            "end": 1,
+            "phrase": "a",
+            "regions": [[1, 1, 40, 30, 0.5]],
+        }
+        for number in numbers
+    )
+    return "\n".join(map(json.dumps, lines))
+
+
+def test_what_a_file_lacks_of_the_images_that_it_is_of_is_missed(scenes: str, tmp_path: Path) -> None:
+    """The test images are 75 to 89, with four boxed mentions each."""
+    file = tmp_path / "theirs.jsonl"
+    file.write_text(of_images(0, 75, 76))
+    ask = ("import_localizations", "theirs", file, "--corpus", "scenes")
+    for wrong in ("tests", "9/3"):
+        with pytest.raises(CommandError, match=r"unknown split 'tests'|fold 9/3: unknown fold"):
+            said(*ask, "--split", wrong)
+    assert not LocalizationSet.objects.exists()
+    told = said(*ask, "--split", "test")
+    assert "1 mentions are of other images than 'test': they are kept, but count only where" in told
+    report = scored("theirs", "--layer", layer_name())
+    assert (report["images"], report["subset"], report["whole"]) == (15, "split test", True)
+    # Nobody said of which images the same file is under another name.
+    said("import_localizations", "unsaid", file, "--corpus", "scenes")
+    unsaid = scored("unsaid", "--layer", layer_name())
+    assert (unsaid["images"], unsaid["subset"]) == (3, "3 images of the set")
+    listed = tmp_path / "some.txt"
+    listed.write_text("75.png\n77.png")
+    said("import_localizations", "listed", file, "--corpus", "scenes", "--split", listed)
+    listed.write_text("75.png")
+    found = scored("listed", "--layer", layer_name())
+    assert (found["images"], found["subset"]) == (2, "images in some.txt, as localized")
+    with pytest.raises(CommandError, match=r"'listed' already exists, made otherwise \(images or mentions\)"):
+        said("import_localizations", "listed", file, "--corpus", "scenes", "--split", listed)
+    against = scored("theirs", "--layer", layer_name(), "--against", "listed", "--split", "test")
+    assert against["differences_images"] == 2, "the second file is not of the other images"
+
+
+def test_page_and_api_take_the_images_that_a_file_is_of(scenes: str, tmp_path: Path) -> None:
+    ada = world.signed_in("ada", "researcher")
+    listed = tmp_path / "some.txt"
+    listed.write_text("75.png")
+
+    def send(name: str, split: str) -> Any:
+        file = SimpleUploadedFile("found.jsonl", of_images(0, 75).encode())
+        given = {"act": "localizations", "name": name, "corpus": "scenes", "split": split, "file": file}
+        return ada.post("/evaluation/add-system/", given, follow=True)
+
+    for wrong in ("tests", str(listed)):
+        refused = send("theirs", wrong)
+        assert refused.status_code == 409 and "is not a split of scenes: choose a split" in words(refused)
+    shown = words(send("theirs", "test"))
+    assert "1 mention is of an image that you did not name; it is kept, but not counted." in shown
+    assert scored("theirs", "--layer", layer_name())["images"] == 15
+    file = SimpleUploadedFile("found.jsonl", of_images(0, 75).encode())
+    sent = {"name": "sent", "corpus": "scenes", "split": "1/6", "file": file}
+    made = api_client("ada").post("/api/v1/localization-sets", sent)
+    assert made.status_code == 201, made.content
+    report = scored("sent", "--layer", layer_name())
+    assert (report["images"], report["subset"]) == (15, "fold 1/6, as localized")

@@ -1,0 +1,156 @@
+"""What systems that localize phrases learn from, and how regions and phrases are described to them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from django.core.management import CommandError
+
+from annotation.models import Layer
+from annotation.selectors.records import stream_records
+from evaluation.models import LocalizationSet
+from evaluation.selectors import rankings_of, run_named
+from evaluation.services.features.store import feature_set
+from evaluation.services.localizations.sets import detections_of, localized_mentions
+from evaluation.services.systems.training import system_named
+from models_core.estimators.region_phrase import RegionPhraseCCA
+from models_core.features.text.phrases import phrase_text
+from tests.evaluation.database.conftest import said
+from tests.evaluation.systems.localizing import give_words, layer_name, localized, scored, train
+from tests.evaluation.systems.scenes import BOXES
+
+pytestmark = pytest.mark.django_db
+
+
+def test_so_many_pairs_are_learned_from_as_resampling_leaves(grounded):
+    """As Table 4 counts them: all phrases of the training images, and at most N exemplars of each."""
+    records = stream_records(corpus=Layer.objects.get().corpus, layer=Layer.objects.get(), split="train")
+    said_of: Counter[str] = Counter()
+    for record in records:
+        assert record.layer is not None
+        said_of.update(phrase_text(mention.text) for mention in record.layer.mentions)
+    assert said_of.total() == 60 * 4
+    for exemplars, pairs in ((0, 240), (1, len(said_of)), (10, sum(min(10, n) for n in said_of.values()))):
+        train(f"n{exemplars}", "--set", f"settings.exemplars={exemplars}")
+        model = system_named(f"n{exemplars}").model
+        assert isinstance(model, RegionPhraseCCA) and model.pairs_ == pairs
+
+
+def test_a_phrase_without_a_word_that_has_a_vector_is_counted_and_finds_nothing(scenes, tmp_path):
+    give_words(tmp_path, without=("boat", "near"))
+    train("few")
+    made = localized("few")
+    rows = list(localized_mentions(LocalizationSet.objects.get()))
+    unknown = [one for one in rows if phrase_text(one.phrase) in ("boat", "near")]
+    assert made["unknown"] == len(unknown) > 0
+    for one in rows:
+        assert len(one.regions) == (0 if any(one is other for other in unknown) else len(BOXES))
+    detected = {one.phrase for one in detections_of(LocalizationSet.objects.get())}
+    assert made["phrases"] == len(detected) > 0 and not detected & {"boat", "near"}
+    report = scored("few")
+    assert (report["mentions"], report["predicted"]) == (60, 60 - len(unknown))
+    precisions = {one["phrase"]: (one["R@100"], one["AP"]) for one in report["frequent"]}
+    assert precisions["near"] == precisions["boat"] == (0, 0), "what is not predicted is missed"
+    told = f"{len(unknown)} mentions have no word that the system knows"
+    assert told in said("localize", "few")
+
+
+def test_regions_have_length_1_where_images_have(grounded, tmp_path):
+    parts = feature_set("scenes", "parts")
+    vectors = np.array(parts.vectors())
+    even = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    np.savez(tmp_path / "even.npz", vectors=even, ids=np.array(parts.ids()), boxes=parts.boxes())
+    said("import_features", "scenes", tmp_path / "even.npz", "--name", "even", "--kind", "region")
+    wholes = ("--corpus", "scenes", "--features", "whole", "--words", "words", "--layer", layer_name())
+    settings = ("--set", "text.vectors=mean", "image.normalised=true", "settings.features=40")
+    found = {}
+    for regions in ("parts", "even"):
+        said("train_system", regions, "--recipe", "SAE-phrases", *wholes, *settings, "--regions", regions)
+        said("rank", regions, "--split", "test", "--protocol", "any of five")
+        found[regions] = list(rankings_of(run_named(f"{regions}-search")))
+    for (query, items, scores), (other, theirs, their_scores) in zip(*found.values(), strict=True):
+        assert query == other
+        place = np.argsort(items)
+        np.testing.assert_allclose(
+            scores[place], their_scores[np.argsort(theirs)], atol=1e-3, err_msg=str(query)
+        )
+
+
+def regions_of(corpus: str, folder: Path, name: str, boxes: slice) -> str:
+    """The same regions, of each image those of these of its boxes alone, as a set of this name."""
+    parts = feature_set(corpus, "parts")
+    kept = np.arange(parts.rows).reshape(-1, len(BOXES))[:, boxes].ravel()
+    np.savez(
+        folder / f"{name}.npz",
+        vectors=np.array(parts.vectors())[kept],
+        ids=np.array(parts.ids())[kept],
+        boxes=np.array(parts.boxes())[kept],
+    )
+    said("import_features", corpus, folder / f"{name}.npz", "--name", name, "--kind", "region")
+    return name
+
+
+def test_mentions_without_a_region_are_counted_where_a_system_learns(scenes, tmp_path):
+    """Without the last box mentions of it belong to no region."""
+    give_words(tmp_path)
+    regions_of(scenes, tmp_path, "fewer", slice(0, len(BOXES) - 1))
+    layer = Layer.objects.get()
+    lacking = 0
+    for record in stream_records(corpus=layer.corpus, layer=layer, split="train"):
+        assert record.layer is not None
+        for one in record.layer.objects:
+            if one.box is not None and (one.box.xmin, one.box.ymin) == BOXES[-1][:2]:
+                lacking += 2
+    assert lacking > 0
+    ask = ("train_system", "some", "--recipe", "Region-phrase-CCA", "--corpus", scenes)
+    given = ("--regions", "fewer", "--words", "words", "--layer", layer.name)
+    told = said(*ask, *given)
+    assert f"{240 - lacking} mentions with boxes are those of a region; {lacking} are of none, and" in told
+    again = json.loads(said(*ask, *given, "--json"))
+    assert (again["unchanged"], again["mentions"], again["mentions_left_out"]) == (
+        True,
+        240 - lacking,
+        lacking,
+    )
+    wholes = ("--features", "whole", "--words", "words", "--set", "text.vectors=mean")
+    asked = ("train_system", "weighted", "--recipe", "Weighted-distance", "--corpus", scenes, *wholes)
+    assert f"; {lacking} are of none, and left out" in said(*asked, *given[:2], *given[4:])
+
+
+def described(corpus: str, name: str, **origin: Any) -> None:
+    """Have a set say that it was described so."""
+    file = feature_set(corpus, name).folder / "manifest.json"
+    manifest = json.loads(file.read_text())
+    manifest["origin"] |= origin
+    file.write_text(json.dumps(manifest))
+
+
+def test_regions_that_are_described_otherwise_than_those_learned_from_are_refused(scenes, tmp_path):
+    """Numbers of another network are as many, and mean something else."""
+    give_words(tmp_path)
+    network = {"extractor": "cnn", "sha256": "a" * 64, "settings": {"side": 224, "output": "pool5"}}
+    regions_of(scenes, tmp_path, "own", slice(0, len(BOXES)))
+    described(scenes, "own", **network)
+    train("learned", "--regions", "own")
+    regions_of(scenes, tmp_path, "other", slice(0, len(BOXES)))
+    assert localized("learned", "--regions", "other", "--name", "unknown")["mentions"] == 60
+    others: tuple[tuple[dict[str, Any], str], ...] = (
+        ({**network, "extractor": "layout"}, "extractor layout, not cnn"),
+        ({**network, "settings": {"side": 256, "output": "pool5"}}, "side 256, not 224"),
+        ({**network, "sha256": "b" * 64}, "another network or other codebooks"),
+    )
+    for origin, differs in others:
+        described(scenes, "other", **origin)
+        with pytest.raises(CommandError) as refused:
+            localized("learned", "--regions", "other", "--name", "refused")
+        assert str(refused.value) == (
+            "the regions of feature set 'other:1' are described otherwise than those that system 'learned' "
+            f"learned from, 'own:1' ({differs}); describe them alike"
+        )
+    described(scenes, "other", **network, limit=5)
+    assert localized("learned", "--regions", "other", "--name", "alike")["mentions"] == 60
