@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -36,7 +35,7 @@ from evaluation.services.systems import registry
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, file_download, text_parameter
 from evaluation.web.splits import NotOffered, part_in, which_in, whole_in
-from evaluation.web.tags.figures import level
+from evaluation.web.tags.figures import level, subset_in_words
 from evaluation.web.uploads import READ_AT_ONCE, upload_folder, uploaded_file
 from models_core.estimators.base import METHODS
 
@@ -307,29 +306,6 @@ def _figures(report: dict[str, Any]) -> dict[str, Any]:
             (_("The most frequent phrases"), part(report["frequent"], "phrase"), _("Phrase")),
         ],
     }
-
-
-def subset_in_words(called: str) -> str:
-    """Which images figures are of, which reports keep in English, in the reader's language; "" for all."""
-    if found := re.fullmatch(r"(\d+) images of the set", called):
-        number = int(found[1])
-        told = ngettext("%(number)s image of the set", "%(number)s images of the set", number)
-        return told % {"number": localize(number)}
-    if called.endswith(", as localized"):
-        return _("%(images)s, as localized") % {
-            "images": subset_in_words(called.removesuffix(", as localized"))
-        }
-    if called.startswith("images in "):
-        return _("images in %(file)s") % {"file": called.removeprefix("images in ")}
-    if called.startswith("images of run "):
-        return _("images of run %(name)s") % {"name": called.removeprefix("images of run ")}
-    if called.startswith("split "):
-        return _("split %(name)s") % {"name": called.removeprefix("split ")}
-    if found := re.fullmatch(r"fold (\S+) \(seed (\d+)\)", called):
-        return _("fold %(fold)s (seed %(seed)s)") % {"fold": found[1], "seed": found[2]}
-    if called.startswith("fold "):
-        return _("fold %(fold)s") % {"fold": called.removeprefix("fold ")}
-    return called
 
 
 def _told_cut(number: int | None) -> int | None:

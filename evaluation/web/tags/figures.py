@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from django import template
 from django.utils.formats import localize
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from evaluation.comparison.comparisons import DECIMALS_BY_MEASURE
 from evaluation.models import Run
@@ -32,3 +34,27 @@ def images(run: Run) -> str:
     if not run.split:
         return gettext("all images") if run.system_digest else ""
     return run.split.rsplit("/", 1)[-1] if run.split.startswith("/") else run.split
+
+
+@register.filter
+def subset_in_words(called: str) -> str:
+    """Which images figures or qrels are of, kept in English, in the reader's language; "" for all."""
+    if found := re.fullmatch(r"(\d+) images of the set", called):
+        number = int(found[1])
+        told = ngettext("%(number)s image of the set", "%(number)s images of the set", number)
+        return told % {"number": localize(number)}
+    if called.endswith(", as localized"):
+        return gettext("%(images)s, as localized") % {
+            "images": subset_in_words(called.removesuffix(", as localized"))
+        }
+    if called.startswith("images in "):
+        return gettext("images in %(file)s") % {"file": called.removeprefix("images in ")}
+    if called.startswith("images of run "):
+        return gettext("images of run %(name)s") % {"name": called.removeprefix("images of run ")}
+    if called.startswith("split "):
+        return gettext("split %(name)s") % {"name": called.removeprefix("split ")}
+    if found := re.fullmatch(r"fold (\S+) \(seed (\d+)\)", called):
+        return gettext("fold %(fold)s (seed %(seed)s)") % {"fold": found[1], "seed": found[2]}
+    if called.startswith("fold "):
+        return gettext("fold %(fold)s") % {"fold": called.removeprefix("fold ")}
+    return called

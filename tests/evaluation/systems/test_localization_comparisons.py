@@ -29,7 +29,7 @@ from evaluation.models import LocalizationSet
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.features.store import feature_set
 from evaluation.services.localizations.kept_scores import kept_reports
-from evaluation.web.systems.localizations import subset_in_words
+from evaluation.web.tags.figures import subset_in_words
 from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.localizing import localized, scored, values
 from tests.web import world

@@ -115,6 +115,8 @@ def test_a_run_is_scored_on_the_images_asked_for_and_says_what_it_does_not_rank(
     how = "They are left out." if missing == "left-out" else "They count as the worst result."
     text = words(page)
     assert f"part does not rank 1 of 2 queries. {how}" in text and "(split test)" in text
+    german = ada.get("/evaluation/runs/part/?split=test", headers={"Accept-Language": "de"})
+    assert "(Teil test)" in words(german)
     assert ada.get("/evaluation/runs/part/").context["figures"]["asked"] == 3
 
 
