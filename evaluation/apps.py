@@ -29,6 +29,7 @@ class EvaluationConfig(AppConfig):
     def ready(self) -> None:
         """Once the models are there: what a site adds, what is checked, and the app's parts elsewhere."""
         from annotation.backups import contents
+        from annotation.campaigns import named_elsewhere
         from annotation.checks import REGISTRIES
         from annotation.datasets import deleting
         from annotation.jobs import schedule  # its rows are there only now
@@ -37,6 +38,7 @@ class EvaluationConfig(AppConfig):
         from evaluation.services.batches import scheduler
         from evaluation.services.features import store
         from evaluation.services.machines.schedule import teach_machines
+        from evaluation.services.machines.stored_proposers import why_no_proposer
         from evaluation.services.unfinished import remove_unfinished_of_corpus
 
         register(check_registries, REGISTRIES)
@@ -64,6 +66,7 @@ class EvaluationConfig(AppConfig):
             )
         )
         deleting.add_corpus_use(store.sets_in_words)
+        named_elsewhere.add_setting_check("machine.system", why_no_proposer)
         deleting.add_corpus_cleaner(remove_unfinished_of_corpus)
         contents.add_folders(
             "collections", "features", "machines", "parses", "proposers", "reports", "sources", "systems"

@@ -21,6 +21,7 @@ from django.utils.translation import gettext_lazy
 
 from annotation.audit import record
 from annotation.campaigns import counted
+from annotation.campaigns.named_elsewhere import check_named
 from annotation.common import database
 from annotation.common.batching import chunks
 from annotation.datasets.layer_rows import own_layers
@@ -188,7 +189,9 @@ def change_some_settings(
 def _differences(
     campaign: Campaign, wanted: CampaignSettings, worked_on: bool
 ) -> tuple[SettingsDifference, ...]:
-    before, after = settings_of(campaign.settings).flat(), wanted.flat()
+    in_force = settings_of(campaign.settings)
+    check_named(in_force, wanted)
+    before, after = in_force.flat(), wanted.flat()
     changed = [name for name in before if before[name] != after[name]]
     images = [name for name in changed if _of_images(name)]
     if worked_on:

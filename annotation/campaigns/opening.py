@@ -27,11 +27,17 @@ from annotation.campaigns.choosing import (
     images_wanted,
     not_open,
 )
+from annotation.campaigns.named_elsewhere import check_named
 from annotation.common import database
 from annotation.common.batching import chunks
 from annotation.datasets.layer_rows import check_layer_name
 from annotation.models import Account, Campaign, Image, OpenImage, SettingsVersion
-from annotation.protocol.campaign_settings import CampaignError, settings_of, settings_of_tasks
+from annotation.protocol.campaign_settings import (
+    CampaignError,
+    CampaignSettings,
+    settings_of,
+    settings_of_tasks,
+)
 from annotation.protocol.kinds import all_tasks
 from annotation.protocol.mentions import mentions_of
 from annotation.protocol.trust_settings import kinds_tested
@@ -152,6 +158,7 @@ def create_campaign(
             },
         )
         if created:
+            check_named(CampaignSettings(), wanted)
             SettingsVersion.objects.create(campaign=campaign, number=1, settings=frozen, created_by=actor)
             record(actor=actor, act="create_campaign", campaign=campaign, corpus=corpus, tasks=tasks)
     # Settings that a newer version brings are at their defaults in what an older one wrote down.

@@ -11,6 +11,7 @@ from django.core.management import call_command
 from django.urls import reverse
 from playwright.sync_api import expect
 
+from annotation import campaigns
 from annotation.models import Job, Judgment, Machine, Worker
 from annotation.protocol import questions as q
 from annotation.queue import leases
@@ -36,7 +37,7 @@ __all__ = ["broker", "installation", "open_page", "profiles"]
 def work(transactional_db: None, tmp_path: Path, settings: Any) -> World:
     settings.DATA_DIR = tmp_path / "data"
     machine = {"share": 1.0, "from_images": 40, "system": "scenes", "least_chance": 0.0, "tries": 1}
-    found = desk.campaign(tmp_path / "drawn", settings={**TRUSTING, "machine": machine})
+    found = desk.campaign(tmp_path / "drawn", settings=TRUSTING)
     people.account("ada", "researcher")
     # One that has hardly learned: whatever it draws, people decide.
     small = ProposerSettings(side=64, epochs=1, close_epochs=1, last_epochs=1)
@@ -44,6 +45,8 @@ def work(transactional_db: None, tmp_path: Path, settings: Any) -> World:
     BoxProposer(small).fit(list(taught_pictures(records, small.side))).save(
         stored_proposers.proposer_folder("scenes")
     )
+    changed = {**found.campaign.settings, "machine": {**found.campaign.settings["machine"], **machine}}
+    campaigns.change_campaign_settings(campaign=found.campaign, settings=changed)
     return found
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings as django_settings
+from django.utils.translation import gettext as _
 
 from annotation.common.locks import exclusive_folder
 from annotation.datasets.layers import layer_to_read
@@ -50,11 +51,28 @@ def stored_proposer(name: str) -> BoxProposer:
 
     folder = proposer_folder(name)
     if not folder.is_dir():
-        there = sorted(each.name for each in folder.parent.glob("[!.]*")) if folder.parent.is_dir() else []
         raise ImportRefused(
-            f"no proposer {name!r} is stored; there is {', '.join(there) or 'none: see train_proposer'}"
+            f"no proposer {name!r} is stored; there is "
+            f"{', '.join(_stored_names()) or 'none: see train_proposer'}"
         )
     return BoxProposer.load(folder)
+
+
+def why_no_proposer(name: str) -> str:
+    """Why a campaign's machine cannot begin from the proposer `name`, which is not stored; "" where it can,
+    and where the name is empty."""
+    if not name or name in _stored_names():
+        return ""
+    known = ", ".join(_stored_names()) or _("none (train_proposer stores one)")
+    return _("machine.system: no proposer “%(name)s” is stored. Stored: %(known)s.") % {
+        "name": name[:60],
+        "known": known,
+    }
+
+
+def _stored_names() -> list[str]:
+    folder = Path(django_settings.DATA_DIR) / "proposers"
+    return sorted(each.name for each in folder.glob("[!.]*")) if folder.is_dir() else []
 
 
 def train_proposer(

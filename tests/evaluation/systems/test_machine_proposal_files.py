@@ -20,6 +20,7 @@ from annotation.models import Judgment, MachineProposals, OpenImage
 from annotation.protocol.machines import ProposedBox
 from evaluation.jobs.kinds.machines.teach_machine import teach_machine_job
 from evaluation.services.machines.schedule import teach_machines
+from evaluation.services.machines.stored_proposers import proposer_folder
 from evaluation.services.machines.teaching import machines_to_teach
 from tests.evaluation.systems.teaching import call, quick, settings_now, world
 from tests.queue.world import World
@@ -52,6 +53,7 @@ def test_proposals_come_from_a_file(world: World, tmp_path: Path) -> None:
     # However many images are finished, it is not taught by the clock: that would replace these boxes.
     assert len(machines_to_teach()) == 0
     OpenImage.objects.filter(campaign=world.campaign).update(complete=True)
+    proposer_folder("scenes").mkdir(parents=True)
     settings_now(world, system="scenes")
     assert machines_to_teach() == [] and teach_machines() == 0
     asked_before = jobs.enqueue(

@@ -18,7 +18,7 @@ from django.utils import translation
 from annotation import campaigns, jobs
 from annotation.campaigns import CampaignError, machines, to_learn_from
 from annotation.jobs import JobProgress
-from annotation.models import Box, Job, Judgment, Machine, MachineProposals, OpenImage
+from annotation.models import Box, Campaign, Job, Judgment, Machine, MachineProposals, OpenImage
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import mention_from
 from annotation.protocol.machines import Proposals
@@ -313,6 +313,14 @@ def test_another_stored_proposer_holds_at_once(world: World) -> None:
     machines.machine_add(campaign=world.campaign, name="drawer")
     for name in ("one", "other"):
         call("train_proposer", name, "--corpus", world.corpus.name)
+    with pytest.raises(CampaignError, match="no proposer “none” is stored. Stored: one, other."):
+        settings_now(world, system="none")
+    misnamed = {"machine": {"system": "../one"}}
+    with pytest.raises(CampaignError, match="no proposer “../one” is stored"):
+        campaigns.create_campaign(
+            name="misnamed", corpus=world.corpus.name, tasks="entities", settings=misnamed
+        )
+    assert not Campaign.objects.filter(name="misnamed").exists()
     settings_now(world, system="one", from_images=9)
     assert call("teach_machine", world.campaign.name, "drawer")["source"] == "proposer one"
     assert machines_to_teach() == []

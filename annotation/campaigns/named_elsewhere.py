@@ -1,0 +1,28 @@
+"""Settings of a campaign that name something which others keep: is there such a thing when they are set?
+
+Afterwards it may go; whoever needs it says so then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from annotation.protocol.campaign_settings import CampaignError, CampaignSettings
+
+#: By the name of a setting: called with its new value, says what is wrong with it, "" for nothing.
+_CHECKS: dict[str, Callable[[Any], str]] = {}
+
+
+def add_setting_check(name: str, why_wrong: Callable[[Any], str]) -> None:
+    """Have `why_wrong` asked about each new value of a setting ("machine.system"): one line with the remedy,
+    "" for nothing."""
+    _CHECKS[name] = why_wrong
+
+
+def check_named(before: CampaignSettings, after: CampaignSettings) -> None:
+    """Raise CampaignError where a setting that changes names what is not there."""
+    old, new = before.flat(), after.flat()
+    for name, why_wrong in _CHECKS.items():
+        if new[name] != old[name] and (wrong := why_wrong(new[name])):
+            raise CampaignError(wrong)
