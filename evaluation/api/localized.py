@@ -84,12 +84,14 @@ class LocalizationsSent(CallFields):
     """Predictions made elsewhere, as a file of JSON Lines (.gz too): a line for each mention with its
     regions, and lines with the detections of phrases. `system` is a registered system of the corpus that made
     them, `split` a split, a fold or `run:NAME`: the images that it looked at, of which what the file lacks is
-    missed. Without it figures are of the images of the file."""
+    missed. Without it figures are of the images of the file. A fold is of all images with pictures, dealt by
+    `seed`."""
 
     name = NameField()
     corpus = NameField()
     system = NameField(required=False)
     split = TextField(required=False)
+    seed = WholeField(required=False, max_value=10**9 - 1)
     file = serializers.FileField(required=False)
 
 

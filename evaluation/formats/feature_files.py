@@ -181,6 +181,13 @@ class _Parquet:
         try:
             for batch in self._file.iter_batches(FEATURE_BLOCK_ROWS, columns=["vector"]):
                 column = batch.column(0)
+                if column.null_count:
+                    empty = int(np.flatnonzero(np.asarray(column.is_null(), bool))[0])
+                    raise FormatError(
+                        f"has no vector in row {place + empty} (counted from 0)",
+                        file=self.path,
+                        expected="a vector in each row",
+                    )
                 lengths = np.diff(np.asarray(column.offsets)) if hasattr(column, "offsets") else None
                 values = np.asarray(column.flatten())
                 own = len(values) // max(1, len(column))
@@ -246,7 +253,12 @@ class _HDF5:
                 file=self._path,
                 expected="a text or a whole number for each vector",
             )
-        return tuple(held.asstr()[:]) if texts else tuple(map(str, held[:].tolist()))
+        try:
+            return tuple(held.asstr("utf-8")[:]) if texts else tuple(map(str, held[:].tolist()))
+        except UnicodeDecodeError as error:
+            raise FormatError(
+                f"has ids that are no text ({error})", file=self._path, expected="UTF-8"
+            ) from error
 
     def _check_own(self, name: str) -> None:
         """Refuse a dataset whose numbers lie in other files: it could name any file of the server."""

@@ -153,6 +153,11 @@ def import_localizations(
             found.image_ids = packed_ids(np.asarray(sorted(subset.images)))
 
     found, unchanged = standing_or_new(name, facts, fill)
+    if subset is not None and found.image_ids is None:
+        raise ImportRefused(
+            f"localization set {name!r} was imported by an earlier version, which did not keep of which "
+            "images it is; remove it on its page, and import it again"
+        )
     return ImportedLocalizations(
         found.name,
         corpus,
@@ -188,7 +193,8 @@ class _Reader:
         self.clipped = self.outside = self.reordered = self.elsewhere = self.most_regions = 0
         #: In which line each mention, and each phrase with detections, stands.
         self.mention_lines: dict[tuple[int, int, int, int], int] = {}
-        #: The phrases of mentions, as the corpus spells them, by their letters.
+        #: The phrases of mentions, as the corpus spells them; and the first of each by its letters.
+        self.phrases: set[str] = set()
         self.spelled: dict[str, str] = {}
         self.phrase_lines: dict[str, int] = {}
 
@@ -258,12 +264,14 @@ class _Reader:
         self.most_regions = max(self.most_regions, len(packed))
         # As the corpus spells it: by that it is counted.
         counted_as = phrase_text(own_words)
+        self.phrases.add(counted_as)
         self.spelled.setdefault(_letters(counted_as), counted_as)
         return LocalizedMention(*place, own_words, packed[self._by_score(packed)])
 
     def _detected(self, said: dict[str, Any], line: int) -> DetectedPhrase:
         phrase = phrase_text(_text(said["phrase"]))
-        phrase = self.spelled.get(_letters(phrase), phrase)
+        if phrase not in self.phrases:
+            phrase = self.spelled.get(_letters(phrase), phrase)
         before = self.phrase_lines.setdefault(phrase, line)
         if before != line:
             raise ValueError(

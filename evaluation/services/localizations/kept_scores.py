@@ -69,9 +69,10 @@ def reports_against(row: LocalizationSet, layer: str) -> list[dict[str, Any]]:
 def _is_of_earlier_version(row: LocalizationSet, report: dict[str, Any]) -> bool:
     """Whether a report is of before `undetected` was told, and of what was counted otherwise then:
     differences, the AP of files, and sets of all images, of which those without regions counted. Or of a
-    file's detections in all images before those were `suppressed`."""
+    file's detections in all images before those were `suppressed`, and of some images before a `part` was."""
     if "undetected" in report:
-        return bool(row.source and report.get("everywhere") and "suppressed" not in report)
+        some = not report.get("whole") and "part" not in report
+        return bool(report.get("everywhere") and (some or (row.source and "suppressed" not in report)))
     return bool("differences" in report or row.source or (report.get("whole") and not report["subset"]))
 
 

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
 from evaluation.metrics.localization import best_detections
 from evaluation.models import LocalizationSet, System
+from evaluation.selectors import digest_of_images
 from evaluation.services.common import ImportRefused, check_name
 from evaluation.services.features.store import FeatureSet, feature_set
 from evaluation.services.localizations.sets import (
@@ -218,17 +220,24 @@ class _Localizer:
 
     @property
     def asked_about(self) -> NDArray[np.int64]:
-        """The same, and the images that a file names but that have no region: their mentions are missed."""
-        asked = set(self.image_ids.tolist()) | self.found.in_file(self.split)
+        """The same, and those of the split, or that the file names, without a region: their mentions are
+        missed."""
+        of_split = corpus_named(self.found.corpus).images.filter(split=self.split) if self.split else ()
+        asked = {*self.image_ids.tolist(), *self.found.in_file(self.split), *(row.pk for row in of_split)}
         return np.asarray(sorted(asked), np.int64)
 
     def asked_digest(self) -> str:
-        """SHA-256 of the names of the images, and of the mentions that are looked for."""
+        """SHA-256 of the names of the images, those without a region too, and of the mentions that are looked
+        for."""
         said = {
             name: [[one.caption, one.start, one.end, one.text] for one in own]
             for name, own in self.mentions_of.items()
         }
-        return digest_of_parts(self.found.digest_of(self.places), said)
+        parts: list[Any] = [self.found.digest_of(self.places), said]
+        without = set(self.asked_about.tolist()).difference(self.image_ids.tolist())
+        if without:
+            parts.append(digest_of_images(without, self.found.names))
+        return digest_of_parts(*parts)
 
     def count_unknown(self) -> int:
         """Mentions without a word that the system knows."""

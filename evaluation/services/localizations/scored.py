@@ -41,7 +41,8 @@ class ScoredLocalizations:
     `predicted` says which the set has a region for. `precisions` has the AP of each phrase. `everywhere`:
     phrases were looked for in all images, not in those of their mentions alone. `undetected` phrases have a
     region for a mention, but no line of detections, in a set that has such lines: then AP is of the images of
-    each phrase's mentions alone.
+    each phrase's mentions alone. So it is of a `part` of the images that the set looked at: the best
+    detections of all of them were kept, and few of those are in the part.
     """
 
     row: LocalizationSet
@@ -52,6 +53,7 @@ class ScoredLocalizations:
     precisions: dict[str, float]
     everywhere: bool
     undetected: int = 0
+    part: bool = False
 
     @property
     def cut_at(self) -> int | None:
@@ -116,11 +118,12 @@ def scored(row: LocalizationSet, mentions: list[BoxedMention], subset: Subset | 
     lacking = (
         {mentions[number].phrase for number in np.flatnonzero(predicted)} - phrases if phrases else set()
     )
-    everywhere = bool(phrases) and not lacking
+    some = bool(phrases) and subset is not None and not images_looked_at(row) <= subset.images
+    everywhere = bool(phrases) and not lacking and not some
     detected = _detected(row) if everywhere else _in_own_images(row)
     precisions = _precisions(detected, mentions, subset)
     return ScoredLocalizations(
-        row, mentions, ranks, predicted, unranked, precisions, everywhere, len(lacking)
+        row, mentions, ranks, predicted, unranked, precisions, everywhere, len(lacking), some
     )
 
 

@@ -69,9 +69,9 @@ def score_localization(wanted: LocalizationScoring) -> dict[str, Any]:
 
     `digest` says of which predictions they are, `layer_state` which boxes they are against. `subset` says of
     which images they are, "" of all, and `images_digest` which those are; `whole` that they are the set's.
-    `undetected` phrases keep AP from being of all images. `level` is that of all intervals. R@k is left out
-    beyond `cut_at`, its differences beyond `differences_cut_at`, where these are numbers; beyond `least_kept`
-    it is of the kept regions.
+    `undetected` phrases keep AP from being of all images, and so does a `part` of the set's images. `level`
+    is of all intervals. R@k is left out beyond `cut_at`, its differences beyond `differences_cut_at`, where
+    these are numbers; beyond `least_kept` it is of the kept regions.
 
     Raises UnknownName, ImportRefused for a layer without boxes or a set of another corpus, FormatError,
     BadSubset and AgreementError, each one line.
@@ -105,6 +105,7 @@ def score_localization(wanted: LocalizationScoring) -> dict[str, Any]:
         "phrases": len(found.precisions),
         "everywhere": found.everywhere,
         "undetected": found.undetected,
+        "part": found.part,
         "suppressed": True,
         "proposed": found.unranked.proposed,
         "cut_at": found.cut_at,
@@ -178,8 +179,12 @@ def _measures(found: ScoredLocalizations, how: Resampling) -> Iterator[dict[str,
     phrases = list(found.precisions)
     values = np.asarray(list(found.precisions.values()))
     drawn = how.over(phrases, "phrase")
-    yield {"measure": "AP", **_mean(values, drawn, share=False)}
-    yield {"measure": "mAP", **_mean_over_categories(found, drawn)}
+    cut = _OF_KEPT if _precision_is_cut(found) else ""
+    for name, own in (
+        ("AP", _mean(values, drawn, share=False)),
+        ("mAP", _mean_over_categories(found, drawn)),
+    ):
+        yield {"measure": name, **own, "remark": _remarks(cut, own["remark"])}
     yield of_regions("R@1, random", unranked.share, kept=some, share=False)
     yield of_regions("R@1, largest", unranked.largest, kept=some)
 
@@ -187,6 +192,14 @@ def _measures(found: ScoredLocalizations, how: Resampling) -> Iterator[dict[str,
 def ranks_up_to(cut_at: int | None) -> list[int]:
     """The ranks of recall that are told where so many regions were kept and others dropped."""
     return [k for k in RECALL_RANKS if cut_at is None or k <= cut_at]
+
+
+def _precision_is_cut(found: ScoredLocalizations) -> bool:
+    """Whether AP is of the regions kept for mentions, where more may have been dropped."""
+    most = RECALL_RANKS[-1]
+    return not found.everywhere and (
+        (found.cut_at is not None and found.cut_at < most) or _beyond(most, found.least_kept)
+    )
 
 
 def _beyond(k: int, least: int | None) -> bool:
@@ -325,7 +338,8 @@ def _differences(
         for k in ranks_up_to(_least(ours.cut_at, theirs.cut_at))
     ]
     precisions = [np.asarray([one.precisions[phrase] for phrase in phrases]) for one in (ours, theirs)]
-    pairs.append(("AP", precisions[0], precisions[1], phrases, ""))
+    cut = _OF_KEPT if _precision_is_cut(ours) or _precision_is_cut(theirs) else ""
+    pairs.append(("AP", precisions[0], precisions[1], phrases, cut))
     for name, first, second, clusters, remark in pairs:
         bootstrap = how.over(clusters, "phrase" if clusters is phrases else "image")
         if bootstrap is None:
@@ -338,10 +352,11 @@ def _differences(
     values = [float(_mean_of_means(one.sum(axis=0, keepdims=True))[0]) for one in sums]
     bootstrap = how.over(phrases, "phrase")
     if bootstrap is None:
-        yield {"measure": "mAP", "difference": values[0] - values[1]}
+        yield {"measure": "mAP", "difference": values[0] - values[1], "remark": cut}
         return
     told = bootstrap_difference_of_sums(sums[0], sums[1], _mean_of_means, bootstrap)
-    yield _difference("mAP", values[0], values[1], told)
+    last = _difference("mAP", values[0], values[1], told)
+    yield {**last, "remark": _remarks(cut, last["remark"])}
 
 
 def _difference(name: str, first: float, second: float, told: Difference) -> dict[str, Any]:

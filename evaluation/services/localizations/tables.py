@@ -60,6 +60,11 @@ def remarks_on_localization(report: dict[str, Any]) -> str:
             f"AP is of the images of each phrase's mentions alone: {undetected:,} phrases with regions have "
             "no line of detections."
         )
+    elif report.get("part"):
+        lines.append(
+            "AP is of the images of each phrase's mentions alone: these are a part of the set's images, and "
+            "the best detections of all of them were kept."
+        )
     elif not report["everywhere"]:
         lines.append(
             "AP is of the images of each phrase's mentions alone: the set has no detections elsewhere."

@@ -10,6 +10,8 @@ from evaluation.services.common import ImportRefused
 from evaluation.services.features.store import FeatureSet, feature_set, is_label
 from evaluation.services.systems.sources import Sources
 
+#: Settings of a network that say what it is shown of a whole picture: the vectors mean the same.
+_SHOWN = frozenset(("crops", "shorter"))
 #: What the sets hold, by where a system remembers them.
 _HOLD = {"features": "images", "regions": "regions"}
 
@@ -47,15 +49,11 @@ def _described_set(corpus: str, label: str) -> FeatureSet | None:
 
 def _differences(learned: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
     """In what two descriptions differ, each as one phrase; settings that only one names count as equal, since
-    an earlier version had fewer."""
+    an earlier version had fewer. Digests are of all settings: they tell only where these are equal."""
     if learned["extractor"] != given["extractor"]:
         return [f"extractor {given['extractor']}, not {learned['extractor']}"]
     ours, theirs = learned.get("settings") or {}, given.get("settings") or {}
-    found = [
-        f"{name} {theirs[name]!r}, not {own!r}"
-        for name, own in ours.items()
-        if name in theirs and theirs[name] != own
-    ]
-    if not found and learned.get("sha256") != given.get("sha256"):
-        found.append("another network or other codebooks")
-    return found
+    others = {name for name, own in ours.items() if name in theirs and theirs[name] != own}
+    if not others and learned.get("sha256") != given.get("sha256"):
+        return ["another network or other codebooks"]
+    return [f"{name} {theirs[name]!r}, not {ours[name]!r}" for name in sorted(others - _SHOWN)]

@@ -17,7 +17,7 @@ from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
 from annotation.formats.files.text import short_repr
 from annotation.formats.flickr8k import Flickr8k
-from annotation.selectors.corpora import corpus_named
+from annotation.selectors.corpora import corpus_named, split_names
 from annotation.selectors.records import stream_records
 from evaluation.comparison.subsets import FOLD, listed_image_ids, part_of_fold
 from evaluation.formats.embeddings import read_embeddings
@@ -67,11 +67,12 @@ class Examples:
             return part_of_fold(int(fold[1]), int(fold[2]), len(self.examples), seed=seed)
         if what in self.splits:
             found = [place for place, split in enumerate(self.splits) if split == what]
-        elif Path(what).is_file():
-            wanted = self.in_file(what)
+        elif wanted := self.in_file(what):
             found = [place for place, one in enumerate(self.examples) if self.names.image[one.name] in wanted]
+        elif what in (there := split_names(corpus_named(self.corpus))) or Path(what).is_file():
+            found = []
         else:
-            known = ", ".join(repr(split) for split in sorted(set(self.splits))) or "none"
+            known = ", ".join(map(repr, there)) or "none"
             raise UnknownName(
                 f"unknown split {what!r} of corpus {self.corpus!r}; known: {known}, a file of image names, "
                 "or a fold such as 1/5"
@@ -83,7 +84,7 @@ class Examples:
     def in_file(self, what: str) -> frozenset[int]:
         """The ids of all images that a file names, those without picture or features too; none where `what`
         is a split, a fold or empty. Raises FormatError as `chosen`."""
-        if what in self.splits or FOLD.fullmatch(what) or not Path(what).is_file():
+        if FOLD.fullmatch(what) or not Path(what).is_file() or what in split_names(corpus_named(self.corpus)):
             return frozenset()
         return frozenset(listed_image_ids(Path(what), self.names))
 

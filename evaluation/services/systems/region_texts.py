@@ -94,10 +94,13 @@ def region_texts(found: Examples, boxes: NDArray[Any], layer: str) -> RegionText
     left_out: Counter[str] = Counter()
     names = names_of(corpus.name).image_name.values()
     for name, record in zip(names, stream_records(corpus=corpus, layer=chosen), strict=True):
-        if name not in spans or record.layer is None:
+        if record.layer is None:
+            continue
+        depicted = record.layer.depicted()
+        if name not in spans:
+            left_out[name] += sum(len(one.mentions) for one in record.layer.chains if one.id in depicted)
             continue
         begin, end = spans[name]
-        depicted = record.layer.depicted()
         said: dict[int, list[str]] = {}
         for chain in record.layer.chains:
             if chain.id not in depicted:

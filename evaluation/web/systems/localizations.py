@@ -192,6 +192,7 @@ def import_sent_localizations(request: HttpRequest, given: Mapping[str, str]) ->
             path=file,
             system=system,
             split=part_in(given, "split", corpus),
+            seed=whole_in(given, "seed", default=0),
             files=False,
         )
 

@@ -118,6 +118,26 @@ def test_a_dataset_of_another_type_is_refused_in_one_line(
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize("kind", [pa.list_(pa.float32(), 2), pa.list_(pa.float32())])
+def test_a_row_without_a_vector_is_refused(kind: pa.DataType, tmp_path: Path) -> None:
+    """Of lists of one length empty rows are left out: the numbers would be those of other ids."""
+    vectors = pa.array([[1.0, 2.0], None, [2.0, 3.0], None], kind)
+    pq.write_table(pa.table({"id": ["a", "b", "c", "d"], "vector": vectors}), tmp_path / "f.parquet")
+    with pytest.raises(FormatError, match="has no vector in row 1"):
+        list(open_features(tmp_path / "f.parquet", "images").blocks())
+
+
+def test_ids_of_an_hdf5_file_are_utf8(tmp_path: Path) -> None:
+    for ids, expected in (("für.jpg".encode(), ("für.jpg",)), (b"f\xffr.jpg", None)):
+        with h5py.File(tmp_path / "f.h5", "w") as file:
+            file["ids"], file["vectors"] = np.array([ids]), np.zeros((1, 2), np.float32)
+        if expected:
+            assert open_features(tmp_path / "f.h5", "images").ids == expected
+        else:
+            with pytest.raises(FormatError, match=r"f.h5: has ids that are no text .* expected UTF-8"):
+                open_features(tmp_path / "f.h5", "images")
+
+
 def test_whole_numbers_are_ids_of_an_hdf5_file(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "f.h5", "w") as file:
         file["ids"], file["vectors"] = [7, 8], [[1.0], [2.0]]

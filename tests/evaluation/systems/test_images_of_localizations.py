@@ -15,6 +15,7 @@ from django.core.management import CommandError
 from annotation.models import Chain
 from evaluation.models import LocalizationSet
 from evaluation.services.features.store import feature_set
+from evaluation.services.localizations.kept_scores import kept_reports
 from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.localizing import api_client, give_words, layer_name, localized, scored, train
 from tests.web import world
@@ -96,6 +97,88 @@ def test_images_of_a_file_of_names_without_proposals_count_as_missed(grounded, f
     assert (report["images"], report["mentions"], report["predicted"]) == (3, 12, 8)
 
 
+@pytest.fixture
+def lacking(scenes: str, tmp_path: Path) -> str:
+    """The regions of all images but the first of the test."""
+    found = feature_set(scenes, "parts")
+    kept = np.array([name != "75.png" for name in found.ids()])
+    ids, boxes = np.array(found.ids())[kept], np.array(found.boxes())[kept]
+    np.savez(tmp_path / "lacking.npz", vectors=np.array(found.vectors())[kept], ids=ids, boxes=boxes)
+    said("import_features", scenes, tmp_path / "lacking.npz", "--name", "lacking", "--kind", "region")
+    return "lacking"
+
+
+def test_images_of_a_split_without_proposals_count_in_differences_too(grounded: str, lacking: str) -> None:
+    made = localized(grounded, "--name", "some", "--regions", lacking)
+    localized(grounded, "--name", "whole")
+    assert made["images"] == 14
+    report = scored("some", "--against", "whole")
+    assert (report["images"], report["predicted"], report["differences_images"]) == (15, 56, 15)
+    assert report["everywhere"] and report["differences_everywhere"]
+    page = world.signed_in("ada", "researcher").get("/evaluation/localizations/some/?from=12")
+    assert "75.png" in page.content.decode(), "its mentions are missed"
+    # Of an earlier version, which kept the images with regions: what is asked for now is another set.
+    row = LocalizationSet.objects.get(name="some")
+    row.asked_digest = "0" * 64
+    row.save()
+    with pytest.raises(CommandError, match=r"'some' already exists, made otherwise \(images or mentions\)"):
+        localized(grounded, "--name", "some", "--regions", lacking)
+
+
+def test_a_split_of_which_nothing_has_regions_is_not_called_unknown(
+    grounded: str, scenes: str, tmp_path: Path
+) -> None:
+    found = feature_set(scenes, "parts")
+    kept = np.array([int(name.removesuffix(".png")) < 75 for name in found.ids()])
+    ids, boxes = np.array(found.ids())[kept], np.array(found.boxes())[kept]
+    np.savez(tmp_path / "early.npz", vectors=np.array(found.vectors())[kept], ids=ids, boxes=boxes)
+    said("import_features", scenes, tmp_path / "early.npz", "--name", "early", "--kind", "region")
+    with pytest.raises(CommandError, match=r"test names no image with a picture \(or features\) of corpus"):
+        localized(grounded, "--name", "none", "--regions", "early")
+    with pytest.raises(CommandError, match=r"unknown split 'tests' .*; known: 'test', 'train', 'val',"):
+        localized(grounded, "--name", "none", "--split", "tests")
+
+
+def test_precision_of_a_part_of_the_images_is_of_each_phrases_own(grounded: str, tmp_path: Path) -> None:
+    """Of the best detections of all images few are in the part."""
+    localized(grounded)
+    listed = tmp_path / "some.txt"
+    listed.write_text("76.png\n77.png")
+    part = scored(grounded, "--split", listed)
+    assert (part["everywhere"], part["part"], part["images"]) == (False, True, 2)
+    told = said("score_localization", grounded, "--split", listed, "--resamples", 0, "--keep")
+    assert "these are a part of the set's images, and the best detections of all of them were kept." in told
+    page = words(world.signed_in("ada", "researcher").get(f"/evaluation/localizations/{grounded}/"))
+    assert "These are a part of the set’s images, and the best detections of all of them were kept." in page
+    whole = scored(grounded)
+    assert (whole["everywhere"], whole["part"]) == (True, False)
+    # As an earlier version kept it.
+    row = LocalizationSet.objects.get()
+    (report,) = row.scores[layer_name()]
+    del report["part"]
+    report["everywhere"] = True
+    row.save()
+    assert [one["earlier"] for one in kept_reports(row)] == [True]
+
+
+def test_precision_among_own_images_says_where_it_is_of_the_kept_regions(
+    grounded: str, tmp_path: Path
+) -> None:
+    localized(grounded, "--name", "one", "--limit", 1)
+    localized(grounded, "--name", "all", "--limit", 100)
+    listed = tmp_path / "some.txt"
+    listed.write_text("76.png\n77.png")
+    for name, other, own in (("one", "all", True), ("all", "one", False)):
+        report = scored(name, "--split", listed, "--against", other)
+        for rows, cut in ((report["measures"], own), (report["differences"], True)):
+            remarks = {one["measure"]: one["remark"] for one in rows if "AP" in one["measure"]}
+            assert {key: "of the kept regions" in one for key, one in remarks.items()} == {
+                "AP": cut,
+                "mAP": cut,
+            }
+    assert not any(one["remark"] for one in scored("one")["measures"] if "AP" in one["measure"])
+
+
 def of_images(*numbers: int) -> str:
     """Predictions for the first word of images, the same of each, as a file has them."""
     lines = (
@@ -135,10 +218,14 @@ def test_what_a_file_lacks_of_the_images_that_it_is_of_is_missed(scenes: str, tm
     listed.write_text("75.png")
     found = scored("listed", "--layer", layer_name())
     assert (found["images"], found["subset"]) == (2, "images in some.txt, as localized")
-    with pytest.raises(CommandError, match=r"'listed' already exists, made otherwise \(images or mentions\)"):
-        said("import_localizations", "listed", file, "--corpus", "scenes", "--split", listed)
     against = scored("theirs", "--layer", layer_name(), "--against", "listed", "--split", "test")
     assert against["differences_images"] == 2, "the second file is not of the other images"
+    with pytest.raises(CommandError, match=r"'listed' already exists, made otherwise \(images or mentions\)"):
+        said("import_localizations", "listed", file, "--corpus", "scenes", "--split", listed)
+    # As earlier versions kept it: a word for readers.
+    LocalizationSet.objects.filter(name="listed").update(image_ids=None, asked_digest="")
+    with pytest.raises(CommandError, match="was imported by an earlier version, .* remove it on its page"):
+        said("import_localizations", "listed", file, "--corpus", "scenes", "--split", listed)
 
 
 def test_page_and_api_take_the_images_that_a_file_is_of(scenes: str, tmp_path: Path) -> None:

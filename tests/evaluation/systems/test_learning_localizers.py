@@ -117,7 +117,16 @@ def test_mentions_without_a_region_are_counted_where_a_system_learns(scenes, tmp
         240 - lacking,
         lacking,
     )
+    # Images without any region: their mentions are of none either.
+    parts = feature_set(scenes, "parts")
+    half = np.array([int(name.removesuffix(".png")) % 2 == 0 for name in parts.ids()])
+    arrays = {"ids": np.array(parts.ids())[half], "boxes": np.array(parts.boxes())[half]}
+    np.savez(tmp_path / "half.npz", vectors=np.array(parts.vectors())[half], **arrays)
+    said("import_features", scenes, tmp_path / "half.npz", "--name", "half", "--kind", "region")
     wholes = ("--features", "whole", "--words", "words", "--set", "text.vectors=mean")
+    halves = ("train_system", "halves", "--recipe", "Weighted-distance", "--corpus", scenes, *wholes)
+    told = said(*halves, "--regions", "half", "--layer", layer.name)
+    assert "120 mentions with boxes are those of a region; 120 are of none, and left out" in told
     asked = ("train_system", "weighted", "--recipe", "Weighted-distance", "--corpus", scenes, *wholes)
     assert f"; {lacking} are of none, and left out" in said(*asked, *given[:2], *given[4:])
 
@@ -133,7 +142,11 @@ def described(corpus: str, name: str, **origin: Any) -> None:
 def test_regions_that_are_described_otherwise_than_those_learned_from_are_refused(scenes, tmp_path):
     """Numbers of another network are as many, and mean something else."""
     give_words(tmp_path)
-    network = {"extractor": "cnn", "sha256": "a" * 64, "settings": {"side": 224, "output": "pool5"}}
+    network: dict[str, Any] = {
+        "extractor": "cnn",
+        "sha256": "a" * 64,
+        "settings": {"side": 224, "output": "pool5"},
+    }
     regions_of(scenes, tmp_path, "own", slice(0, len(BOXES)))
     described(scenes, "own", **network)
     train("learned", "--regions", "own")
@@ -152,5 +165,8 @@ def test_regions_that_are_described_otherwise_than_those_learned_from_are_refuse
             "the regions of feature set 'other:1' are described otherwise than those that system 'learned' "
             f"learned from, 'own:1' ({differs}); describe them alike"
         )
-    described(scenes, "other", **network, limit=5)
+    # What a network is shown of whole pictures is no other description.
+    crops = {**network["settings"], "crops": 10}
+    described(scenes, "other", **{**network, "settings": crops, "sha256": "c" * 64}, limit=5)
+    described(scenes, "own", **{**network, "settings": {**crops, "crops": 1}})
     assert localized("learned", "--regions", "other", "--name", "alike")["mentions"] == 60

@@ -10,7 +10,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError
 
-from annotation.models import Corpus
+from annotation.models import Caption, Corpus
 from evaluation.models import LocalizationSet, System
 from evaluation.services.localizations.kept_scores import kept_reports
 from evaluation.services.localizations.sets import detections_of, localized_mentions
@@ -136,6 +136,31 @@ def test_case_spaces_and_punctuation_of_a_phrase_do_not_count(scenes, tmp_path):
     (one,) = localized_mentions(made)
     assert one.phrase == "A horse"
     assert list(made.detections.values_list("phrase", flat=True)) == ["horse"]
+
+
+def test_two_spellings_that_the_corpus_has_are_two_phrases(scenes, tmp_path):
+    """As "t-shirt" and "tshirt" are in real captions."""
+    caption = Caption.objects.get(image__key="1", number=0)
+    caption.text = " ".join(["A", "hor-se", *caption.text.split()[2:]])
+    caption.save()
+    mentions: list[dict[str, Any]] = [
+        {**GOOD, "end": 2, "phrase": "A horse"},
+        {**GOOD, "image": "1.png", "end": 2, "phrase": "A hor-se"},
+    ]
+    seen: list[dict[str, Any]] = [
+        {"phrase": phrase, "detections": [["0.png", 1, 1, 2, 2, score]]}
+        for phrase, score in (("hor-se", 0.5), ("horse", 0.25), ("HO RSE", 0.75))
+    ]
+    file = tmp_path / "both.jsonl"
+    file.write_text("\n".join(map(json.dumps, mentions + seen[:2])))
+    said("import_localizations", "both", file, "--corpus", "scenes")
+    found = {one.phrase: one.regions[0, 4] for one in detections_of(LocalizationSet.objects.get())}
+    assert found == {"hor-se": 0.5, "horse": 0.25}
+    # Another spelling is that of the first mention.
+    file.write_text("\n".join(map(json.dumps, [*mentions, seen[0], seen[2]])))
+    said("import_localizations", "third", file, "--corpus", "scenes")
+    third = LocalizationSet.objects.get(name="third")
+    assert {one.phrase: one.regions[0, 4] for one in detections_of(third)} == {"hor-se": 0.5, "horse": 0.75}
 
 
 def test_detections_of_a_file_are_suppressed_before_they_are_scored(grounded, tmp_path):
