@@ -285,11 +285,11 @@ def finished_records(campaign: Campaign) -> Iterator[ImageRecord]:
 
 
 def images_to_propose(campaign: Campaign, *, lacking: Machine | None = None) -> list[int]:
-    """The images (ids) that are not complete and of which the machine has its share, in the order of the
-    corpus; of `lacking` those alone for which this machine's version proposed nothing yet."""
+    """The images (ids) that are not complete and of which the machine has its share, those first that are
+    asked about first; of `lacking` those alone for which this machine's version proposed nothing yet."""
     settings = settings_of(campaign.settings).machine
     images_asked = _unfinished(campaign) if lacking is None else _without_proposals(lacking)
-    rows = images_asked.order_by("image__position").values_list("image", "image__key")
+    rows = images_asked.order_by("-priority", "place").values_list("image", "image__key")
     return [image for image, key in rows.iterator() if settings.takes(key, seed=campaign.seed)]
 
 

@@ -170,7 +170,8 @@ def boxes_of_others(
     `accepted` are the boxes that people accepted in the image, each with the ids of its chain's mentions;
     `named` are the image's mentions. Of two chains one has to be more than one thing: its phrases name a
     number (`likely_count`), or it has a box and another one is asked for, or has two. Two single things that
-    were given one box would be taken for one, and their chains merged.
+    were given one box would be taken for one, and their chains merged: so a single thing is not offered what
+    another single one has, though a group has it too.
     """
     own = tuple(chain)
     ids, categories = {mention.id for mention in own}, set(Chain("", own).categories)
@@ -179,13 +180,14 @@ def boxes_of_others(
     for mentions, box in accepted:
         of_chain.setdefault(frozenset(mentions), []).append(box)
     found: list[Box] = []
+    of_single: list[Box] = []
     for names, boxes in of_chain.items():
         other = [named[name] for name in names]
         if not ids.isdisjoint(names) or categories.isdisjoint(Chain("", tuple(other)).categories):
             continue
-        if several or len(boxes) > 1 or likely_count(other) > 1:
-            found += boxes
-    return tuple(dict.fromkeys(found))
+        group = several or len(boxes) > 1 or likely_count(other) > 1
+        (found if group else of_single).extend(boxes)
+    return tuple(box for box in dict.fromkeys(found) if all(box.iou(other) < SAME_BOX for other in of_single))
 
 
 def machine_tries(machine: MachineSettings, limits: BoxLimits) -> int:

@@ -201,8 +201,13 @@ def _to_task(cursor: Any, row: TaskRow, sent: _Sent) -> _Answered:
         machine=holder.machine,
     )
     votes.append(image_state.Vote(held.worker, judgment))
+    # The first vote on a key is the verdict, whether or not the chain still waits for it, as in `replay`.
+    first = role == q.VOTE and not any(
+        v.judgment.key == held.key and v.judgment.role == q.VOTE and not v.judgment.flag for v in votes[:-1]
+    )
     twice = (
         role == q.VOTE
+        and (first or held.kind != q.BOX_COVERAGE)  # By the count, one settles some of these questions only.
         and not holder.machine  # Agreement is told of people, and people look at all that it says.
         and not answer.flag
         and image_state.image_settled_by_one_answer(image, held.kind)
@@ -222,10 +227,6 @@ def _to_task(cursor: Any, row: TaskRow, sent: _Sent) -> _Answered:
     )
     counted = role == q.DOUBLE_CHECK or (role == q.VOTE and name not in found.state.moot)
     changed = [worker_trust.trust_update(holder.id, after := _after(holder, content.events, terms), at)]
-    # The first vote on a key is the verdict, whether or not the chain still waits for it, as in `replay`.
-    first = role == q.VOTE and not any(
-        v.judgment.key == held.key and v.judgment.role == q.VOTE and not v.judgment.flag for v in votes[:-1]
-    )
     asked_at = database.time_from_sql(held.leased_at)
     if (
         drawn is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections import Counter
 from collections.abc import Iterator
 from io import StringIO
 
@@ -12,14 +13,16 @@ from django.core.management import CommandError, call_command
 from annotation import campaigns
 from annotation.campaigns import savings
 from annotation.campaigns.savings import learn_links
-from annotation.models import AuditEntry, Campaign, OpenImage
+from annotation.models import AuditEntry, Campaign, Judgment, OpenImage, Task
+from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.link_chances import LinkChances, chances_from, learn_chances
 from annotation.protocol.state import ImageSettings
 from annotation.protocol.terms import Chain, LayerRecord, Mention
 from annotation.queue.image_state import state_of
+from annotation.queue.leases import Lease
 from annotation.selectors.records import stream_records
-from tests.queue.world import World
+from tests.queue.world import TRUSTING, World
 from tests.trust.scenes import crowd_works
 
 pytestmark = pytest.mark.django_db
@@ -104,6 +107,26 @@ def test_a_campaign_with_all_savings_on_goes_through_the_queue_to_the_gold() -> 
         assert state.complete and layer is not None
         chains = {frozenset(m.id for m in chain.mentions) for chain in state.layer.chains}
         assert chains == {frozenset(m.id for m in chain.mentions) for chain in layer.chains}
+
+
+def test_of_coverage_by_count_only_what_one_worker_settled_is_checked_twice() -> None:
+    """Where the first answer is not what the count lets expect, two people have to agree: they are checked
+    already."""
+    saving = {"coverage_by_count": True}
+    world = World(settings={"trust": {**TRUSTING["trust"], "double_check_share": 1.0}, "saving": saving})
+    image, told = world.images()[0].pk, set()
+    for _ in range(60):
+        for worker in range(len(world.workers)):
+            for kind in q.QUESTIONS:
+                lease = world.take(worker, kind)
+                if isinstance(lease, Lease):
+                    first = kind == q.BOX_COVERAGE and lease.image == image and lease.key not in told
+                    told.add(lease.key)
+                    world.submit(worker, lease, world.wrong(lease) if first else None, then=False)
+    votes = Counter(Judgment.objects.filter(kind=q.BOX_COVERAGE, role=q.VOTE).values_list("image", "key"))
+    checked = set(Task.objects.filter(kind=q.BOX_COVERAGE, role=q.DOUBLE_CHECK).values_list("image", "key"))
+    alone = {place for place, number in votes.items() if number == 1}
+    assert checked and checked <= alone and len(alone) < len(votes)
 
 
 def test_images_are_learnt_from_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -111,6 +111,11 @@ def test_a_group_and_its_members_may_have_boxes_in_common() -> None:
     assert boxes_of_others(accepted[:1], [other], [RIGHT], named) == (LEFT,)
     twice = [((man.id,), LEFT), ((man.id,), RIGHT)]
     assert boxes_of_others(twice, [other], [], named) == (LEFT, RIGHT)
+    # What one single thing has is not offered to another one, though a group has it too.
+    of_group = [((man.id,), LEFT), ((men.id,), LEFT), ((men.id,), RIGHT)]
+    assert boxes_of_others(of_group, [other], [], named) == (RIGHT,)
+    near = Box(LEFT.xmin, LEFT.ymin, LEFT.xmax, LEFT.ymax - (LEFT.ymax - LEFT.ymin) // 10)
+    assert boxes_of_others([*of_group, ((men.id,), near)], [other], [], named) == (RIGHT,)
 
 
 def test_sharing_boxes_makes_no_two_things_one() -> None:

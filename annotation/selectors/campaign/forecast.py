@@ -35,8 +35,10 @@ def forecast_from(
 
 
 def _will_earn(answers: int | None, so_far: CampaignCost) -> int | None:
-    """What so many answers will earn, control items among them, at what one earned so far."""
+    """What so many answers will earn, control items among them, at what one earned so far. Those of machines
+    are counted, which earn nothing: so they are among the answers to come."""
     if not answers:
         return answers
-    on_tasks = so_far.answers - sum(of.controls + of.tests for of in so_far.kinds.values())
+    kinds = so_far.kinds.values()
+    on_tasks = so_far.answers + sum(of.machines - of.controls - of.tests for of in kinds)
     return round(answers * so_far.earned / on_tasks) if on_tasks else None
