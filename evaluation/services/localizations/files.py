@@ -35,6 +35,7 @@ from evaluation.services.localizations.sets import (
     REGION_NUMBERS,
     DetectedPhrase,
     LocalizedMention,
+    check_seed,
     detections_of,
     localized_mentions,
     packed_ids,
@@ -121,6 +122,7 @@ def import_localizations(
     Raises UnknownName, ImportRefused, BadSubset, Busy, and FormatError naming the line.
     """
     check_name(name, "localization set")
+    check_seed(seed)
     check_file(path, "predictions as JSON Lines")
     row = corpus_named(corpus)
     made_by: System | None = registry.system_row(system) if system else None

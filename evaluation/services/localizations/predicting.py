@@ -32,6 +32,7 @@ from evaluation.services.localizations.sets import (
     REGION_NUMBERS,
     DetectedPhrase,
     LocalizedMention,
+    check_seed,
     packed_ids,
     standing_or_new,
     write_rows,
@@ -51,8 +52,8 @@ from models_core.systems.dataset import RegionVectors
 from models_core.systems.phrase_side import PhraseTexts
 from models_core.systems.trained_system import TrainedSystem, check_predicts
 
-#: What a request may ask for: regions of a mention, and the seed of folds.
-_MOST_REGIONS, _LARGEST_SEED = 100_000, 10**9 - 1
+#: Regions of a mention that a request may ask for.
+_MOST_REGIONS = 100_000
 #: Images whose mentions are localized, and phrases that are detected, at a time.
 _IMAGES, _PHRASES = 256, 64
 #: Of each phrase so many detections are kept, and so many for each of its mentions where that is more.
@@ -104,8 +105,7 @@ def localize(request: LocalizeRequest, *, progress: PhaseProgress = no_progress)
     check_name(name, "localization set")
     if not 1 <= request.limit <= _MOST_REGIONS:
         raise ImportRefused(f"a limit of {request.limit} regions; expected 1 to {_MOST_REGIONS:,}")
-    if not 0 <= request.seed <= _LARGEST_SEED:
-        raise ImportRefused(f"seed {request.seed}; expected 0 to {_LARGEST_SEED:,}")
+    check_seed(request.seed)
     system = registry.system_row(request.system)
     localizer = _Localizer.of(request, system)
     facts = {

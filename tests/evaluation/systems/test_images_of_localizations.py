@@ -203,6 +203,8 @@ def test_what_a_file_lacks_of_the_images_that_it_is_of_is_missed(scenes: str, tm
     for wrong in ("tests", "9/3"):
         with pytest.raises(CommandError, match=r"unknown split 'tests'|fold 9/3: unknown fold"):
             said(*ask, "--split", wrong)
+    with pytest.raises(CommandError, match="seed -1; expected 0 to 999,999,999"):
+        said(*ask, "--split", "test", "--seed", -1)
     assert not LocalizationSet.objects.exists()
     told = said(*ask, "--split", "test")
     assert "1 mentions are of other images than 'test': they are kept, but count only where" in told
