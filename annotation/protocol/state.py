@@ -135,10 +135,11 @@ class ImageSettings:
         return replace(self, boxes=BOXES_NEVER) if self.boxes == BOXES_PICTURED and not pictured else self
 
 
-def settled_by_one_answer(kind: str, settings: ImageSettings) -> bool:
-    """Whether one answer settles a question of `kind`: of these a share is asked of a second worker."""
+def settled_by_one_answer(kind: str, settings: ImageSettings, *, first: bool = True) -> bool:
+    """Whether one answer, the `first` to its question or a later one, settles a question of `kind`: a share
+    of these is asked of a second worker. By the count one settles coverage, or else two who agree."""
     votes = {COREF_LINK: settings.link_votes, CHAIN_VERIFICATION: settings.verification_votes}
-    by_count = kind == BOX_COVERAGE and settings.saving.coverage_by_count
+    by_count = kind == BOX_COVERAGE and settings.saving.coverage_by_count and first
     return by_count or votes.get(kind) == 1 or kind in (BOX_DRAWING, BOX_QUALITY)
 
 

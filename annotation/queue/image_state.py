@@ -159,10 +159,11 @@ def _unruled(image: int, opened_at: str) -> Fold | CountedFold:
     return Fold([mention_from(m) for m in json.loads(mentions)], settings)
 
 
-def image_settled_by_one_answer(row: OpenImageRow, kind: str) -> bool:
-    """Whether one answer settles a question of `kind` about this image, as it was opened."""
+def image_settled_by_one_answer(row: OpenImageRow, kind: str, *, first: bool) -> bool:
+    """Whether one answer, the `first` to its question or a later one, settles a question of `kind` about this
+    image, as it was opened."""
     fold = fold_of(row)
-    return settled_by_one(kind, fold.settings if isinstance(fold, Fold) else ImageSettings())
+    return settled_by_one(kind, fold.settings if isinstance(fold, Fold) else ImageSettings(), first=first)
 
 
 def refold_image(image: int) -> ImageState:

@@ -207,10 +207,9 @@ def _to_task(cursor: Any, row: TaskRow, sent: _Sent) -> _Answered:
     )
     twice = (
         role == q.VOTE
-        and (first or held.kind != q.BOX_COVERAGE)  # By the count, one settles some of these questions only.
         and not holder.machine  # Agreement is told of people, and people look at all that it says.
         and not answer.flag
-        and image_state.image_settled_by_one_answer(image, held.kind)
+        and image_state.image_settled_by_one_answer(image, held.kind, first=first)
         and double_checked(
             lease_terms.terms_trust_rules(terms, held.kind),
             seed=terms.seed,
