@@ -1,6 +1,6 @@
-"""Settings of a campaign that name something which others keep: is there such a thing when they are set?
+"""Settings of a campaign that name something kept elsewhere, such as a stored proposer.
 
-Afterwards it may go; whoever needs it says so then.
+That it exists is checked when the setting changes. If it is removed later, what needs it fails and says why.
 """
 
 from __future__ import annotations

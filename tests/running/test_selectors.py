@@ -26,9 +26,7 @@ from annotation.queue.leases import Lease
 from annotation.queue.submission import Answer
 from annotation.selectors import campaign as figures
 from annotation.selectors.campaign import crowd, double_checks, kept, ledger, progress
-from annotation.selectors.campaign.cost import CampaignCost, KindCost
 from annotation.selectors.campaign.double_checks import measured
-from annotation.selectors.campaign.forecast import forecast_from
 from annotation.selectors.campaign.hours import answer_hours
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
@@ -143,32 +141,6 @@ def test_what_is_to_come_stays_whatever_is_withdrawn_and_given_back(monkeypatch)
         made = rulings.make_ruling(image=row.pk, ruling=KeepApart(first, last))
         rulings.withdraw_ruling(campaign=world.campaign, ruling=made.ruling.pk)
     assert figures.forecast(world.campaign, pay_of(world.campaign)) == before
-
-
-def test_what_is_to_come_earns_as_the_answers_until_now_did_machines_among_them():
-    """A finished image took 65 answers of people, and 15 of a machine, which earn nothing."""
-    world = World(some_images(2), settings=PAID)
-    now = replace(
-        figures.funnel(world.campaign),
-        images=100,
-        complete=50,
-        finished=50,
-        answers=0,
-        answers_finished=50 * 80,
-    )
-    people, earned = 50 * 65, 50 * 65 * 10_000
-    cost = CampaignCost(
-        currency="USD",
-        answers=people,
-        seconds=0.0,
-        earned=earned,
-        paid=0,
-        in_hand=0,
-        hourly=None,
-        kinds={q.BOX_DRAWING: KindCost(answers=people, machines=50 * 15)},
-    )
-    found = forecast_from(world.campaign, now, {}, cost)
-    assert (found.answers, found.pay) == (50 * 80, earned)
 
 
 def test_a_closed_campaign_has_nothing_to_come():

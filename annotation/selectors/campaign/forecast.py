@@ -35,8 +35,8 @@ def forecast_from(
 
 
 def _will_earn(answers: int | None, so_far: CampaignCost) -> int | None:
-    """What so many answers will earn, control items among them, at what one earned so far. Those of machines
-    are counted, which earn nothing: so they are among the answers to come."""
+    """What so many answers will earn, control items among them, at what one earned so far. Answers of
+    machines earn nothing; they are in both numbers."""
     if not answers:
         return answers
     kinds = so_far.kinds.values()

@@ -23,6 +23,7 @@ from annotation.datasets.layers import layer_to_read
 from annotation.protocol.terms import NOT_VISUAL, Mention
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
+from evaluation.comparison.subsets import FOLD, subset_named
 from evaluation.metrics.localization import best_detections
 from evaluation.models import LocalizationSet, System
 from evaluation.selectors import digest_of_images
@@ -218,12 +219,13 @@ class _Localizer:
         names = [self.found.examples[place].name for place in self.places]
         return np.asarray([self.found.names.image[name] for name in names], np.int64)
 
-    @property
+    @cached_property
     def asked_about(self) -> NDArray[np.int64]:
-        """The same, and those of the split, or that the file names, without a region: their mentions are
-        missed."""
-        of_split = corpus_named(self.found.corpus).images.filter(split=self.split) if self.split else ()
-        asked = {*self.image_ids.tolist(), *self.found.in_file(self.split), *(row.pk for row in of_split)}
+        """The same, and the images without a region of the split, or that the file names: their mentions are
+        missed. A fold was dealt among those with regions."""
+        asked = set(self.image_ids.tolist())
+        if not FOLD.fullmatch(self.split) and (named := subset_named(self.found.corpus, self.split)):
+            asked |= named.images
         return np.asarray(sorted(asked), np.int64)
 
     def asked_digest(self) -> str:

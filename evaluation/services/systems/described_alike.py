@@ -1,4 +1,4 @@
-"""Whether images and regions are described as those were that a system learned from."""
+"""Whether the images and regions that a system is given are described as those that it learned from."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def check_described_alike(system: str, facts: Mapping[str, Any], corpus: str, so
     """Raise ImportRefused where images or regions of `corpus` are known to be described otherwise than those
     that the system of these `facts` learned from: numbers of other meanings can be as many.
 
-    A system that learned from whole images alone looks at regions as at such. It is not known of vectors that
-    were imported, and of sets that are gone.
+    Where a system learned from whole images alone, regions have to be described as those images were.
+    Imported vectors, and sets that were removed, say nothing: they are taken.
     """
     labels = {key: str(facts.get(key, "")) for key in _HOLD}
     for key, what in _HOLD.items():

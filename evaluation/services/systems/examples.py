@@ -65,12 +65,12 @@ class Examples:
         fold = FOLD.fullmatch(what)
         if fold:
             return part_of_fold(int(fold[1]), int(fold[2]), len(self.examples), seed=seed)
-        if what in self.splits:
+        there = split_names(corpus_named(self.corpus))
+        if what in there:
             found = [place for place, split in enumerate(self.splits) if split == what]
-        elif wanted := self.in_file(what):
+        elif Path(what).is_file():
+            wanted = set(listed_image_ids(Path(what), self.names))
             found = [place for place, one in enumerate(self.examples) if self.names.image[one.name] in wanted]
-        elif what in (there := split_names(corpus_named(self.corpus))) or Path(what).is_file():
-            found = []
         else:
             known = ", ".join(map(repr, there)) or "none"
             raise UnknownName(
@@ -80,13 +80,6 @@ class Examples:
         if not found:
             raise ValueError(f"{what} names no image with a picture (or features) of corpus {self.corpus!r}")
         return found
-
-    def in_file(self, what: str) -> frozenset[int]:
-        """The ids of all images that a file names, those without picture or features too; none where `what`
-        is a split, a fold or empty. Raises FormatError as `chosen`."""
-        if FOLD.fullmatch(what) or not Path(what).is_file() or what in split_names(corpus_named(self.corpus)):
-            return frozenset()
-        return frozenset(listed_image_ids(Path(what), self.names))
 
     def to_rank(self, what: str, *, seed: int = 0) -> list[int]:
         """As `chosen`; all places where `what` is empty."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ from django.test import Client
 from annotation.models import Account, Layer
 from annotation.workers.api_tokens import make_api_token
 from evaluation.services.features.importing import FeatureImport, import_features
+from evaluation.services.features.store import feature_set
 from tests.evaluation.database.conftest import said
-from tests.evaluation.systems.scenes import THINGS
+from tests.evaluation.systems.scenes import BOXES, THINGS
 
 
 def give_words(folder: Path, without: tuple[str, ...] = ()) -> None:
@@ -21,6 +23,25 @@ def give_words(folder: Path, without: tuple[str, ...] = ()) -> None:
     vectors = np.random.default_rng(3).standard_normal((len(words), 8)).astype(np.float32)
     np.savez(folder / "words.npz", vectors=vectors, ids=np.array(words))
     import_features(FeatureImport(corpus="scenes", name="words", path=folder / "words.npz", kind="word"))
+
+
+def some_regions(folder: Path, name: str, kept: Callable[[int, int], bool]) -> str:
+    """The regions of `parts` that are `kept`, by the number of their image and their own there, as a set of
+    this name."""
+    parts = feature_set("scenes", "parts")
+    rows = [
+        row
+        for row, image in enumerate(parts.ids())
+        if kept(int(image.removesuffix(".png")), row % len(BOXES))
+    ]
+    np.savez(
+        folder / f"{name}.npz",
+        vectors=np.array(parts.vectors())[rows],
+        ids=np.array(parts.ids())[rows],
+        boxes=np.array(parts.boxes())[rows],
+    )
+    said("import_features", "scenes", folder / f"{name}.npz", "--name", name, "--kind", "region")
+    return name
 
 
 def train(name: str, *options: Any, recipe: str = "Region-phrase-CCA") -> None:

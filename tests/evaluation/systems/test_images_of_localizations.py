@@ -7,17 +7,23 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError
 
 from annotation.models import Chain
 from evaluation.models import LocalizationSet
-from evaluation.services.features.store import feature_set
 from evaluation.services.localizations.kept_scores import kept_reports
 from tests.evaluation.database.conftest import said
-from tests.evaluation.systems.localizing import api_client, give_words, layer_name, localized, scored, train
+from tests.evaluation.systems.localizing import (
+    api_client,
+    give_words,
+    layer_name,
+    localized,
+    scored,
+    some_regions,
+    train,
+)
 from tests.web import world
 from tests.web.staff import words
 
@@ -27,12 +33,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def fewer(scenes: str, tmp_path: Path) -> str:
     """The regions of all images but the first."""
-    found = feature_set(scenes, "parts")
-    kept = np.array([name != "0.png" for name in found.ids()])
-    ids, boxes = np.array(found.ids())[kept], np.array(found.boxes())[kept]
-    np.savez(tmp_path / "fewer.npz", vectors=np.array(found.vectors())[kept], ids=ids, boxes=boxes)
-    said("import_features", scenes, tmp_path / "fewer.npz", "--name", "fewer", "--kind", "region")
-    return "fewer"
+    return some_regions(tmp_path, "fewer", lambda image, _: image != 0)
 
 
 def test_a_fold_among_other_images_is_not_the_one_left_out_at_the_training(fewer, tmp_path):
@@ -100,12 +101,7 @@ def test_images_of_a_file_of_names_without_proposals_count_as_missed(grounded, f
 @pytest.fixture
 def lacking(scenes: str, tmp_path: Path) -> str:
     """The regions of all images but the first of the test."""
-    found = feature_set(scenes, "parts")
-    kept = np.array([name != "75.png" for name in found.ids()])
-    ids, boxes = np.array(found.ids())[kept], np.array(found.boxes())[kept]
-    np.savez(tmp_path / "lacking.npz", vectors=np.array(found.vectors())[kept], ids=ids, boxes=boxes)
-    said("import_features", scenes, tmp_path / "lacking.npz", "--name", "lacking", "--kind", "region")
-    return "lacking"
+    return some_regions(tmp_path, "lacking", lambda image, _: image != 75)
 
 
 def test_images_of_a_split_without_proposals_count_in_differences_too(grounded: str, lacking: str) -> None:
@@ -125,14 +121,8 @@ def test_images_of_a_split_without_proposals_count_in_differences_too(grounded: 
         localized(grounded, "--name", "some", "--regions", lacking)
 
 
-def test_a_split_of_which_nothing_has_regions_is_not_called_unknown(
-    grounded: str, scenes: str, tmp_path: Path
-) -> None:
-    found = feature_set(scenes, "parts")
-    kept = np.array([int(name.removesuffix(".png")) < 75 for name in found.ids()])
-    ids, boxes = np.array(found.ids())[kept], np.array(found.boxes())[kept]
-    np.savez(tmp_path / "early.npz", vectors=np.array(found.vectors())[kept], ids=ids, boxes=boxes)
-    said("import_features", scenes, tmp_path / "early.npz", "--name", "early", "--kind", "region")
+def test_a_split_of_which_nothing_has_regions_is_not_called_unknown(grounded: str, tmp_path: Path) -> None:
+    some_regions(tmp_path, "early", lambda image, _: image < 75)
     with pytest.raises(CommandError, match=r"test names no image with a picture \(or features\) of corpus"):
         localized(grounded, "--name", "none", "--regions", "early")
     with pytest.raises(CommandError, match=r"unknown split 'tests' .*; known: 'test', 'train', 'val',"):

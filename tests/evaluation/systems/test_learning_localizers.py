@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,14 @@ from evaluation.services.systems.training import system_named
 from models_core.estimators.region_phrase import RegionPhraseCCA
 from models_core.features.text.phrases import phrase_text
 from tests.evaluation.database.conftest import said
-from tests.evaluation.systems.localizing import give_words, layer_name, localized, scored, train
+from tests.evaluation.systems.localizing import (
+    give_words,
+    layer_name,
+    localized,
+    scored,
+    some_regions,
+    train,
+)
 from tests.evaluation.systems.scenes import BOXES
 
 pytestmark = pytest.mark.django_db
@@ -81,24 +87,10 @@ def test_regions_have_length_1_where_images_have(grounded, tmp_path):
         )
 
 
-def regions_of(corpus: str, folder: Path, name: str, boxes: slice) -> str:
-    """The same regions, of each image those of these of its boxes alone, as a set of this name."""
-    parts = feature_set(corpus, "parts")
-    kept = np.arange(parts.rows).reshape(-1, len(BOXES))[:, boxes].ravel()
-    np.savez(
-        folder / f"{name}.npz",
-        vectors=np.array(parts.vectors())[kept],
-        ids=np.array(parts.ids())[kept],
-        boxes=np.array(parts.boxes())[kept],
-    )
-    said("import_features", corpus, folder / f"{name}.npz", "--name", name, "--kind", "region")
-    return name
-
-
 def test_mentions_without_a_region_are_counted_where_a_system_learns(scenes, tmp_path):
     """Without the last box mentions of it belong to no region."""
     give_words(tmp_path)
-    regions_of(scenes, tmp_path, "fewer", slice(0, len(BOXES) - 1))
+    some_regions(tmp_path, "fewer", lambda _, box: box < len(BOXES) - 1)
     layer = Layer.objects.get()
     lacking = 0
     for record in stream_records(corpus=layer.corpus, layer=layer, split="train"):
@@ -118,11 +110,7 @@ def test_mentions_without_a_region_are_counted_where_a_system_learns(scenes, tmp
         lacking,
     )
     # Images without any region: their mentions are of none either.
-    parts = feature_set(scenes, "parts")
-    half = np.array([int(name.removesuffix(".png")) % 2 == 0 for name in parts.ids()])
-    arrays = {"ids": np.array(parts.ids())[half], "boxes": np.array(parts.boxes())[half]}
-    np.savez(tmp_path / "half.npz", vectors=np.array(parts.vectors())[half], **arrays)
-    said("import_features", scenes, tmp_path / "half.npz", "--name", "half", "--kind", "region")
+    some_regions(tmp_path, "half", lambda image, _: image % 2 == 0)
     wholes = ("--features", "whole", "--words", "words", "--set", "text.vectors=mean")
     halves = ("train_system", "halves", "--recipe", "Weighted-distance", "--corpus", scenes, *wholes)
     told = said(*halves, "--regions", "half", "--layer", layer.name)
@@ -147,10 +135,10 @@ def test_regions_that_are_described_otherwise_than_those_learned_from_are_refuse
         "sha256": "a" * 64,
         "settings": {"side": 224, "output": "pool5"},
     }
-    regions_of(scenes, tmp_path, "own", slice(0, len(BOXES)))
+    some_regions(tmp_path, "own", lambda *_: True)
     described(scenes, "own", **network)
     train("learned", "--regions", "own")
-    regions_of(scenes, tmp_path, "other", slice(0, len(BOXES)))
+    some_regions(tmp_path, "other", lambda *_: True)
     assert localized("learned", "--regions", "other", "--name", "unknown")["mentions"] == 60
     others: tuple[tuple[dict[str, Any], str], ...] = (
         ({**network, "extractor": "layout"}, "extractor layout, not cnn"),

@@ -1,0 +1,42 @@
+"""What a campaign will still pay."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from annotation.protocol import questions as q
+from annotation.selectors import campaign as figures
+from annotation.selectors.campaign.cost import CampaignCost, KindCost
+from annotation.selectors.campaign.forecast import forecast_from
+from tests.factories import some_images
+from tests.queue.world import World
+
+pytestmark = pytest.mark.django_db
+
+
+def test_answers_of_machines_to_come_earn_nothing():
+    """A finished image took 65 answers of people, and 15 of a machine, which earn nothing."""
+    world = World(some_images(2))
+    now = replace(
+        figures.funnel(world.campaign),
+        images=100,
+        complete=50,
+        finished=50,
+        answers=0,
+        answers_finished=50 * 80,
+    )
+    people, earned = 50 * 65, 50 * 65 * 10_000
+    cost = CampaignCost(
+        currency="USD",
+        answers=people,
+        seconds=0.0,
+        earned=earned,
+        paid=0,
+        in_hand=0,
+        hourly=None,
+        kinds={q.BOX_DRAWING: KindCost(answers=people, machines=50 * 15)},
+    )
+    found = forecast_from(world.campaign, now, {}, cost)
+    assert (found.answers, found.pay) == (50 * 80, earned)
