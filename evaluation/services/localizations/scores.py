@@ -46,7 +46,8 @@ _Floats = NDArray[np.float64]
 RECALL_RANKS = (1, 10, 100)
 #: Phrases of Table 3.
 MOST_FREQUENT = 24
-_OF_KEPT = "of the kept regions"
+#: The remark on figures of which more regions were dropped, or may have been.
+OF_KEPT = "of the kept regions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +170,7 @@ def _measures(found: ScoredLocalizations, how: Resampling) -> Iterator[dict[str,
 
     def of_regions(name: str, values: _Floats, *, kept: bool, share: bool = True) -> dict[str, Any]:
         own = _mean(values, how.over(images), share=share)
-        return {"measure": name, **own, "remark": _remarks(_OF_KEPT if kept else "", own["remark"])}
+        return {"measure": name, **own, "remark": _remarks(OF_KEPT if kept else "", own["remark"])}
 
     for k in ranks_up_to(found.cut_at):
         yield of_regions(f"R@{k}", box_recall(found.ranks, k), kept=_beyond(k, found.least_kept))
@@ -179,7 +180,7 @@ def _measures(found: ScoredLocalizations, how: Resampling) -> Iterator[dict[str,
     phrases = list(found.precisions)
     values = np.asarray(list(found.precisions.values()))
     drawn = how.over(phrases, "phrase")
-    cut = _OF_KEPT if _precision_is_cut(found) else ""
+    cut = OF_KEPT if _precision_is_cut(found) else ""
     for name, own in (
         ("AP", _mean(values, drawn, share=False)),
         ("mAP", _mean_over_categories(found, drawn)),
@@ -333,12 +334,12 @@ def _differences(
             box_recall(ours.ranks, k),
             box_recall(theirs.ranks, k),
             images,
-            _OF_KEPT if _beyond(k, least) else "",
+            OF_KEPT if _beyond(k, least) else "",
         )
         for k in ranks_up_to(_least(ours.cut_at, theirs.cut_at))
     ]
     precisions = [np.asarray([one.precisions[phrase] for phrase in phrases]) for one in (ours, theirs)]
-    cut = _OF_KEPT if _precision_is_cut(ours) or _precision_is_cut(theirs) else ""
+    cut = OF_KEPT if _precision_is_cut(ours) or _precision_is_cut(theirs) else ""
     pairs.append(("AP", precisions[0], precisions[1], phrases, cut))
     for name, first, second, clusters, remark in pairs:
         bootstrap = how.over(clusters, "phrase" if clusters is phrases else "image")

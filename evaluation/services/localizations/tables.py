@@ -62,8 +62,8 @@ def remarks_on_localization(report: dict[str, Any]) -> str:
         )
     elif report.get("part"):
         lines.append(
-            "AP is of the images of each phrase's mentions alone: these are a part of the set's images, and "
-            "the best detections of all of them were kept."
+            "AP is of the images of each phrase's mentions alone: only a part of the set's images is scored, "
+            "and the best detections in all of them were kept."
         )
     elif not report["everywhere"]:
         lines.append(

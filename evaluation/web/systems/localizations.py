@@ -27,7 +27,7 @@ from evaluation.services.localizations.files import (
     write_localizations,
 )
 from evaluation.services.localizations.kept_scores import key_of_report, reports_against
-from evaluation.services.localizations.scores import RECALL_RANKS
+from evaluation.services.localizations.scores import OF_KEPT, RECALL_RANKS
 from evaluation.services.localizations.sets import remove_localization_set
 from evaluation.services.localizations.shown import ALL_MENTIONS, MENTIONS_SHOWN, ShownPage, shown_page
 from evaluation.services.localizations.tables import recalls_of
@@ -299,6 +299,9 @@ def _figures(report: dict[str, Any]) -> dict[str, Any]:
         "differences_cut_at": differences if differences != cut_at else None,
         "least_kept": _told_cut(report.get("least_kept")),
         "differences_fewer": report.get("differences_mentions", report["mentions"]) < report["mentions"],
+        "precision_of_kept": any(
+            one["measure"] == "AP" and OF_KEPT in one.get("remark", "") for one in report["measures"]
+        ),
         "remarks": any(one.get("remark") for one in report.get("differences", ())),
         "measures": [with_percents(one, "value") for one in report["measures"]],
         "differences": [with_percents(one, "difference") for one in report.get("differences", ())],

@@ -137,9 +137,12 @@ def test_precision_of_a_part_of_the_images_is_of_each_phrases_own(grounded: str,
     part = scored(grounded, "--split", listed)
     assert (part["everywhere"], part["part"], part["images"]) == (False, True, 2)
     told = said("score_localization", grounded, "--split", listed, "--resamples", 0, "--keep")
-    assert "these are a part of the set's images, and the best detections of all of them were kept." in told
+    assert "only a part of the set's images is scored, and the best detections in all of them were" in told
     page = words(world.signed_in("ada", "researcher").get(f"/evaluation/localizations/{grounded}/"))
-    assert "These are a part of the set’s images, and the best detections of all of them were kept." in page
+    assert (
+        "Only a part of the set’s images is scored, and the best detections in all of them were kept." in page
+    )
+    assert "AP and mAP are of the kept regions" not in page
     whole = scored(grounded)
     assert (whole["everywhere"], whole["part"]) == (True, False)
     # As an earlier version kept it.
@@ -167,6 +170,9 @@ def test_precision_among_own_images_says_where_it_is_of_the_kept_regions(
                 "mAP": cut,
             }
     assert not any(one["remark"] for one in scored("one")["measures"] if "AP" in one["measure"])
+    scored("one", "--split", listed, "--keep")
+    page = words(world.signed_in("ada", "researcher").get("/evaluation/localizations/one/"))
+    assert "AP and mAP are of the kept regions: others were dropped, or may have been." in page
 
 
 def of_images(*numbers: int) -> str:
