@@ -114,14 +114,15 @@ def test_of_coverage_by_count_only_what_one_worker_settled_is_checked_twice() ->
     already."""
     saving = {"coverage_by_count": True}
     world = World(settings={"trust": {**TRUSTING["trust"], "double_check_share": 1.0}, "saving": saving})
-    image, told = world.images()[0].pk, set()
+    image, asked = world.images()[0].pk, set()
     for _ in range(60):
         for worker in range(len(world.workers)):
             for kind in q.QUESTIONS:
                 lease = world.take(worker, kind)
                 if isinstance(lease, Lease):
-                    first = kind == q.BOX_COVERAGE and lease.image == image and lease.key not in told
-                    told.add(lease.key)
+                    first = kind == q.BOX_COVERAGE and lease.image == image and lease.key not in asked
+                    if lease.image == image:
+                        asked.add(lease.key)
                     world.submit(worker, lease, world.wrong(lease) if first else None, then=False)
     votes = Counter(Judgment.objects.filter(kind=q.BOX_COVERAGE, role=q.VOTE).values_list("image", "key"))
     checked = set(Task.objects.filter(kind=q.BOX_COVERAGE, role=q.DOUBLE_CHECK).values_list("image", "key"))
