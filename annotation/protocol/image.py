@@ -354,16 +354,19 @@ def _ruled(chain: Chain, ruling: Boxes | Closure, moves: list[ChainMove], readin
 
 
 def _drawn_boxes(chain: Chain, reading: Reading) -> dict[Box, WorkerBox]:
-    """The boxes that workers drew for these mentions: what a reviewer keeps as it is remains its drawer's.
+    """The boxes that workers drew for a chain with one of these mentions: what a reviewer keeps as it is
+    remains its drawer's, also where a reviewer has changed the chain since.
 
-    Of equal boxes that of a person counts before a machine's, and then the one whose key comes first, so that
-    the order of different keys changes nothing.
+    Of equal boxes one for exactly these mentions counts first, of these that of a person before a machine's,
+    and then the one whose key comes first, so that the order of different keys changes nothing.
     """
-    named = q.set_key(q.BOX_DRAWING, q.mention_set(chain.mentions))
-    keys = sorted(key for key in reading.votes if key.startswith(named))
-    drawn = [vote for key in keys for vote in reading.votes[key].queue]
+    own = q.mention_set(chain.mentions)
+    ids = frozenset(m.id for m in chain.mentions)
+    sets = {key: key.split("|")[1] for key in reading.votes if q.question_of(key) == q.BOX_DRAWING}
+    keys = sorted(key for key, named in sets.items() if not ids.isdisjoint(named.split(" ")))
+    drawn = [(sets[key] != own, vote.machine, vote) for key in keys for vote in reading.votes[key].queue]
     found: dict[Box, WorkerBox] = {}
-    for vote in sorted(drawn, key=lambda vote: vote.machine):
+    for _, _, vote in sorted(drawn, key=lambda one: one[:2]):
         if vote.box is not None:
             found.setdefault(vote.box, WorkerBox(vote.box, vote.id, vote.worker, vote.machine))
     return found

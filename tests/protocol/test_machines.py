@@ -23,8 +23,8 @@ from annotation.protocol.machines import (
     machine_trust,
     next_proposal,
 )
-from annotation.protocol.questions import BOX_DRAWING, COREF_LINK, Judgment
-from annotation.protocol.rulings import Boxes
+from annotation.protocol.questions import BOX_DRAWING, COREF_LINK, Judgment, set_key
+from annotation.protocol.rulings import Boxes, Partition
 from annotation.protocol.terms import Box
 from annotation.protocol.trust_settings import TrustSettings
 from tests.protocol.build import Play, mentions
@@ -261,6 +261,25 @@ def test_a_box_that_a_reviewer_keeps_as_it_is_remains_its_drawers() -> None:
     # What is withdrawn is nobody's: the box is the reviewer's alone.
     gone = [replace(judgment, void=True) for judgment in play.judgments]
     assert not any(thing.machine for thing in play.fold(gone).layer.objects)
+
+
+def test_a_box_remains_its_drawers_where_a_reviewer_changes_the_phrases_of_its_chain() -> None:
+    both = ("0:0-2", "1:0-2")
+    image = ("a man/people", "a guy/people")
+    drawn = Links(mentions(*image), rulings=[Partition(((both[0],), (both[1],)))])
+    first, second = (one.key for one in drawn.state.questions if one.kind == BOX_DRAWING)
+    drawn.judgments.append(Judgment("m", first, "machine", "drawn", LEFT, machine=True))
+    drawn.judgments.append(Judgment("a", second, "ann", "drawn", RIGHT))
+    together = [Partition((both,)), Boxes(both, (LEFT, RIGHT))]
+    apart = [Partition(((both[0],), (both[1],))), Boxes((both[0],), (RIGHT,)), Boxes((both[1],), (LEFT,))]
+    for ruled, drawers in ((together, ["m", "a"]), (apart, ["", ""])):
+        for judgments in (drawn.judgments, drawn.judgments[::-1]):
+            state = Fold(mentions(*image), rulings=ruled)(judgments)
+            assert [one.judgment for chain in state.chains for one in chain.boxes] == drawers
+    # Of equal boxes the one for exactly these phrases counts, also where a person drew the other.
+    same = [*drawn.judgments, Judgment("b", set_key(BOX_DRAWING, " ".join(both)), "bob", "drawn", LEFT)]
+    state = Fold(mentions(*image), rulings=[apart[0], Boxes((both[0],), (LEFT,))])(same)
+    assert [one.judgment for one in state.chains[0].boxes] == ["m"]
 
 
 def test_of_equal_boxes_that_a_reviewer_keeps_a_persons_counts() -> None:
