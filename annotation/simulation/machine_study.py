@@ -240,24 +240,31 @@ def people_alone(seed: int) -> tuple[None, Callable[[int, object], object]]:
 def study_figures(
     people: StudiedArm, others: Sequence[StudiedArm], *, resamples: int = 1000
 ) -> Iterator[StudyFigure]:
-    """Every figure of every arm, people alone first."""
+    """Every figure of every arm, people alone first. An arm of fewer seeds than `people` is compared with the
+    first as many of them."""
     arms = [people, *others]
+    alone = {len(arm.seeds): StudiedArm("", people.seeds[: len(arm.seeds)]) for arm in arms}
     images = {arm.name: arm.all_seeds() for arm in arms}
+    bases = {seeds: arm.all_seeds() for seeds, arm in alone.items()}
     count = len(images[people.name])
     whole = {name: _figures(own, range(count)) for name, own in images.items()}
+    whole_base = {seeds: _figures(own, range(count)) for seeds, own in bases.items()}
     of_seed = {arm.name: [_figures(own, range(count)) for own in arm.seeds] for arm in arms}
     draws_of: dict[str, list[tuple[float, ...]]] = {arm.name: [] for arm in arms}
+    base_draws: dict[int, list[tuple[float, ...]]] = {seeds: [] for seeds in bases}
     for resample in range(resamples):
         dice = Dice("machine study", resample)
         drawn = [dice.below(count) for _ in range(count)]
         for name, own in images.items():
             draws_of[name].append(_figures(own, drawn))
+        for seeds, own in bases.items():
+            base_draws[seeds].append(_figures(own, drawn))
     for arm in arms:
         for i, figure in enumerate(FIGURES):
             spread = sorted(one[i] for one in draws_of[arm.name])
             changes = sorted(
                 _change(figure, one[i], base[i])
-                for one, base in zip(draws_of[arm.name], draws_of[people.name], strict=True)
+                for one, base in zip(draws_of[arm.name], base_draws[len(arm.seeds)], strict=True)
             )
             by_seed = [
                 _change(figure, one[i], base[i])
@@ -268,7 +275,7 @@ def study_figures(
                 figure,
                 whole[arm.name][i],
                 *_interval(spread),
-                _change(figure, whole[arm.name][i], whole[people.name][i]),
+                _change(figure, whole[arm.name][i], whole_base[len(arm.seeds)][i]),
                 *_interval(changes),
                 tuple(by_seed),
                 *(student_interval(by_seed) if len(by_seed) > 1 else (None, None)),

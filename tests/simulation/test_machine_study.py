@@ -108,6 +108,20 @@ def test_seeds_are_told_apart_and_stand_for_their_spread(images: list[Gold]) -> 
     assert (figure.seeds_low, figure.seeds_high) == pytest.approx((expected.low, expected.high))
 
 
+def test_an_arm_of_fewer_seeds_is_compared_with_the_same_seeds_of_people_alone(images: list[Gold]) -> None:
+    few = images[:3]
+    machine = run_arm("machine", few, known_proposals(gold_boxes(few), MachineSettings(share=1.0)), seeds=[0])
+    of_one, of_two = (
+        [
+            (one.change, one.change_low, one.change_high, one.by_seed)
+            for one in study_figures(run_arm(PEOPLE_ALONE, few, alone, seeds=seeds), [machine], resamples=40)
+            if one.arm == "machine"
+        ]
+        for seeds in ([0], [0, 1])
+    )
+    assert of_one == of_two and any(low < high for _, low, high, _ in of_one)
+
+
 def test_a_machine_that_is_not_sure_changes_nothing(images: list[Gold]) -> None:
     one = run_arm(PEOPLE_ALONE, images[:3], alone, seeds=[1])
     few = images[:3]
