@@ -7,6 +7,7 @@ contradict each other, the count is unknown, and nothing follows from it.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 
 from annotation.protocol.terms import Mention
 
@@ -38,14 +39,22 @@ _DOZENS = {
     ("one", "dozen"): 12,
     ("dozen",): 12,
 }
-#: After "a", what is not one thing: "a group", "a few men", "a pair of shoes", "a man 's hands".
-_NOT_ONE = frozenset(
-    (
-        *("band", "bunch", "class", "collection", "couple", "crew", "crowd", "duo", "family", "few", "flock"),
-        *("group", "herd", "line", "lot", "number", "pack", "pair", "pile", "row", "set", "stack", "team"),
-        *("trio", "variety", "'s", "’s", "and"),
-    )
-)
+#: Of what belongs to somebody the number is not told: "a man 's hands", "two girls ' shoes".
+_POSSESSIVE = frozenset(("'s", "’s", "'", "’"))
+#: After "a", what is not one thing: "a group", "a few men", "a pair of shoes".
+_NOT_ONE = _POSSESSIVE | {
+    *("band", "bunch", "class", "collection", "couple", "crew", "crowd", "duo", "family", "few", "flock"),
+    *("group", "herd", "line", "lot", "number", "pack", "pair", "pile", "row", "set", "stack", "team"),
+    *("trio", "variety", "and"),
+}
+#: After a number, what is made of more things than it says: "two couples", "three families".
+_OF_SEVERAL = _POSSESSIVE | {
+    *("bands", "bunches", "classes", "collections", "couples", "crews", "crowds", "duos", "families"),
+    *("flocks", "groups", "herds", "lines", "lots", "packs", "pairs", "piles", "rows", "sets", "stacks"),
+    *("teams", "trios"),
+}
+#: After "and", what begins a further phrase: "two men and a woman". "two black and white dogs" are two.
+_FURTHER = frozenset(("a", "an", "another", "the", *_NUMBERS))
 #: With these a number is of something else, or is no number: "two of the men", "two or three men".
 _INEXACT = frozenset(("of", "or"))
 
@@ -66,7 +75,8 @@ def count_in(tokens: Iterable[str]) -> int:
         begun = [number for dozen, number in _DOZENS.items() if tuple(words[first:])[: len(dozen)] == dozen]
         return begun[0] if begun else 0
     if words[first] in _NUMBERS:
-        return _NUMBERS[words[first]]
+        further = any(one == "and" and two in _FURTHER for one, two in pairwise(words))
+        return 0 if further or not _OF_SEVERAL.isdisjoint(words) else _NUMBERS[words[first]]
     if words[0] in _SINGULAR and _NOT_ONE.isdisjoint(words):
         return 1
     return 0

@@ -117,6 +117,13 @@ def test_the_fullest_caption_first_spares_telling_its_phrases_from_each_other():
         (("a hundred people", "a crowd"), 0),
         (("two or three men",), 0),
         (("a man or a boy",), 0),
+        (("two couples",), 0),
+        (("the two young families",), 0),
+        (("two girls ' shoes",), 0),
+        (("both men 's hats",), 0),
+        (("two men and a woman",), 0),
+        (("two men and two women",), 0),
+        (("two black and white dogs",), 2),
     ],
 )
 def test_the_count_that_phrases_name(phrases, count):
