@@ -31,7 +31,7 @@ def tables_of_localization(report: dict[str, Any]) -> dict[str, Table]:
     }
     if "differences" in report:
         keys = ["measure", "first", "second", "difference", "low", "high", "p", "remark"]
-        found[f"Less {report['against']}"] = Table(
+        found[f"Difference from {report['against']}"] = Table(
             keys, [[one.get(key) for key in keys] for one in report["differences"]], places
         )
     return found

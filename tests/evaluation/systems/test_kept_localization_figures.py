@@ -73,7 +73,7 @@ def test_differences_from_a_set_that_is_gone_are_left_out(scenes: str, tmp_path:
         (after,) = kept_reports(LocalizationSet.objects.get(name="theirs"))
         assert "differences" not in after and after["against_gone"] == "other" and not after["outdated"]
         page = words(ada.get("/evaluation/localizations/theirs/"))
-        assert "The differences from other are left out" in page and "Less other" not in page
+        assert "The differences from other are left out" in page and "Difference from other" not in page
 
 
 def test_figures_without_a_named_layer_are_of_the_one_that_was_read(scenes: str, tmp_path: Path) -> None:

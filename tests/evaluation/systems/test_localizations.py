@@ -138,7 +138,7 @@ def test_phrases_are_localized_looked_at_scored_and_removed_by_page(grounded, tm
     text = words(ada.get(page))
     value = values(scored("found"))
     assert f"R@1 {100 * value['R@1']:.1f}" in text and "R@10 100.0" in text
-    assert "Less second" in text and "By category" in text
+    assert "Difference from second" in text and "By category" in text
     wrong = ada.get(page, {"show": "wrong"}).content.decode()
     assert 0 < wrong.count("<mark>") == round(60 * (1 - value["R@1"]))
     far = ada.get(page, {"show": "far"}).content.decode()
