@@ -15,7 +15,7 @@ from django.db import transaction
 from annotation.datasets.layers import campaign_of_layer, count_images_behind
 from evaluation.models import LocalizationSet
 from evaluation.services.common import ImportRefused
-from evaluation.services.localizations.scores import RECALL_RANKS, ranks_up_to
+from evaluation.services.localizations.measures import RECALL_RANKS, ranks_up_to
 
 
 def keep_localization_scores(name: str, report: dict[str, Any]) -> None:

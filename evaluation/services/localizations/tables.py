@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from evaluation.formats.figure_tables import Table
-from evaluation.services.localizations.scores import RECALL_RANKS
+from evaluation.services.localizations.measures import RECALL_RANKS
 
 
 def tables_of_localization(report: dict[str, Any]) -> dict[str, Table]:

@@ -27,7 +27,7 @@ from evaluation.services.localizations.files import (
     write_localizations,
 )
 from evaluation.services.localizations.kept_scores import key_of_report, reports_against
-from evaluation.services.localizations.scores import OF_KEPT, RECALL_RANKS
+from evaluation.services.localizations.measures import OF_KEPT, RECALL_RANKS
 from evaluation.services.localizations.sets import remove_localization_set
 from evaluation.services.localizations.shown import ALL_MENTIONS, MENTIONS_SHOWN, ShownPage, shown_page
 from evaluation.services.localizations.tables import recalls_of

@@ -1,0 +1,137 @@
+"""How a localization set differs from another one on the mentions in images that both looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.agreement.summary import Resampling
+from evaluation.comparison.subsets import Subset
+from evaluation.metrics.localization import box_recall
+from evaluation.models import LocalizationSet
+from evaluation.services.common import ImportRefused
+from evaluation.services.localizations.measures import (
+    OF_KEPT,
+    is_beyond,
+    least_of,
+    mean_of_means,
+    precision_is_cut,
+    ranks_up_to,
+    remarks_of,
+    sums_of_categories,
+)
+from evaluation.services.localizations.scored import ScoredLocalizations, in_own_images, scored
+from evaluation.services.localizations.sets import images_looked_at
+from evaluation.significance.resampling import (
+    Difference,
+    bootstrap_difference,
+    bootstrap_difference_of_sums,
+)
+
+
+def differences_from(
+    other: LocalizationSet,
+    ours: ScoredLocalizations,
+    subset: Subset | None,
+    *,
+    named: bool,
+    how: Resampling,
+) -> dict[str, Any]:
+    """The differences of `ours` from another set, and of which mentions they are: those in images that both
+    looked at. `named`: it was said which images are scored, those of `subset`.
+
+    `differences_everywhere`: AP is of all images, in which both looked for each phrase. Else it is of the
+    images of each phrase's mentions alone, for both: where one has no detections elsewhere, and where they
+    looked at different images, since of each phrase the best detections of a set were kept.
+
+    Raises ImportRefused where they looked at no image with one of these mentions in common.
+    """
+    looked_at = [_looked_at(row, named=named) for row in (ours.row, other)]
+    images = {mention.image for mention in ours.mentions}
+    for own in looked_at:
+        images &= own if own is not None else images
+    common = [mention for mention in ours.mentions if mention.image in images]
+    if not common:
+        raise ImportRefused(
+            f"localization sets {ours.row.name!r} and {other.name!r} looked at no image with one of the "
+            f"{len(ours.mentions):,} boxed mentions in common"
+        )
+    if len(common) < len(ours.mentions):
+        subset = Subset("images that both looked at", frozenset(images))
+        ours = scored(ours.row, common, subset)
+    theirs = scored(other, ours.mentions, subset)
+    if ours.everywhere != theirs.everywhere or images_looked_at(ours.row) != images_looked_at(other):
+        ours, theirs = in_own_images(ours, subset), in_own_images(theirs, subset)
+    return {
+        "against": other.name,
+        "against_digest": other.digest,
+        "differences_cut_at": least_of(ours.cut_at, theirs.cut_at),
+        "differences_everywhere": ours.everywhere,
+        "differences_images": len({mention.image for mention in ours.mentions}),
+        "differences_mentions": len(ours.mentions),
+        "differences": list(_differences(ours, theirs, how)),
+    }
+
+
+def _looked_at(row: LocalizationSet, *, named: bool) -> frozenset[int] | None:
+    """The images that a set looked at; None: all that are scored. Of a file nobody may have said which those
+    were: then of images that are `named` it counts as having looked at all, else at those of which it
+    has something."""
+    unknown = row.source and row.image_ids is None
+    return None if unknown and named else images_looked_at(row)
+
+
+def _differences(
+    ours: ScoredLocalizations, theirs: ScoredLocalizations, how: Resampling
+) -> Iterator[dict[str, Any]]:
+    """Ours less theirs on the same mentions, or phrases; images, or for AP and mAP phrases, are drawn, the
+    same for both."""
+    images = [str(mention.image) for mention in ours.mentions]
+    phrases = list(ours.precisions)
+    least = least_of(ours.least_kept, theirs.least_kept)
+    pairs: list[tuple[str, NDArray[np.float64], NDArray[np.float64], Sequence[str], str]] = [
+        (
+            f"R@{k}",
+            box_recall(ours.ranks, k),
+            box_recall(theirs.ranks, k),
+            images,
+            OF_KEPT if is_beyond(k, least) else "",
+        )
+        for k in ranks_up_to(least_of(ours.cut_at, theirs.cut_at))
+    ]
+    precisions = [np.asarray([one.precisions[phrase] for phrase in phrases]) for one in (ours, theirs)]
+    cut = OF_KEPT if precision_is_cut(ours) or precision_is_cut(theirs) else ""
+    pairs.append(("AP", precisions[0], precisions[1], phrases, cut))
+    for name, first, second, clusters, remark in pairs:
+        bootstrap = how.over(clusters, "phrase" if clusters is phrases else "image")
+        if bootstrap is None:
+            yield {"measure": name, "difference": float(first.mean() - second.mean()), "remark": remark}
+            continue
+        told = bootstrap_difference(first, second, bootstrap)
+        found = _difference(name, float(first.mean()), float(second.mean()), told)
+        yield {**found, "remark": remarks_of(remark, found["remark"])}
+    sums = [sums_of_categories(one) for one in (ours, theirs)]
+    values = [float(mean_of_means(one.sum(axis=0, keepdims=True))[0]) for one in sums]
+    bootstrap = how.over(phrases, "phrase")
+    if bootstrap is None:
+        yield {"measure": "mAP", "difference": values[0] - values[1], "remark": cut}
+        return
+    told = bootstrap_difference_of_sums(sums[0], sums[1], mean_of_means, bootstrap)
+    last = _difference("mAP", values[0], values[1], told)
+    yield {**last, "remark": remarks_of(cut, last["remark"])}
+
+
+def _difference(name: str, first: float, second: float, told: Difference) -> dict[str, Any]:
+    return {
+        "measure": name,
+        "first": first,
+        "second": second,
+        "difference": told.value,
+        "low": told.low,
+        "high": told.high,
+        "p": told.p,
+        "remark": told.remark,
+    }

@@ -1,0 +1,191 @@
+"""The figures of a localization set: recall, average precision, and the proposals' bound, with intervals, by
+category and for the most frequent phrases.
+
+AP of a set is the mean over phrases, mAP the mean over categories of the mean over their phrases. A phrase
+belongs to each category that one of its mentions has. Beside R@1 stand a region drawn at random (expected)
+and the largest one. These, and the bound, are of all regions of the set that the system chose from; of the
+regions that were kept, where a set is from a file or its regions are no longer there.
+
+Source: Plummer et al. 2015, section 3.2, Tables 2 and 3.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from annotation.protocol.terms import CATEGORIES
+from evaluation.agreement.estimates import Bootstrap, estimate
+from evaluation.agreement.summary import Resampling
+from evaluation.metrics.localization import box_recall
+from evaluation.services.localizations.scored import ScoredLocalizations
+from evaluation.significance.resampling import figure_interval
+
+_Floats = NDArray[np.float64]
+#: Ranks up to which a right region counts (Table 2).
+RECALL_RANKS = (1, 10, 100)
+#: Phrases of Table 3.
+MOST_FREQUENT = 24
+#: The remark on figures of which more regions were dropped, or may have been.
+OF_KEPT = "of the kept regions"
+
+
+def measures_of(found: ScoredLocalizations, how: Resampling) -> Iterator[dict[str, Any]]:
+    """R@k, the bound, AP, mAP, and R@1 of a random and the largest region, each with interval and remark."""
+    images = [str(mention.image) for mention in found.mentions]
+
+    def of_regions(name: str, values: _Floats, *, kept: bool, share: bool = True) -> dict[str, Any]:
+        own = _mean(values, how.over(images), share=share)
+        return {"measure": name, **own, "remark": remarks_of(OF_KEPT if kept else "", own["remark"])}
+
+    for k in ranks_up_to(found.cut_at):
+        yield of_regions(f"R@{k}", box_recall(found.ranks, k), kept=is_beyond(k, found.least_kept))
+    unranked = found.unranked
+    some = not unranked.proposed
+    yield of_regions("proposals", unranked.bound, kept=some)
+    phrases = list(found.precisions)
+    values = np.asarray(list(found.precisions.values()))
+    drawn = how.over(phrases, "phrase")
+    cut = OF_KEPT if precision_is_cut(found) else ""
+    for name, own in (
+        ("AP", _mean(values, drawn, share=False)),
+        ("mAP", _mean_over_categories(found, drawn)),
+    ):
+        yield {"measure": name, **own, "remark": remarks_of(cut, own["remark"])}
+    yield of_regions("R@1, random", unranked.share, kept=some, share=False)
+    yield of_regions("R@1, largest", unranked.largest, kept=some)
+
+
+def ranks_up_to(cut_at: int | None) -> list[int]:
+    """The ranks of recall that are told where so many regions were kept and others dropped."""
+    return [k for k in RECALL_RANKS if cut_at is None or k <= cut_at]
+
+
+def precision_is_cut(found: ScoredLocalizations) -> bool:
+    """Whether AP is of the regions kept for mentions, where more may have been dropped."""
+    most = RECALL_RANKS[-1]
+    return not found.everywhere and (
+        (found.cut_at is not None and found.cut_at < most) or is_beyond(most, found.least_kept)
+    )
+
+
+def is_beyond(k: int, least: int | None) -> bool:
+    """Whether a rank is beyond the fewest regions that were kept of a mention."""
+    return least is not None and k > least
+
+
+def least_of(*numbers: int | None) -> int | None:
+    """The least of some numbers, of which None stand for no limit."""
+    return min((number for number in numbers if number is not None), default=None)
+
+
+def remarks_of(*said: str) -> str:
+    """Remarks joined in one line, without the empty ones."""
+    return "; ".join(filter(None, said))
+
+
+def _mean(values: _Floats, bootstrap: Bootstrap | None, *, share: bool) -> dict[str, Any]:
+    if bootstrap is None:
+        return {"value": float(values.mean()), "low": None, "high": None, "items": len(values), "remark": ""}
+    told = figure_interval(values, bootstrap, share=share)
+    return {
+        "value": told.value,
+        "low": told.low,
+        "high": told.high,
+        "items": len(values),
+        "remark": told.remark,
+    }
+
+
+def _mean_over_categories(found: ScoredLocalizations, bootstrap: Bootstrap | None) -> dict[str, Any]:
+    """mAP, with an interval that draws phrases."""
+    sums = sums_of_categories(found)
+    clusters = sums if bootstrap is not None else sums.sum(axis=0, keepdims=True)
+    told = estimate(clusters, mean_of_means, lambda totals: "undefined", items=len(sums), bootstrap=bootstrap)
+    return {
+        "value": told.value,
+        "low": told.low,
+        "high": told.high,
+        "items": sums.shape[1] // 2,
+        "remark": told.reason,
+    }
+
+
+def sums_of_categories(found: ScoredLocalizations) -> _Floats:
+    """What each phrase adds to the sum of AP and to the number of phrases of each of its categories, shape
+    (phrases, 2 categories)."""
+    belongs = _categories_of_phrases(found)
+    categories = _ordered({one for own in belongs.values() for one in own})
+    sums = np.zeros((len(belongs), 2 * len(categories)))
+    for row, (phrase, own) in enumerate(belongs.items()):
+        for category in own:
+            place = 2 * categories.index(category)
+            sums[row, place] = found.precisions[phrase]
+            sums[row, place + 1] = 1
+    return sums
+
+
+def mean_of_means(totals: _Floats) -> _Floats:
+    """The mean over categories of the mean AP of their phrases, of sums of shape (rows, 2 categories); of
+    categories of which a resample drew no phrase there is none."""
+    added, counted = totals[:, 0::2], totals[:, 1::2]
+    there = counted > 0
+    means = np.divide(added, counted, out=np.zeros_like(added), where=there)
+    return np.asarray(means.sum(axis=1) / there.sum(axis=1))
+
+
+def by_category(found: ScoredLocalizations) -> list[dict[str, Any]]:
+    """Table 2: a row a category."""
+    belongs = _categories_of_phrases(found)
+    rows = []
+    for category in _ordered({one for mention in found.mentions for one in mention.categories}):
+        own = np.asarray([category in mention.categories for mention in found.mentions])
+        phrases = [phrase for phrase, of in belongs.items() if category in of]
+        rows.append(
+            {
+                "category": category,
+                "mentions": int(own.sum()),
+                "phrases": len(phrases),
+                **_shares(found, own),
+                "AP": float(np.mean([found.precisions[phrase] for phrase in phrases])),
+            }
+        )
+    return rows
+
+
+def frequent_phrases(found: ScoredLocalizations) -> list[dict[str, Any]]:
+    """Table 3: a row for each of the most frequent phrases, equal ones by the alphabet."""
+    counted = Counter(mention.phrase for mention in found.mentions)
+    rows = []
+    for phrase in sorted(counted, key=lambda one: (-counted[one], one))[:MOST_FREQUENT]:
+        own = np.asarray([mention.phrase == phrase for mention in found.mentions])
+        rows.append(
+            {
+                "phrase": phrase,
+                "mentions": counted[phrase],
+                **_shares(found, own),
+                "AP": found.precisions[phrase],
+            }
+        )
+    return rows
+
+
+def _shares(found: ScoredLocalizations, own: NDArray[np.bool_]) -> dict[str, float]:
+    shares = {f"R@{k}": float(box_recall(found.ranks[own], k).mean()) for k in ranks_up_to(found.cut_at)}
+    return {**shares, "proposals": float(found.unranked.bound[own].mean())}
+
+
+def _categories_of_phrases(found: ScoredLocalizations) -> dict[str, set[str]]:
+    belongs: dict[str, set[str]] = {phrase: set() for phrase in found.precisions}
+    for mention in found.mentions:
+        belongs[mention.phrase].update(mention.categories)
+    return belongs
+
+
+def _ordered(categories: set[str]) -> list[str]:
+    """The eight as printed, then others by the alphabet."""
+    return [one for one in CATEGORIES if one in categories] + sorted(categories - set(CATEGORIES))
