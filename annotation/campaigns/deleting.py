@@ -23,6 +23,7 @@ from annotation.models import (
     Payout,
     Ruling,
     Visit,
+    Worker,
 )
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.queue import image_rows
@@ -64,7 +65,10 @@ def delete_campaign(*, campaign: Campaign, actor: Account | None = None) -> None
             images = OpenImage.objects.filter(campaign=row).count()
             record(actor=actor, act="delete_campaign", campaign=row, corpus=row.corpus.name, images=images)
             image_rows.remove_questions(row)
+            machines = list(row.machines.values_list("worker", flat=True))
             row.delete()
+            # A machine's worker is of one campaign.
+            Worker.objects.filter(pk__in=machines).delete()
     except ProtectedError as error:
         what = sorted({str(each._meta.verbose_name) for each in error.protected_objects})
         raise CampaignError(

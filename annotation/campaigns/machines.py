@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.common.locks import exclusive_folder
+from annotation.common.locks import exclusive_folder, is_held
 from annotation.datasets import layers
 from annotation.models import (
     Account,
@@ -54,6 +54,7 @@ __all__ = [
     "known_machines",
     "lacks_proposals",
     "lesson",
+    "lesson_under_way",
     "machine_add",
     "machine_learnt",
     "machine_named",
@@ -194,6 +195,15 @@ class MachineLesson(NamedTuple):
     folder: Path
 
 
+def _lesson_name(machine: Machine) -> str:
+    return f"machine.{machine.pk}"
+
+
+def lesson_under_way(campaign: Campaign, machine: str) -> bool:
+    """Whether somebody teaches the machine of that name, or gives it boxes, by job or by command."""
+    return is_held(_lesson_name(machine_named(campaign, machine)))
+
+
 @contextmanager
 def lesson(machine: Machine) -> Iterator[MachineLesson]:
     """A block in which a machine is given proposals, and in which nobody else gives it any.
@@ -203,7 +213,7 @@ def lesson(machine: Machine) -> Iterator[MachineLesson]:
     """
     refuse_closed(machine.campaign)
     busy = f"machine {machine.name!r} is being taught, or is given boxes; wait for the end of that"
-    with exclusive_folder(f"machine.{machine.pk}", busy=busy) as folder:
+    with exclusive_folder(_lesson_name(machine), busy=busy) as folder:
         machine.refresh_from_db(fields=["version", "learnt", "source", "from_file"])
         MachineProposals.objects.filter(machine=machine, version__gt=machine.version).delete()
         try:

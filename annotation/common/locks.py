@@ -13,11 +13,14 @@ import contextlib
 import fcntl
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from django.conf import settings
 
+#: Seconds after which nobody who only asks whether a folder is held (`is_held`) has its lock any more.
+_ASKING = 0.05
 #: The folder of a restore under way, in DATA_DIR; and in it what stood before. While this is there, DATA_DIR
 #: is neither what it was nor what it shall be.
 RESTORING, BEFORE = "restoring", "before"
@@ -78,6 +81,21 @@ def exclusive_folder(name: str, *, busy: str) -> Iterator[Path]:
                 folder.parent.rmdir()
 
 
+def is_held(name: str) -> bool:
+    """Whether somebody holds the folder `name` in `work` of DATA_DIR (`exclusive_folder`)."""
+    try:
+        handle = os.open(Path(settings.DATA_DIR) / "work" / name, os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
 @contextlib.contextmanager
 def in_turn(folder: Path) -> Iterator[None]:
     """While open, no other block about this folder is: one waits for the other, threads and processes alike.
@@ -108,6 +126,7 @@ def _locked_data_dir(how: int, busy: str) -> int:
 
 def _locked(folder: Path, busy: str) -> int:
     """A handle on `folder` that holds its lock."""
+    refused = 0
     while True:
         folder.mkdir(parents=True, exist_ok=True)
         try:
@@ -120,8 +139,11 @@ def _locked(folder: Path, busy: str) -> int:
             if os.path.samestat(os.stat(folder), os.fstat(handle)):
                 return handle
         except BlockingIOError:
-            os.close(handle)
-            raise Busy(busy) from None
+            refused += 1
+            if refused > 1:
+                os.close(handle)
+                raise Busy(busy) from None
+            time.sleep(_ASKING)
         except FileNotFoundError:
             pass
         os.close(handle)

@@ -173,10 +173,9 @@ def _collection(layer: Mapping[str, Any] | None, campaign: Mapping[str, Any] | N
         f"stand above answers."
     )
     for machine in campaign["machines"]:
-        learnt = machine["learnt_from_images"]
         yield (
-            f"\nThe machine “{_plain(machine['name'])}” (version {machine['version']}) answered too"
-            f"{'' if learnt is None else f'; it last learnt from {learnt:,} images'}."
+            f"\nThe machine “{_plain(machine['name'])}” (version {machine['version']}) answered too. "
+            f"Source of its boxes: {_plain(machine['source'])}."
         )
 
 

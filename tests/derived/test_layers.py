@@ -11,6 +11,7 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
+from annotation.campaigns.machines import machine_add
 from annotation.datasets import layers
 from annotation.datasets.exporting import ExportError, export_dataset
 from annotation.models import Image, Layer, LayerImage, OpenImage
@@ -220,8 +221,13 @@ def test_an_export_says_that_a_machine_drew_a_box_which_a_reviewer_kept(tmp_path
     (before,) = out(world, tmp_path / "before").values()
     mentions, kept = tuple(m.id for m in drawn.mentions), tuple(box.box for box in drawn.boxes)
     rulings.make_ruling(image=row.pk, ruling=Boxes(mentions, kept))
+    machine_add(campaign=world.campaign, name="idle")
     (after,) = out(world, tmp_path / "after").values()
     assert any(thing.get("machine") for thing in before["layer"]["objects"])
+    # The datasheet names the machines that drew, and no other one.
+    facts = json.loads((tmp_path / "after" / "datasheet.json").read_text())
+    assert [one["name"] for one in facts["campaign"]["machines"]] == ["drawer"]
+    assert "answered too. Source of its boxes: " in (tmp_path / "after" / "DATASHEET.md").read_text()
     assert after["layer"] == before["layer"]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.urls import reverse
 from django.utils import timezone
 
 from annotation import campaigns
@@ -35,6 +36,7 @@ from annotation.selectors.drawing_ways import drawing_ways
 from annotation.selectors.layer_cost import answers_cost
 from annotation.selectors.machines.boxes import category_records, judged_boxes
 from annotation.selectors.machines.proposals import machine_at_work, stored_proposals
+from annotation.selectors.machines.reports import machine_reports
 from annotation.workers.pseudonyms import CannotErase, erase_worker
 from tests.queue.machines_at_work import (
     WITH_MACHINE,
@@ -45,6 +47,8 @@ from tests.queue.machines_at_work import (
 )
 from tests.queue.world import World
 from tests.sizes import usually_on
+from tests.web import world as people
+from tests.web.staff import words
 
 pytestmark = [pytest.mark.django_db, *usually_on("postgresql")]
 
@@ -334,6 +338,10 @@ def test_the_newest_machine_works_or_none() -> None:
     a_machine(world)
     newest = machines.machine_add(campaign=world.campaign, name="newest")
     assert machine_at_work(world.campaign.pk) == newest
+    # It has learnt nothing yet, and so nobody works.
+    assert not any(report.works for report in machine_reports(world.campaign))
+    page = words(people.signed_in("ada", "researcher").get(reverse("machines", args=[world.campaign.name])))
+    assert "does not propose: the newest machine does" in page and "does not propose now" not in page
     # What it linked is no matter of what it draws.
     discarding.discard_worker(campaign=world.campaign, worker=newest.worker.pk, kind=q.COREF_LINK)
     assert machine_at_work(world.campaign.pk) == newest

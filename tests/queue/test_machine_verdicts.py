@@ -49,9 +49,10 @@ def test_a_bad_machine_is_suspended_by_its_verdicts() -> None:
     own = Judgment.objects.filter(worker=machine.worker).count()
     assert own <= 60
     assert standing.state == "suspended"
-    assert turns(world) == 0
+    assert turns(world) == 0 and not machine_reports(world.campaign)[0].works
     # What it has learned again is tried again.
     machines.machine_learnt(machine, images=20, source="more")
+    assert machine_reports(world.campaign)[0].works
     standing.refresh_from_db()
     assert (standing.state, standing.known) == ("probation", 0)
 
@@ -104,6 +105,7 @@ def test_a_category_in_which_a_machine_is_bad_is_left_to_people_while_it_draws_t
         ("people", 5, 5, False),
         ("clothing", 5, 0, True),
     ]
+    assert report.works
     # When it has learned again, it may try again.
     machines.machine_learnt(machine, images=20, source="more")
     assert machine.campaign == world.campaign

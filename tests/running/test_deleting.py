@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation import audit, campaigns, instructions, jobs
-from annotation.campaigns import CampaignError
+from annotation.campaigns import CampaignError, machines
 from annotation.common import database
 from annotation.models import (
     Account,
@@ -63,6 +63,7 @@ def known(campaign: Campaign) -> None:
 def test_a_campaign_that_nobody_has_come_to_goes_with_all_it_holds_and_its_audit_stays():
     campaign = opened()
     known(campaign)
+    machines.machine_add(campaign=campaign, name="drawer")
     other = World()
     rest = {model: model.objects.count() for model in HOLDING}
     acts = AuditEntry.objects.filter(campaign=campaign).count()
@@ -74,6 +75,7 @@ def test_a_campaign_that_nobody_has_come_to_goes_with_all_it_holds_and_its_audit
     assert all(0 < model.objects.count() < rest[model] for model in HOLDING[:4])
     assert AuditEntry.objects.filter(campaign=None, campaign_name="c").count() == acts + 1
     assert other.held(0)
+    assert not Worker.objects.filter(kind=Worker.MACHINE).exists()
     # The name is free again.
     campaigns.open_campaign(campaigns.CampaignPlan(name="c", corpus="photos", tasks="entities"))
 

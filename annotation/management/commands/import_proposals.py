@@ -33,10 +33,13 @@ class Command(ReportCommand):
     def report(self, **options: Any) -> dict[str, Any]:
         campaign = campaign_named(options["campaign"])
         machine = machines.machine_named(campaign, options["machine"])
+        machines.refuse_busy(machine)
         sizes, out = picture_sizes(campaign), OutOfPicture()
         with machines.lesson(machine) as (version, _folder):
             found = read_proposals(options["file"], size_of=lambda image: sizes.get(image, (0, 0)), out=out)
             images = machines.store_proposals(machine, found, version=version)
+            if not images:
+                raise CampaignError(f"{options['file']} has no image; the machine is what it was")
             source = f"file {options['file'].name}"
             machines.machine_learnt(machine, images=None, source=source, from_file=True)
         answers = machine_turns.take_turns(campaign, submission.submit)

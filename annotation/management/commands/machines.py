@@ -34,11 +34,17 @@ class Command(ReportCommand):
         for each in report["machines"]:
             judged = f"{each['good']} of {each['judged']} judged boxes accepted, {each['waiting']} wait"
             said.append(
-                f"{each['name']} ({each['worker']}): version {each['version']}, {each['state']}; {judged}"
+                f"{each['name']} ({each['worker']}): version {each['version']}, {each['state']}"
+                f"{'' if each['works'] else ', proposes nothing now'}; {judged}"
             )
             if each["categories"]:
                 rows = [
-                    [one["category"], one["judged"], one["good"], "people draw" if one["left"] else ""]
+                    [
+                        one["category"],
+                        one["judged"],
+                        one["good"],
+                        "people draw" if one["left"] or not each["works"] else "",
+                    ]
                     for one in each["categories"]
                 ]
                 said.append(plain_table(["category", "judged", "accepted", ""], rows))

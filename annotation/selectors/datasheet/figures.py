@@ -101,6 +101,8 @@ def _campaign(campaign: Campaign) -> dict[str, Any]:
     when = handed_in.aggregate(first=Min("ended_at"), last=Max("ended_at"))
     agreed = agreement_by_question(campaign)
     rulings = Ruling.objects.filter(image__campaign=campaign, withdrawn_at=None)
+    by_machines = Judgment.objects.filter(campaign=campaign, void=False, worker__kind=Worker.MACHINE)
+    answered = set(by_machines.values_list("worker", flat=True).distinct())
     return {
         "name": campaign.name,
         "tasks": campaign.tasks,
@@ -121,6 +123,7 @@ def _campaign(campaign: Campaign) -> dict[str, Any]:
         "machines": [
             {"name": one.name, "version": one.version, "learnt_from_images": one.learnt, "source": one.source}
             for one in Machine.objects.filter(campaign=campaign).order_by("pk")
+            if one.worker_id in answered
         ],
         "cost": {
             "basis": pay.basis,

@@ -9,8 +9,9 @@ from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import judged_by
 from annotation.protocol.machines import categories_left, machine_trust
 from annotation.protocol.questions import VOTE
-from annotation.protocol.trust import TRUST_STATES
+from annotation.protocol.trust import SUSPENDED, TRUST_STATES
 from annotation.selectors.machines.boxes import DECIDING, category_records, drawing_kinds, judged_boxes
+from annotation.selectors.machines.proposals import machine_at_work
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,8 @@ class MachineReport:
     """A machine as pages and commands show it: how its worker stands, and what became of its boxes.
 
     `judged`, `good` and `waiting` (people are asked, and have not answered) count all of its boxes;
-    `categories` those of its version.
+    `categories` those of its version. `works`: it proposes boxes now; only the newest of a campaign does, and
+    none while it is suspended for drawing, or where the campaign has no share for it.
     """
 
     name: str
@@ -41,6 +43,7 @@ class MachineReport:
     judged: int
     good: int
     waiting: int
+    works: bool
     categories: tuple[CategoryReport, ...]
 
 
@@ -48,6 +51,7 @@ def machine_reports(campaign: Campaign) -> list[MachineReport]:
     """The machines of a campaign, the newest first."""
     settings = settings_of(campaign.settings)
     trust = machine_trust(settings.trust, settings.machine)
+    at_work = machine_at_work(campaign.pk) if settings.machine.share else None
     found = []
     for machine in (
         Machine.objects.filter(campaign=campaign).select_related("worker", "campaign").order_by("-pk")
@@ -70,6 +74,9 @@ def machine_reports(campaign: Campaign) -> list[MachineReport]:
                 state=_state(standing),
                 judged=sum(box.good is not None for box in every),
                 good=sum(box.good is True for box in every),
+                works=machine == at_work
+                and machine.version > 0
+                and (standing is None or standing.state != SUSPENDED),
                 waiting=sum(box.good is None and (box.image, box.name) in asked for box in every),
                 categories=tuple(
                     CategoryReport(one.category, one.judged, one.good, one.category in left)

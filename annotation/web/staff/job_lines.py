@@ -29,7 +29,7 @@ JOB_STATES = {
     Job.CANCELLED: gettext_lazy("cancelled"),
 }
 #: Arguments that set a job apart from others of its kind.
-_TELLING = ("name", "system", "batch", "format", "layer", "kind", "split")
+_TELLING = ("name", "system", "batch", "format", "layer", "kind", "split", "machine")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from annotation import jobs
-from annotation.campaigns.machines import PROPOSE_JOB, TEACH_JOB, newest_jobs
+from annotation.campaigns.machines import PROPOSE_JOB, TEACH_JOB, lesson_under_way, newest_jobs
 from annotation.common import database
 from annotation.selectors.jobs import Job
 
@@ -27,8 +27,8 @@ def teach_machines() -> int:
     for kind, wanted in ((TEACH_JOB, machines_to_teach()), (PROPOSE_JOB, machines_to_propose())):
         for campaign, machine in wanted:
             newest = newest_jobs(campaign, machine)
-            # One job at a time is about a machine.
-            if any(job.state in Job.LIVE for job in newest.values()):
+            # One job at a time is about a machine, and none while it is taught by command.
+            if any(job.state in Job.LIVE for job in newest.values()) or lesson_under_way(campaign, machine):
                 continue
             job, lesson = newest.get(kind), newest.get(TEACH_JOB)
             if kind == PROPOSE_JOB and job is not None and lesson is not None and lesson.pk > job.pk:

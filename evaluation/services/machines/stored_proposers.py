@@ -18,6 +18,7 @@ from annotation.selectors.records import stream_records
 from evaluation.services.common import ImportRefused, recover_folder, replace_folder
 from evaluation.services.machines.examples import pictures_on_disk, taught_pictures
 from models_core.device import CPU, torch_for
+from models_core.storage import BadModel, read_manifest
 
 if TYPE_CHECKING:
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
@@ -56,6 +57,14 @@ def stored_proposer(name: str) -> BoxProposer:
             f"{', '.join(_stored_names()) or 'none: see train_proposer'}"
         )
     return BoxProposer.load(folder)
+
+
+def proposer_digest(name: str) -> str:
+    """The SHA-256 of what is stored under a name, "" where nothing is that can be read."""
+    try:
+        return str(read_manifest(proposer_folder(name))["sha256"])
+    except (BadModel, ImportRefused, OSError):
+        return ""
 
 
 def why_no_proposer(name: str) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.conf import settings as django_settings
 
@@ -32,7 +32,7 @@ from evaluation.services.machines.examples import (
     proposals_of,
     taught_pictures,
 )
-from evaluation.services.machines.stored_proposers import LessonTold, stored_proposer
+from evaluation.services.machines.stored_proposers import LessonTold, proposer_digest, stored_proposer
 from models_core.device import CPU, torch_for
 from models_core.storage import BadModel, read_manifest
 
@@ -49,9 +49,10 @@ PROPOSED_BY_LESSON = 500
 
 @dataclass(frozen=True, slots=True)
 class Taught:
-    """What became of a lesson: the machine's version, how many finished images it learnt from, of how many it
-    has boxes now, how many were left out because their picture cannot be read, and how many questions it
-    answered at once. `replaced` names the file whose boxes these replace, "" where there was none."""
+    """What became of a lesson: the machine's version, how many finished images it learnt from (0: it is the
+    stored proposer as it is), of how many it has boxes now, how many were left out because their picture
+    cannot be read, and how many questions it answered at once. `replaced` names the file whose boxes these
+    replace, "" where there was none."""
 
     machine: str
     version: int
@@ -113,9 +114,10 @@ def teach_machine(
         finished = to_learn_from.count_to_learn_from(row)
         unreadable: set[str] = set()
         lesson = _Lesson(version, work, device, told, unreadable.add)
-        proposer, source, learnt = _taught(own, finished, lesson, restart=restart)
-        begun_from = settings_of(row.settings).machine.system
-        _keep(proposer, own, version, begun_from=begun_from, as_stored=not learnt)
+        begun = _beginning(own)
+        proposer, source, learnt = _taught(own, finished, lesson, begun, restart=restart)
+        images = finished if learnt else 0
+        _keep(proposer, own, version, begun=begun, as_stored=not learnt)
         count = _propose(
             proposer,
             own,
@@ -125,10 +127,10 @@ def teach_machine(
             told=partial(told, "proposing"),
         )
         # From here on the lesson counts: nothing may stop it that could be told.
-        machines.machine_learnt(own, images=finished, source=source)
+        machines.machine_learnt(own, images=images, source=source)
         _forget_others(own)
     answers = _take_turns(own)
-    return Taught(own.name, own.version, finished, source, count, len(unreadable), answers, replaced)
+    return Taught(own.name, own.version, images, source, count, len(unreadable), answers, replaced)
 
 
 def propose_boxes(
@@ -138,7 +140,7 @@ def propose_boxes(
     learnt last, and let it take its turn.
 
     Pictures that cannot be read are left out, and counted; they are tried again after the next lesson. Raises
-    CampaignError for a machine of which no proposer is kept, and Busy.
+    CampaignError for a machine of which no proposer is kept that can be used, and Busy.
     """
     row = campaign_named(campaign)
     own = machines.machine_named(row, machine)
@@ -151,9 +153,17 @@ def propose_boxes(
             )
         from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 
+        try:
+            proposer = BoxProposer.load(folder)
+        except BadModel as error:
+            _log.warning("machine %s: %s", own.name, error)
+            raise CampaignError(
+                f"what machine {own.name!r} learnt last cannot be used: it is damaged, or of another version "
+                "of this program; teach it"
+            ) from error
         unreadable: set[str] = set()
         count = _propose(
-            BoxProposer.load(folder),
+            proposer,
             own,
             machines.images_to_propose(row, lacking=own),
             version=own.version,
@@ -176,19 +186,39 @@ def _take_turns(machine: Machine) -> int:
     return machine_turns.take_turns(machine.campaign, submission.submit)
 
 
-def _keep(proposer: BoxProposer, machine: Machine, version: int, *, begun_from: str, as_stored: bool) -> None:
+class _Beginning(NamedTuple):
+    """The stored proposer from which a machine's lessons begin: its name ("": from nothing), and the digest
+    of what is stored under it ("" where that is not known, or none is)."""
+
+    name: str
+    digest: str
+
+
+def _beginning(machine: Machine) -> _Beginning:
+    """Where the campaign has the lessons of its machines begin now."""
+    name = settings_of(machine.campaign.settings).machine.system
+    return _Beginning(name, proposer_digest(name) if name else "")
+
+
+def _keep(
+    proposer: BoxProposer, machine: Machine, version: int, *, begun: _Beginning, as_stored: bool
+) -> None:
     folder = kept_folder(machine, version)
     if folder.exists():
         shutil.rmtree(folder)  # Of a lesson that was killed.
     facts = {"campaign": machine.campaign.name, "machine": machine.name, "version": version}
-    proposer.save(folder, {**facts, "begun_from": begun_from, "as_stored": as_stored})
+    began = {"begun_from": begun.name, "begun_digest": begun.digest, "as_stored": as_stored}
+    proposer.save(folder, {**facts, **began})
 
 
-def _begun_from(machine: Machine) -> str | None:
-    """The stored proposer from which the machine's lessons began ("": from nothing); None where that is not
-    known."""
-    began = _facts(machine).get("begun_from")
-    return None if began is None else str(began)
+def _began_with(machine: Machine, begun: _Beginning) -> bool | None:
+    """Whether the machine's lessons began there: from a proposer of this name, that was not replaced since as
+    far as both digests are known. None where that is not known."""
+    facts = _facts(machine)
+    if facts.get("begun_from") is None:
+        return None
+    known = facts.get("begun_digest")
+    return facts["begun_from"] == begun.name and (not known or not begun.digest or known == begun.digest)
 
 
 def _facts(machine: Machine) -> Mapping[str, Any]:
@@ -199,26 +229,27 @@ def _facts(machine: Machine) -> Mapping[str, Any]:
         return {}
 
 
-def _learnt_last(machine: Machine, *, begun_from: str) -> BoxProposer | None:
-    """What a machine learnt last, if that began from the stored proposer of this name ("": from nothing) and
-    is of this version of the program."""
+def _learnt_last(machine: Machine, begun: _Beginning) -> BoxProposer | None:
+    """What a machine learnt last, if its lessons began there, and it is of this version of the program."""
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 
     folder = kept_folder(machine, machine.version)
     if machine.from_file or not folder.is_dir():
         return None
     try:
-        return BoxProposer.load(folder) if _begun_from(machine) == begun_from else None
+        return BoxProposer.load(folder) if _began_with(machine, begun) else None
     except BadModel as error:
         _log.warning("machine %s learns from the beginning: %s", machine.name, error)
         return None
 
 
 def _forget_others(machine: Machine) -> None:
-    """Remove what earlier versions learnt."""
+    """Remove what earlier versions learnt, but for the one before: a backup under way may have copied the
+    database when that counted."""
     own = kept_folder(machine, machine.version)
+    kept = {own, kept_folder(machine, machine.version - 1)}
     for folder in own.parent.iterdir():
-        if folder != own:
+        if folder not in kept:
             shutil.rmtree(folder)
 
 
@@ -275,13 +306,13 @@ class _Lesson:
 
 
 def _taught(
-    machine: Machine, finished: int, lesson: _Lesson, *, restart: bool
+    machine: Machine, finished: int, lesson: _Lesson, begun: _Beginning, *, restart: bool
 ) -> tuple[BoxProposer, str, bool]:
     """What a machine proposes by from this version on, what that learnt from, in words, and whether it learnt
     in this campaign: else it is the stored proposer as it is."""
     row = machine.campaign
     settings = settings_of(row.settings).machine
-    last = None if restart else _learnt_last(machine, begun_from=settings.system)
+    last = None if restart else _learnt_last(machine, begun)
     if finished >= settings.from_images:
         begin = last
         if begin is None and settings.system:
@@ -319,7 +350,7 @@ def machines_to_teach() -> list[tuple[Campaign, str]]:
             # From another beginning than it had: that holds from now on.
             machine.learnt is not None
             and (settings.system or finished >= settings.from_images)
-            and _begun_from(machine) not in (None, settings.system)
+            and _began_with(machine, _beginning(machine)) is False
         ):
             found.append((row, machine.name))
     return found
@@ -331,7 +362,8 @@ def machines_to_propose() -> list[tuple[Campaign, str]]:
     found = []
     for row in machines.campaigns_with_machines():
         machine = machine_at_work(row.pk)
-        if machine is None or machine.from_file or not kept_folder(machine, machine.version).is_dir():
+        # What cannot be read is not asked for: a lesson has to come first.
+        if machine is None or machine.from_file or not _facts(machine):
             continue
         if machines.lacks_proposals(machine):
             found.append((row, machine.name))

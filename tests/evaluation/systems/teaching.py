@@ -13,6 +13,7 @@ import pytest
 from django.core.management import call_command
 
 from annotation import campaigns
+from annotation.campaigns import machines
 from annotation.synthetic_corpus.generate import generate
 from models_core.estimators.neural.gradient_training import fitting_threads
 from models_core.estimators.neural.proposer import box_proposer
@@ -47,6 +48,11 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def settings_now(world: World, **machine: Any) -> None:
     plain = {**world.campaign.settings, "machine": {**world.campaign.settings["machine"], **machine}}
     campaigns.change_campaign_settings(campaign=world.campaign, settings=plain)
+
+
+def to_propose(campaign: Any) -> Iterator[Any]:
+    """The unfinished images of the machine's share, each with its mentions."""
+    return machines.records_to_propose(campaign, machines.images_to_propose(campaign))
 
 
 def call(command: str, *arguments: str) -> dict[str, Any]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -18,7 +17,7 @@ from django.utils import translation
 from annotation import campaigns, jobs
 from annotation.campaigns import CampaignError, machines, to_learn_from
 from annotation.jobs import JobProgress
-from annotation.models import Box, Campaign, Job, Judgment, Machine, MachineProposals, OpenImage
+from annotation.models import Box, Job, Judgment, Machine, MachineProposals, OpenImage
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import mention_from
 from annotation.protocol.machines import Proposals
@@ -26,10 +25,9 @@ from annotation.protocol.terms import Box as PureBox
 from annotation.queue import image_rows, machine_turns, submission
 from annotation.web.staff.crowd.machines import source_in_words
 from evaluation.jobs.kinds.machines.propose_boxes import propose_boxes_job
-from evaluation.services.common import ImportRefused
 from evaluation.services.machines.examples import pictures_on_disk, proposals_of, taught_pictures
 from evaluation.services.machines.schedule import teach_machines
-from evaluation.services.machines.stored_proposers import proposer_folder, stored_proposer
+from evaluation.services.machines.stored_proposers import proposer_folder
 from evaluation.services.machines.teaching import (
     kept_folder,
     machines_to_propose,
@@ -38,7 +36,7 @@ from evaluation.services.machines.teaching import (
     teach_machine,
 )
 from models_core.estimators.neural.proposer.box_proposer import BoxProposer
-from tests.evaluation.systems.teaching import call, quick, settings_now, world
+from tests.evaluation.systems.teaching import call, quick, settings_now, to_propose, world
 from tests.queue.world import World
 from tests.web import world as people
 from tests.web.staff import words
@@ -46,10 +44,6 @@ from tests.web.staff import words
 __all__ = ["quick", "world"]
 
 pytestmark = pytest.mark.django_db
-
-
-def to_propose(campaign: Any) -> Iterator[Any]:
-    return machines.records_to_propose(campaign, machines.images_to_propose(campaign))
 
 
 def test_a_machine_learns_from_finished_images_and_proposes_for_the_rest(world: World) -> None:
@@ -75,37 +69,6 @@ def test_a_machine_learns_from_finished_images_and_proposes_for_the_rest(world: 
         for boxes in row.boxes.values():
             chances = [chance for *_, chance in boxes]
             assert chances == sorted(chances, reverse=True) and all(0 <= chance <= 1 for chance in chances)
-
-
-def test_a_stored_proposer_is_taken_as_it_is_before_enough_images_are_finished(world: World) -> None:
-    report = call("train_proposer", "scenes", "--corpus", world.corpus.name)
-    assert report == {
-        "name": "scenes",
-        "corpus": world.corpus.name,
-        "layer": "import",
-        "images": 3,
-        "unreadable": 0,
-    }
-    with pytest.raises(CommandError, match="is stored already; give another name, or --replace"):
-        call_command("train_proposer", "scenes", "--corpus", world.corpus.name)
-    settings_now(world, system="scenes", from_images=2)
-    added = call("add_machine", world.campaign.name, "drawer")
-    assert added["share"] == 1.0 and added["worker"].startswith("machine-drawer-")
-    assert teach_machines() == 1
-    report = call("teach_machine", world.campaign.name, "drawer")
-    assert report["source"] == "proposer scenes" and report["images"] == 3
-    # What it says is what the stored one says.
-    proposer = stored_proposer("scenes")
-    expected = dict(proposals_of(proposer, to_propose(world.campaign)))
-    for row in MachineProposals.objects.select_related("image__image"):
-        assert row.boxes == {
-            phrase: [[b.xmin, b.ymin, b.xmax, b.ymax, round(c, 4)] for b, c in boxes]
-            for phrase, boxes in expected[row.image.image.key].items()
-        }
-    with pytest.raises(ImportRefused, match="no proposer 'other' is stored; there is scenes"):
-        stored_proposer("other")
-    with pytest.raises(ImportRefused, match="expected a name of at most 60 letters"):
-        stored_proposer("../x")
 
 
 def test_a_machine_goes_on_from_what_it_learnt_last(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -309,51 +272,6 @@ def test_a_lesson_proposes_for_some_images_and_the_others_follow(
     assert machines_to_propose() == []
 
 
-def test_another_stored_proposer_holds_at_once(world: World) -> None:
-    machines.machine_add(campaign=world.campaign, name="drawer")
-    for name in ("one", "other"):
-        call("train_proposer", name, "--corpus", world.corpus.name)
-    with pytest.raises(CampaignError, match="no proposer “none” is stored. Stored: one, other."):
-        settings_now(world, system="none")
-    misnamed = {"machine": {"system": "../one"}}
-    with pytest.raises(CampaignError, match="no proposer “../one” is stored"):
-        campaigns.create_campaign(
-            name="misnamed", corpus=world.corpus.name, tasks="entities", settings=misnamed
-        )
-    assert not Campaign.objects.filter(name="misnamed").exists()
-    settings_now(world, system="one", from_images=9)
-    assert call("teach_machine", world.campaign.name, "drawer")["source"] == "proposer one"
-    assert machines_to_teach() == []
-    settings_now(world, system="other")
-    assert machines_to_teach() == [(world.campaign, "drawer")]
-    assert call("teach_machine", world.campaign.name, "drawer")["source"] == "proposer other"
-    # From nothing it learns once there is enough to learn from.
-    settings_now(world, system="")
-    assert machines_to_teach() == []
-    world.work(enough=lambda: to_learn_from.count_to_learn_from(world.campaign) > 0)
-    settings_now(world, from_images=1)
-    assert machines_to_teach() == [(world.campaign, "drawer")]
-
-
-def test_what_a_machine_has_learnt_is_not_given_up_for_what_it_began_with(world: World) -> None:
-    machine = machines.machine_add(campaign=world.campaign, name="drawer")
-    call("train_proposer", "scenes", "--corpus", world.corpus.name)
-    settings_now(world, system="scenes", from_images=1)
-    world.work(enough=lambda: to_learn_from.count_to_learn_from(world.campaign) > 0)
-    learnt = call("teach_machine", world.campaign.name, "drawer")
-    assert learnt["source"] == "1 finished images, from proposer scenes on"
-    settings_now(world, from_images=99)
-    assert machines_to_teach() == []
-    with pytest.raises(CommandError, match=r"learns from 99 on; wait, lower .* or start again from"):
-        call("teach_machine", world.campaign.name, "drawer")
-    machine.refresh_from_db()
-    assert (machine.version, machine.learnt) == (1, 1) and kept(machine)
-    again = call("teach_machine", world.campaign.name, "drawer", "--restart")
-    assert again["source"] == "proposer scenes"
-    # It has learnt nothing here since: the stored one is taken as it is now.
-    assert call("teach_machine", world.campaign.name, "drawer")["source"] == "proposer scenes"
-
-
 def test_an_older_machine_is_taught_and_another_one_works(world: World) -> None:
     machines.machine_add(campaign=world.campaign, name="older")
     machines.machine_add(campaign=world.campaign, name="newer")
@@ -423,22 +341,6 @@ def test_the_machines_of_a_closed_campaign_learn_no_more(world: World) -> None:
 def test_what_a_machine_learnt_from_is_said_in_the_readers_language(source: str, says: str) -> None:
     with translation.override("de"):
         assert source_in_words(source) == says
-
-
-def test_a_proposer_is_replaced_whole(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    again = ("train_proposer", "scenes", "--corpus", world.corpus.name, "--replace")
-    call(*again)
-    before = stored_proposer("scenes").chance_
-    save = BoxProposer.save
-
-    def failing(proposer: BoxProposer, folder: Path, facts: dict[str, Any] | None = None) -> None:
-        save(proposer, folder, facts)
-        raise OSError("the disk is full")
-
-    monkeypatch.setattr(BoxProposer, "save", failing)
-    with pytest.raises(CommandError, match="the disk is full"):
-        call(*again)
-    assert stored_proposer("scenes").chance_ == before
 
 
 def test_a_picture_that_cannot_be_read_is_left_out_and_counted(world: World) -> None:

@@ -40,7 +40,8 @@ class MachineShown(serializers.Serializer[Any]):
     version = serializers.IntegerField()
     learnt = serializers.IntegerField(
         allow_null=True,
-        help_text="Finished images that it learned from; null before it has, and if `from_file`.",
+        help_text="Finished images that it learned from; 0: it is a stored proposer as it is. Null before it "
+        "has learned, and if `from_file`.",
     )
     source = serializers.CharField()  # type: ignore[assignment]
     from_file = serializers.BooleanField(
@@ -50,6 +51,9 @@ class MachineShown(serializers.Serializer[Any]):
     judged = serializers.IntegerField()
     good = serializers.IntegerField()
     waiting = serializers.IntegerField()
+    works = serializers.BooleanField(
+        help_text="It proposes boxes now: the newest of a campaign does, unless it is suspended for drawing."
+    )
     categories = CategoryOfMachine(many=True)
 
 
@@ -198,6 +202,7 @@ def _machine_plain(one: MachineReport) -> dict[str, Any]:
         "judged": one.judged,
         "good": one.good,
         "waiting": one.waiting,
+        "works": one.works,
         "categories": [
             {"category": each.category, "judged": each.judged, "good": each.good, "left": each.left}
             for each in one.categories

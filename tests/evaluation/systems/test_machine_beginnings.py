@@ -1,0 +1,223 @@
+"""What a machine's lessons begin from: a stored proposer, as it is or to go on from; another one; none."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotation import campaigns, jobs
+from annotation.campaigns import CampaignError, machines, to_learn_from
+from annotation.models import Campaign, Job, Machine, MachineProposals
+from evaluation.services.common import ImportRefused
+from evaluation.services.machines.examples import proposals_of
+from evaluation.services.machines.schedule import teach_machines
+from evaluation.services.machines.stored_proposers import proposer_folder, stored_proposer
+from evaluation.services.machines.teaching import (
+    kept_folder,
+    machines_to_propose,
+    machines_to_teach,
+    propose_boxes,
+)
+from models_core.estimators.neural.proposer.box_proposer import BoxProposer
+from tests.evaluation.systems.teaching import call, quick, settings_now, to_propose, world
+from tests.queue.world import World
+
+__all__ = ["quick", "world"]
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_stored_proposer_is_taken_as_it_is_before_enough_images_are_finished(world: World) -> None:
+    report = call("train_proposer", "scenes", "--corpus", world.corpus.name)
+    assert report == {
+        "name": "scenes",
+        "corpus": world.corpus.name,
+        "layer": "import",
+        "images": 3,
+        "unreadable": 0,
+    }
+    with pytest.raises(CommandError, match="is stored already; give another name, or --replace"):
+        call_command("train_proposer", "scenes", "--corpus", world.corpus.name)
+    settings_now(world, system="scenes", from_images=2)
+    added = call("add_machine", world.campaign.name, "drawer")
+    assert added["share"] == 1.0 and added["worker"].startswith("machine-drawer-")
+    assert teach_machines() == 1
+    report = call("teach_machine", world.campaign.name, "drawer")
+    assert report["source"] == "proposer scenes" and report["images"] == 3
+    # What it says is what the stored one says.
+    proposer = stored_proposer("scenes")
+    expected = dict(proposals_of(proposer, to_propose(world.campaign)))
+    for row in MachineProposals.objects.select_related("image__image"):
+        assert row.boxes == {
+            phrase: [[b.xmin, b.ymin, b.xmax, b.ymax, round(c, 4)] for b, c in boxes]
+            for phrase, boxes in expected[row.image.image.key].items()
+        }
+    with pytest.raises(ImportRefused, match="no proposer 'other' is stored; there is scenes"):
+        stored_proposer("other")
+    with pytest.raises(ImportRefused, match="expected a name of at most 60 letters"):
+        stored_proposer("../x")
+
+
+def test_another_stored_proposer_holds_at_once(world: World) -> None:
+    machines.machine_add(campaign=world.campaign, name="drawer")
+    for name in ("one", "other"):
+        call("train_proposer", name, "--corpus", world.corpus.name)
+    with pytest.raises(CampaignError, match="no proposer “none” is stored. Stored: one, other."):
+        settings_now(world, system="none")
+    misnamed = {"machine": {"system": "../one"}}
+    with pytest.raises(CampaignError, match="no proposer “../one” is stored"):
+        campaigns.create_campaign(
+            name="misnamed", corpus=world.corpus.name, tasks="entities", settings=misnamed
+        )
+    assert not Campaign.objects.filter(name="misnamed").exists()
+    settings_now(world, system="one", from_images=9)
+    assert call("teach_machine", world.campaign.name, "drawer")["source"] == "proposer one"
+    assert machines_to_teach() == []
+    settings_now(world, system="other")
+    assert machines_to_teach() == [(world.campaign, "drawer")]
+    assert call("teach_machine", world.campaign.name, "drawer")["source"] == "proposer other"
+    # From nothing it learns once there is enough to learn from.
+    settings_now(world, system="")
+    assert machines_to_teach() == []
+    world.work(enough=lambda: to_learn_from.count_to_learn_from(world.campaign) > 0)
+    settings_now(world, from_images=1)
+    assert machines_to_teach() == [(world.campaign, "drawer")]
+
+
+def test_what_a_machine_has_learnt_is_not_given_up_for_what_it_began_with(world: World) -> None:
+    machine = machines.machine_add(campaign=world.campaign, name="drawer")
+    call("train_proposer", "scenes", "--corpus", world.corpus.name)
+    settings_now(world, system="scenes", from_images=1)
+    world.work(enough=lambda: to_learn_from.count_to_learn_from(world.campaign) > 0)
+    learnt = call("teach_machine", world.campaign.name, "drawer")
+    assert learnt["source"] == "1 finished images, from proposer scenes on"
+    settings_now(world, from_images=99)
+    assert machines_to_teach() == []
+    with pytest.raises(CommandError, match=r"learns from 99 on; wait, lower .* or start again from"):
+        call("teach_machine", world.campaign.name, "drawer")
+    machine.refresh_from_db()
+    assert (machine.version, machine.learnt) == (1, 1) and kept_folder(machine, 1).is_dir()
+    again = call("teach_machine", world.campaign.name, "drawer", "--restart")
+    assert again["source"] == "proposer scenes"
+    # It has learnt nothing here since: the stored one is taken as it is now.
+    assert call("teach_machine", world.campaign.name, "drawer")["source"] == "proposer scenes"
+
+
+def test_a_proposer_is_replaced_whole(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    again = ("train_proposer", "scenes", "--corpus", world.corpus.name, "--replace")
+    call(*again)
+    before = stored_proposer("scenes").chance_
+    save = BoxProposer.save
+
+    def failing(proposer: BoxProposer, folder: Path, facts: dict[str, Any] | None = None) -> None:
+        save(proposer, folder, facts)
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(BoxProposer, "save", failing)
+    with pytest.raises(CommandError, match="the disk is full"):
+        call(*again)
+    assert stored_proposer("scenes").chance_ == before
+
+
+def test_a_proposer_that_is_taken_as_it_is_learnt_from_no_image(world: World) -> None:
+    machine = machines.machine_add(campaign=world.campaign, name="drawer")
+    call("train_proposer", "scenes", "--corpus", world.corpus.name)
+    settings_now(world, system="scenes", from_images=9)
+    world.work(enough=lambda: to_learn_from.count_to_learn_from(world.campaign) > 1)
+    assert call("teach_machine", world.campaign.name, "drawer")["learnt"] == 0
+    machine.refresh_from_db()
+    assert machine.learnt == 0 and machines_to_teach() == []
+    # So it learns at once where fewer images are enough.
+    settings_now(world, from_images=2)
+    assert machines_to_teach() == [(world.campaign, "drawer")]
+    assert call("teach_machine", world.campaign.name, "drawer")["learnt"] >= 2
+    # With no further lessons it stays what is stored.
+    Machine.objects.update(learnt=0)
+    settings_now(world, retrain_each=0)
+    assert machines_to_teach() == []
+
+
+def test_a_machine_begins_again_where_its_stored_proposer_was_replaced(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = machines.machine_add(campaign=world.campaign, name="drawer")
+    again = ("train_proposer", "scenes", "--corpus", world.corpus.name, "--layer", "import", "--replace")
+    call(*again)
+    settings_now(world, system="scenes", from_images=1)
+    world.work(enough=lambda: to_learn_from.count_to_learn_from(world.campaign) > 0)
+    call("teach_machine", world.campaign.name, "drawer")
+    call("teach_machine", world.campaign.name, "drawer")
+    assert machines_to_teach() == []
+    call(*again, "--seed", "3")
+    assert machines_to_teach() == [(world.campaign, "drawer")]
+    begun: list[BoxProposer] = []
+    fit = BoxProposer.fit
+
+    def noted(self: BoxProposer, pictures: Any, **options: Any) -> BoxProposer:
+        begun.append(options["begin"])
+        return fit(self, pictures, **options)
+
+    monkeypatch.setattr(BoxProposer, "fit", noted)
+    call("teach_machine", world.campaign.name, "drawer")
+    assert begun[0].chance_ == stored_proposer("scenes").chance_ and machines_to_teach() == []
+    # One that is gone changes nothing for a machine that has learnt from it.
+    shutil.rmtree(proposer_folder("scenes"))
+    assert machines_to_teach() == []
+    machine.refresh_from_db()
+    last = BoxProposer.load(kept_folder(machine, machine.version))
+    call("teach_machine", world.campaign.name, "drawer")
+    assert begun[1].chance_ == last.chance_
+    # What was learnt before last is kept as well, for a backup that is under way; nothing older is.
+    assert sorted(int(each.name) for each in kept_folder(machine, 1).parent.iterdir()) == [3, 4]
+
+
+def test_what_a_machine_learnt_and_cannot_be_read_is_said_once(world: World) -> None:
+    machine = machines.machine_add(campaign=world.campaign, name="drawer")
+    call("train_proposer", "scenes", "--corpus", world.corpus.name)
+    settings_now(world, system="scenes", from_images=9)
+    call("teach_machine", world.campaign.name, "drawer")
+    MachineProposals.objects.all().delete()
+    assert machines_to_propose() == [(world.campaign, "drawer")]
+    (kept_folder(machine, 1) / "arrays.safetensors").write_bytes(b"")
+    with pytest.raises(
+        CampaignError, match=r"^what machine 'drawer' learnt last cannot be used: .* teach it$"
+    ):
+        propose_boxes(campaign=world.campaign.name, machine="drawer")
+    (kept_folder(machine, 1) / "manifest.json").unlink()
+    assert machines_to_propose() == [] and teach_machines() == 0
+    call("teach_machine", world.campaign.name, "drawer")
+    assert MachineProposals.objects.count() == 3
+
+
+def test_no_job_is_asked_for_while_a_machine_is_taught_by_command(world: World) -> None:
+    machine = machines.machine_add(campaign=world.campaign, name="drawer")
+    call("train_proposer", "scenes", "--corpus", world.corpus.name)
+    settings_now(world, system="scenes", from_images=9)
+    with machines.lesson(machine):
+        assert machines_to_teach() == [(world.campaign, "drawer")] and teach_machines() == 0
+        with pytest.raises(CommandError, match="is being taught, or is given boxes"):
+            call("teach_machine", world.campaign.name, "drawer")
+    assert teach_machines() == 1
+
+
+def test_boxes_of_a_file_wait_for_a_lesson_and_an_empty_file_changes_nothing(
+    world: World, tmp_path: Path
+) -> None:
+    machine = machines.machine_add(campaign=world.campaign, name="drawer")
+    file = tmp_path / "boxes.jsonl"
+    file.write_text("")
+    with pytest.raises(CommandError, match=r"boxes.jsonl has no image; the machine is what it was"):
+        call("import_proposals", world.campaign.name, "drawer", str(file))
+    machine.refresh_from_db()
+    assert (machine.version, machine.from_file) == (0, False)
+    file.write_text(json.dumps({"image": world.images()[0].image.key, "boxes": {}}) + "\n")
+    jobs.enqueue(kind="teach_machine", arguments={"machine": "drawer"}, campaign=world.campaign)
+    with pytest.raises(CommandError, match="wait for the end of that job, or cancel it"):
+        call("import_proposals", world.campaign.name, "drawer", str(file))
+    Job.objects.update(state=Job.DONE)
+    assert call("import_proposals", world.campaign.name, "drawer", str(file))["version"] == 1
