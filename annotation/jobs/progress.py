@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 
 from annotation.common import database
 from annotation.common.outages import DATABASE_LOST, insist, mend_connection, never, one_line
-from annotation.models import Account, Campaign, Job
+from annotation.models import Account, Campaign, Corpus, Job
 
 _log = logging.getLogger(__name__)
 
@@ -47,12 +47,13 @@ class Superseded(Interrupted):
 class JobProgress:
     """The handle of one run of a job.
 
-    `checkpoint` is what the last run left, {} at first. `campaign` and `actor` are the job's.
+    `checkpoint` is what the last run left, {} at first. `campaign`, `corpus` and `actor` are the job's.
     """
 
     def __init__(self, job: Job, *, stopping: Callable[[], bool] = never) -> None:
         self.job_id: int = job.pk
         self.campaign: Campaign | None = job.campaign
+        self.corpus: Corpus | None = job.corpus
         self.actor: Account | None = job.created_by
         self.checkpoint: Mapping[str, Any] = dict(job.checkpoint)
         self.share: float = job.share

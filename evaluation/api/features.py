@@ -27,7 +27,7 @@ from evaluation.services.systems.feature_use import remove_unused
 from evaluation.services.systems.registry import InUse
 from evaluation.web import offered
 from evaluation.web.features.pages import METHODS_OFFERED, enqueue_extraction, enqueue_sent_extraction
-from evaluation.web.splits import NotOffered
+from evaluation.web.splits import MOST_REGIONS, NotOffered
 from evaluation.web.uploads import UPLOAD_REFUSALS, upload_folder, uploaded_file
 
 
@@ -57,7 +57,7 @@ class ExtractionWanted(CallFields):
     corpus = NameField()
     network = TextField()
     method = serializers.ChoiceField([one for one in METHODS_OFFERED if one], required=False)
-    limit = WholeField(required=False, min_value=1, max_value=1000)
+    limit = WholeField(required=False, min_value=1, max_value=MOST_REGIONS)
     layer = TextField(required=False)
     split = TextField(required=False)
     boxes = TextField(required=False)

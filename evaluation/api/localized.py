@@ -23,7 +23,7 @@ from evaluation.services.localizations.files import write_localizations
 from evaluation.services.localizations.kept_scores import kept_reports
 from evaluation.services.localizations.sets import remove_localization_set
 from evaluation.web.frame import file_download
-from evaluation.web.splits import NotOffered
+from evaluation.web.splits import MOST_REGIONS, NotOffered
 from evaluation.web.systems.localizations import (
     LOCALIZATION_SET,
     LOCALIZING_SYSTEM,
@@ -104,7 +104,7 @@ class LocalizingWanted(CallFields):
     regions = TextField()
     split = TextField(required=False)
     layer = TextField(required=False)
-    limit = WholeField(required=False, min_value=1, max_value=1000)
+    limit = WholeField(required=False, min_value=1, max_value=MOST_REGIONS)
     seed = WholeField(required=False, max_value=10**9 - 1)
 
 

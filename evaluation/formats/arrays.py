@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shutil
 import struct
 import tempfile
@@ -181,7 +182,9 @@ def _member(
         start = member.header_offset + 30 + name_length + extra_length
         return _mapped_npy(file, start, member.file_size, path, name)
     # What is mapped stays when the file is closed, and the disk is free when nobody maps it.
-    with tempfile.TemporaryFile() as unpacked:
+    # Beside the file, where that can be: temporary folders may be memory.
+    beside = path.parent if os.access(path.parent, os.W_OK) else None
+    with tempfile.TemporaryFile(dir=beside) as unpacked:
         with archive.open(member) as packed:
             shutil.copyfileobj(packed, unpacked, _CHUNK)
         unpacked.flush()

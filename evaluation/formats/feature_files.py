@@ -30,8 +30,37 @@ DescribedItems = Literal["images", "captions", "regions", "words"]
 FEATURE_SUFFIXES = (*SUFFIXES, ".parquet", ".h5", ".hdf5")
 #: Rows that are read at a time, and numbers of them at most.
 FEATURE_BLOCK_ROWS, _BLOCK_NUMBERS = 4096, 2**24
+#: What an id may take as a text of its own.
+_BYTES_OF_ID = 256
 #: Longer vectors are taken for a mistake.
 MOST_DIMENSIONS = 2**17
+
+
+def unpacked_bytes(path: Path) -> int:
+    """Bytes of memory, about, that a Parquet or HDF5 file comes to once it is read, whatever it packs; 0 of
+    another file, and of one that cannot be read."""
+    if path.suffix == ".parquet":
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            about = pq.ParquetFile(path).metadata
+        except (pa.ArrowException, OSError):
+            return 0
+        packed = sum(about.row_group(number).total_byte_size for number in range(about.num_row_groups))
+        return max(packed, about.num_rows * _BYTES_OF_ID)
+    if path.suffix in (".h5", ".hdf5"):
+        import h5py
+
+        try:
+            with h5py.File(path, "r") as file:
+                held = [one for one in file.values() if isinstance(one, h5py.Dataset)]
+                texts = [one for one in held if one.dtype.kind not in "fiu"]
+                numbers = sum(one.size * one.dtype.itemsize for one in held if one.dtype.kind in "fiu")
+                return int(numbers + sum(one.size * _BYTES_OF_ID for one in texts))
+        except (OSError, RuntimeError, KeyError):
+            return 0
+    return 0
 
 
 class FeatureFile(Protocol):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from annotation.jobs import JobProgress
+from evaluation.services.common import ImportRefused
 from evaluation.services.phases import PhaseListener
 from evaluation.services.systems.registry import RequestedBy
 from models_core.estimators.base import Method
@@ -42,6 +45,16 @@ SHARES = {
 #: In which form a method takes items -> the share of the whole before it learns.
 _LEARNS_FROM = {"kernel": 0.7}
 _OTHERS_LEARN_FROM, _LEARNED = 0.2, 0.95
+
+
+def check_same_corpus(progress: JobProgress, row: Any) -> None:
+    """Raise ImportRefused where what now bears the name that a job was given is of another corpus: it was
+    removed since, and another one made."""
+    if progress.corpus is not None and row.corpus_id != progress.corpus.pk:
+        raise ImportRefused(
+            f"{row._meta.verbose_name} {row.name!r} is not of corpus {progress.corpus.name!r} any more; ask "
+            "for a new job"
+        )
 
 
 def requested_by(progress: JobProgress) -> RequestedBy:

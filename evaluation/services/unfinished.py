@@ -10,6 +10,8 @@ from django.db.models import CASCADE
 from annotation.common.batching import delete_in_pages
 from evaluation.models import CaptionSet, JudgmentSet, LocalizationSet, QrelsSnapshot, Run, System, TagSet
 from evaluation.services.common import exclusive_work
+from evaluation.services.features.parses import remove_parses
+from evaluation.services.features.store import remove_unfinished_sets
 
 #: A model, what it is called, and what the writers of a row hold meanwhile (`exclusive_work`).
 _Kind = tuple[Any, str, Callable[[Any], str]]
@@ -35,9 +37,12 @@ def remove_unfinished_of_system(system: System) -> None:
 
 
 def remove_unfinished_of_corpus(corpus: Any) -> None:
-    """Remove what a killed process left of what is of the corpus; raises Busy while some of it is written."""
+    """Remove what a killed process left of what is of the corpus, and the parses of its captions, before it
+    is deleted; raises Busy while some of it is written."""
     for model, word, work in _OF_CORPORA:
         _remove(model, word, work, corpus=corpus)
+    remove_unfinished_sets(corpus.name)
+    remove_parses(corpus.name)
 
 
 def _remove(model: Any, word: str, work: Callable[[Any], str], **of: Any) -> None:

@@ -12,6 +12,9 @@ from evaluation.comparison.subsets import FOLD, OF_RUN
 from evaluation.models import Run
 from evaluation.web.frame import text_parameter
 
+#: Regions of an image, or of a mention, that pages and the API take.
+MOST_REGIONS = 1000
+
 
 class NotOffered(ValueError):
     """A form that holds what its page does not offer; one line with the remedy."""
@@ -54,3 +57,13 @@ def whole_in(given: Mapping[str, str], name: str, *, default: int) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise NotOffered(_("“%(given)s” is not a whole number.") % {"given": text[:60]})
     return int(text)
+
+
+def regions_in(given: Mapping[str, str], *, default: int) -> int:
+    """How many regions of an image or a mention a form asks for at most (`limit`); raises NotOffered."""
+    limit = whole_in(given, "limit", default=default)
+    if not 1 <= limit <= MOST_REGIONS:
+        raise NotOffered(
+            _("%(given)s regions: choose from 1 to %(most)s.") % {"given": limit, "most": MOST_REGIONS}
+        )
+    return limit

@@ -28,6 +28,8 @@ from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
 from annotation.formats.files.text import unpacked_size
+from evaluation.formats.arrays import SUFFIXES
+from evaluation.formats.feature_files import FEATURE_SUFFIXES, unpacked_bytes
 from evaluation.services.common import ImportRefused
 from evaluation.web.splits import NotOffered
 from models_core.storage import file_digest
@@ -136,6 +138,8 @@ def _unpacked(path: Path, most: int) -> int:
     """Bytes that a packed file unpacks to, at least where above `most`; 0 of what cannot be unpacked."""
     if path.suffix == ".gz":
         return unpacked_size(path, most)
+    if path.suffix in FEATURE_SUFFIXES and path.suffix not in SUFFIXES:
+        return unpacked_bytes(path)
     try:
         with zipfile.ZipFile(path) as archive:
             # No more is unpacked of a member than it says.

@@ -9,8 +9,9 @@ from django.utils.translation import gettext_lazy
 
 from annotation.common.registry import UnknownName
 from annotation.jobs import JobProgress, job_kind
-from evaluation.jobs.progress import Phases
+from evaluation.jobs.progress import Phases, check_same_corpus
 from evaluation.services.captions.writing import CaptionsRequest, generate_captions
+from evaluation.services.systems.registry import system_row
 from models_core.estimators.captioners import WritingSettings
 
 
@@ -31,6 +32,7 @@ def generate_captions_job(
     seed: int = 0,
 ) -> dict[str, Any]:
     """Write the set; a killed job starts again from the first image. The set is seen once it is whole."""
+    check_same_corpus(progress, system_row(system))
     wanted = CaptionsRequest(
         system=system,
         name=name,

@@ -9,10 +9,11 @@ from django.utils.translation import gettext_lazy
 
 from annotation.common.registry import UnknownName
 from annotation.jobs import JobProgress, job_kind
-from evaluation.jobs.progress import Phases
+from evaluation.jobs.progress import Phases, check_same_corpus
 from evaluation.services.runs import ranking
 from evaluation.services.runs.files import RUN_DEPTH
 from evaluation.services.runs.ranking import RunsRequest
+from evaluation.services.systems.registry import system_row
 from evaluation.services.systems.sources import Sources
 
 
@@ -52,5 +53,6 @@ class RankJobRequest:
 )
 def rank_job(progress: JobProgress, request: RankJobRequest) -> dict[str, Any]:
     """Make the runs of both directions; a run that stands already stays. The result lists `Ranked`."""
+    check_same_corpus(progress, system_row(request.system))
     ranked = ranking.rank_system(request.plain, progress=Phases(progress))
     return {"runs": [asdict(one) for one in ranked]}

@@ -15,7 +15,13 @@ from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
 from evaluation.selectors import names_of
 from evaluation.services.common import ImportRefused, check_file, check_name, phase_cache
-from evaluation.services.features.store import NUMBER_TYPES, FeatureSet, NewSet, write_set
+from evaluation.services.features.store import (
+    NUMBER_TYPES,
+    FeatureSet,
+    NewSet,
+    digest_of_pictures,
+    write_set,
+)
 from models_core.checked_fields import BadField, read_fields
 from models_core.features.image.cnn import CNN, CNNSettings, cnn_settings
 from models_core.features.image.combined import CombinedFeatures, CombinedSettings, learn_combined
@@ -104,6 +110,7 @@ def extract_set(
         dimensions=extractor.dimensions,
         dtype=wanted.dtype,
         origin={"extractor": wanted.extractor, **origin, "missing": len(found) - len(pictures)},
+        pictures=digest_of_pictures(path for _, path in pictures),
     )
     stored, made = write_set(new, blocks, progress=progress)
     return stored, made, len(found) - len(pictures)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from django.conf import settings
 from numpy.typing import NDArray
 
 from annotation.formats.files.text import short_repr
@@ -214,7 +215,8 @@ def _chosen(file: FeatureFile, rows: NDArray[np.intp], done: int) -> Iterator[ND
 
 def _moved(file: FeatureFile, rows: NDArray[np.intp], done: int) -> Iterator[NDArray[Any]]:
     """The same, of rows in another order than the file's, which formats do not read: by a copy on disk."""
-    with tempfile.TemporaryFile() as copy:
+    # Where the set goes: temporary folders may be memory.
+    with tempfile.TemporaryFile(dir=settings.DATA_DIR) as copy:
         for block in file.blocks():
             dtype = block.dtype
             copy.write(np.ascontiguousarray(block).tobytes())

@@ -159,6 +159,15 @@ def import_parses(
         return ImportedParses(parses_of(corpus), False, remarks)
 
 
+def remove_parses(corpus: str) -> None:
+    """Remove the parses of a corpus that is to be deleted: they would become those of the next one of its
+    name. Raises Busy while some are being imported."""
+    with exclusive_work(f"parses.{corpus}", "parses of corpus", corpus):
+        folder = _folder(corpus)
+        for each in (folder, *folder.parent.glob(f".{corpus}.*")):
+            shutil.rmtree(each, ignore_errors=True)
+
+
 def _matched(
     path: Path, names: CorpusNames, progress: PhaseProgress
 ) -> tuple[list[ParsedSentence], list[str], dict[str, int]]:

@@ -23,7 +23,7 @@ from evaluation.selectors import CorpusNames, names_of
 from evaluation.services.common import ImportRefused, check_file, check_name, phase_cache
 from evaluation.services.features.extraction import layout_of, network_of
 from evaluation.services.features.importing import count_ids
-from evaluation.services.features.store import FeatureSet, NewSet, write_set
+from evaluation.services.features.store import FeatureSet, NewSet, digest_of_pictures, write_set
 from models_core.features.image.cnn import CNNSettings
 from models_core.features.image.layout import LayoutSettings
 from models_core.features.image.pictures import Picture, read_picture, upright
@@ -184,6 +184,7 @@ def extract_regions(wanted: RegionsRequest, *, progress: PhaseProgress = no_prog
         dimensions=extractor.dimensions,
         dtype=wanted.dtype,
         boxes=np.asarray([box for _, _, box in rows], np.float32),
+        pictures=digest_of_pictures(path for _, path, _ in rows if path is not None),
         origin={
             "extractor": wanted.extractor,
             "regions": wanted.method,

@@ -93,7 +93,8 @@ class FeatureSet:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewSet:
     """What is to be written: of which corpus, under which name, and from where. `boxes` are those of regions,
-    shape (rows, 4)."""
+    shape (rows, 4). `pictures` is a digest of the pictures that are described, "" where none are: what was
+    stopped goes on only with the same."""
 
     corpus: str
     name: str
@@ -103,6 +104,7 @@ class NewSet:
     dtype: str
     origin: Mapping[str, Any]
     boxes: NDArray[Any] | None = None
+    pictures: str = ""
 
 
 def feature_sets(corpus: str | None = None) -> list[FeatureSet]:
@@ -156,6 +158,7 @@ def write_set(
             "ids": hashlib.sha256(json.dumps(list(new.ids)).encode()).hexdigest(),
             "boxes": "" if new.boxes is None else _digest_of_boxes(new.boxes),
             "origin": json.loads(json.dumps(dict(new.origin))),
+            "pictures": new.pictures,
         }
         _fill(part, asked, new, blocks, progress)
         digest = _digest(part, new)
@@ -184,10 +187,17 @@ def write_set(
         return _read(home / str(manifest["number"])), True
 
 
+def digest_of_pictures(pictures: Iterable[Path]) -> str:
+    """SHA-256 of the names of stored pictures, which are those of what they hold."""
+    return hashlib.sha256("\n".join(picture.name for picture in pictures).encode()).hexdigest()
+
+
 def remove_set(found: FeatureSet) -> None:
     """Remove a set; processes that have mapped it can still read it. Its number is never given again: what
-    was made from it names it by that."""
+    was made from it names it by that. Raises UnknownName where somebody else has removed it, and Busy."""
     with exclusive_work(f"features.{found.corpus}.{found.name}", "feature set", found.name):
+        if not found.folder.is_dir():
+            raise UnknownName(f"feature set {found.label!r} of corpus {found.corpus!r} is removed already")
         home = found.folder.parent
         _write(_last(home), max(_last_number(home), found.version))
         gone = found.folder.with_name(f".{found.version}.gone")
@@ -195,6 +205,25 @@ def remove_set(found: FeatureSet) -> None:
         shutil.rmtree(gone)
         with suppress(OSError):
             found.folder.parent.rmdir()
+
+
+def remove_unfinished_sets(corpus: str) -> None:
+    """Remove what was left half written, or half removed, of a corpus's sets; raises Busy while one of them
+    is written."""
+    for part in unfinished_sets(corpus):
+        with exclusive_work(f"features.{corpus}.{name_of_unfinished(part)}", "feature set", part.name):
+            shutil.rmtree(part, ignore_errors=True)
+
+
+def unfinished_sets(corpus: str | None = None) -> list[Path]:
+    """The folders of sets that are being written or removed, of a corpus or of all, or that were left so."""
+    of = corpus or "*"
+    return sorted([*_root().glob(f"{of}/.*.part"), *_root().glob(f"{of}/*/.*.gone")])
+
+
+def name_of_unfinished(folder: Path) -> str:
+    """The name of the set that such a folder is of."""
+    return folder.parent.name if folder.suffix == ".gone" else folder.name[1:].removesuffix(".part")
 
 
 def _last(home: Path) -> Path:

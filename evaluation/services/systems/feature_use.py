@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from annotation import audit
+from annotation.selectors.jobs import Job
 from evaluation.models import System
 from evaluation.services.features.store import FeatureSet, remove_set
 from evaluation.services.systems.registry import InUse
@@ -19,13 +20,31 @@ def systems_of(found: FeatureSet) -> list[str]:
 
 
 def remove_unused(found: FeatureSet, *, actor: Any = None) -> None:
-    """Take the set away; raises InUse where a system needs it to rank."""
+    """Take the set away; raises InUse where a system needs it to rank, or is being trained on it, UnknownName
+    where somebody else has removed it, and Busy."""
     users = systems_of(found)
     if users:
         raise InUse(
             f"feature set {found.label!r} is used by {', '.join(users[:3])}; remove the systems first"
         )
+    training = _trained_now(found)
+    if training:
+        raise InUse(
+            f"feature set {found.label!r} is used by the training of {', '.join(training[:3])}; wait for its "
+            "end, or cancel it"
+        )
+    remove_set(found)
     audit.record(
         actor=actor, act="remove_features", corpus=found.corpus, set=found.label, digest=found.digest
     )
-    remove_set(found)
+
+
+def _trained_now(found: FeatureSet) -> list[str]:
+    """The names of the systems that jobs train on this set, or wait to; a name alone means the newest."""
+    jobs = Job.objects.filter(kind="train_system", corpus__name=found.corpus, state__in=Job.LIVE)
+    arguments = jobs.values_list("arguments", flat=True)
+    return sorted(
+        str(given.get("name"))
+        for given in arguments
+        if any(given.get(field) in (found.name, found.label) for field in SET_KINDS)
+    )

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from django.conf import settings
 
+_TRAINING = ".training-"
+
 
 def system_folder(name: str) -> Path:
     """Where what is kept of the system `name` is, or will be."""
@@ -15,7 +17,13 @@ def system_folder(name: str) -> Path:
 
 def training_folder(name: str) -> Path:
     """Where the training of the system `name` keeps what is half done: kernels, sums, checkpoints."""
-    return system_folder(name).parent / f".training-{name}"
+    return system_folder(name).parent / f"{_TRAINING}{name}"
+
+
+def unfinished_trainings() -> list[tuple[Path, str]]:
+    """Where trainings keep what is half done, each with the name of its system."""
+    found = sorted((Path(settings.DATA_DIR) / "systems").glob(f"{_TRAINING}*"))
+    return [(folder, folder.name.removeprefix(_TRAINING)) for folder in found]
 
 
 def clear_leftovers(name: str) -> None:

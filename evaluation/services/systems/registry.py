@@ -24,7 +24,7 @@ from annotation.selectors.corpora import corpus_named
 from evaluation.models import Run, System
 from evaluation.selectors import run_named
 from evaluation.services.common import ImportRefused, exclusive_work
-from evaluation.services.systems.folders import system_folder
+from evaluation.services.systems.folders import system_folder, training_folder
 from evaluation.services.systems.origins.base import of_stored
 from evaluation.services.systems.origins.runs import RUNS
 from evaluation.services.unfinished import remove_unfinished_of_system
@@ -198,6 +198,7 @@ def remove_system(*, name: str, actor: Any = None) -> None:
                 shutil.rmtree(away, ignore_errors=True)
                 folder.rename(away)  # undone by nothing, so it is last
         shutil.rmtree(away, ignore_errors=True)
+        shutil.rmtree(training_folder(name), ignore_errors=True)
 
 
 def dependents_in_words(error: ProtectedError) -> str:

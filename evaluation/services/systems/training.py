@@ -294,6 +294,8 @@ def _train(
         if not unchanged:
             system = trained(phase_cache(progress))
             progress("storing", 0, 1)
+            # A set that is gone by now would keep it from ranking anything.
+            sources.settled(corpus)
             system.save(folder)
             shutil.rmtree(kernels, ignore_errors=True)
         registry.register_stored_system(name, wanted)

@@ -38,7 +38,7 @@ from evaluation.web.features.captions_data import parses_of_corpora, word_traini
 from evaluation.web.frame import evaluation_frame, text_parameter
 from evaluation.web.job_lines import job_lines
 from evaluation.web.server_files import path_of_file, server_files
-from evaluation.web.splits import NotOffered, whole_in
+from evaluation.web.splits import NotOffered, regions_in
 from evaluation.web.uploads import (
     LARGEST_UPLOAD,
     UPLOAD_REFUSALS,
@@ -215,7 +215,7 @@ def enqueue_extraction(request: HttpRequest, given: QueryDict, sent: Path | None
         "settings": read_key_values(text_parameter(given, "settings").split()),
     }
     if method:
-        limit = whole_in(given, "limit", default=19)
+        limit = regions_in(given, default=19)
         layer = text_parameter(given, "layer")
         if layer and not corpus.layers.filter(name=layer, published=True).exists():
             raise NotOffered(

@@ -34,7 +34,7 @@ from evaluation.services.localizations.tables import recalls_of
 from evaluation.services.systems import registry
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, file_download, text_parameter
-from evaluation.web.splits import NotOffered, part_in, which_in, whole_in
+from evaluation.web.splits import NotOffered, part_in, regions_in, which_in, whole_in
 from evaluation.web.tags.figures import level, subset_in_words
 from evaluation.web.uploads import READ_AT_ONCE, upload_folder, uploaded_file
 from models_core.estimators.base import METHODS
@@ -100,7 +100,7 @@ def enqueue_localizing(request: HttpRequest, row: System, given: Mapping[str, st
         "split": which_in(given, "split", row.corpus, or_all=True),
         "layer": layer,
         "regions": regions,
-        "limit": whole_in(given, "limit", default=100),
+        "limit": regions_in(given, default=100),
         "seed": whole_in(given, "seed", default=0),
     }
     return jobs.enqueue(kind="localize", arguments=arguments, corpus=row.corpus, actor=account_of(request))

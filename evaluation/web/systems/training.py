@@ -159,9 +159,10 @@ def _of_file(name: str) -> str:
         return _("cannot be read")
 
 
-def _check_files(recipe: Recipe, backgrounds: list[str], features: str, regions: str) -> None:
+def _check_files(recipe: Recipe, backgrounds: list[str], sources: Sources) -> None:
     """Raise NotOffered where a training would soon end for want of a file, or would not look at it."""
-    named = {"name": recipe.name}
+    named, features, regions = {"name": recipe.name}, sources.features, sources.regions
+    grounded = recipe.kind.grounding != "none"
     if recipe.text.of_background and not backgrounds:
         raise NotOffered(
             _(
@@ -170,7 +171,19 @@ def _check_files(recipe: Recipe, backgrounds: list[str], features: str, regions:
             )
             % named
         )
-    if regions and features:
+    if grounded and not (features and regions and sources.layer):
+        raise NotOffered(
+            _(
+                "Recipe %(name)s learns from whole images, and from regions with phrases: choose vectors of "
+                "images, regions, and a layer below."
+            )
+            % named
+        )
+    if recipe.kind.items == "regions" and not (regions and sources.layer):
+        raise NotOffered(
+            _("Recipe %(name)s learns what is said of regions: choose regions and a layer below.") % named
+        )
+    if regions and features and not grounded:
         raise NotOffered(_("Images are described by vectors or by regions: choose one of both."))
     if recipe.kind.takes[IMAGE_VIEW] == "regions" and not (features or regions):
         raise NotOffered(
@@ -258,7 +271,7 @@ def training_arguments(given: QueryDict) -> dict[str, Any]:
         unknown = [file for file in chosen if file and file not in server_files(kind)]
         if unknown:
             raise NotOffered(_("There is no file “%(name)s” on the server.") % {"name": unknown[0][:60]})
-    _check_files(recipe_of(recipe), backgrounds, features, regions)
+    _check_files(recipe_of(recipe), backgrounds, sources)
     if recipe_of(recipe).reads == "names" and not text:
         raise NotOffered(
             _(

@@ -6,6 +6,7 @@ import io
 import shutil
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 from django.core.cache import cache
@@ -13,10 +14,12 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from annotation import jobs
 from annotation.models import Job
+from evaluation.formats import feature_files
 from evaluation.models import System
 from evaluation.selectors import words_of
 from evaluation.services.features.store import feature_sets
 from evaluation.services.features.word_training import WordTraining, train_word_vectors
+from evaluation.web import uploads
 from evaluation.web.server_files import server_files
 from tests.evaluation.systems.conftest import IMAGES
 from tests.evaluation.web.test_system_pages import wrong
@@ -132,6 +135,17 @@ def test_what_is_wrong_is_told_and_nothing_is_stored(ada, data_dir: Path, fields
     assert page.status_code == 409 and wrong(page).startswith(says)
     assert feature_sets() == [] and not Job.objects.exists()
     assert not list((data_dir / "uploads").glob("*"))
+
+
+def test_a_file_that_swells_in_memory_is_not_read(ada, monkeypatch):
+    out = io.BytesIO()
+    with h5py.File(out, "w") as file:
+        file.create_dataset("ids", (100_000,), h5py.string_dtype(), chunks=(1000,))
+        file.create_dataset("vectors", (100_000, 2), "f4", chunks=(1000, 2))
+    monkeypatch.setattr(uploads, "UNPACKED", 10_000_000)
+    monkeypatch.setattr(feature_files, "open_features", None)
+    page = sent(ada, file=SimpleUploadedFile("cnn.h5", out.getvalue()), kind="region")
+    assert wrong(page).startswith("cnn.h5: unpacks to 25") and feature_sets() == []
 
 
 def test_a_training_is_offered_sets_of_images_and_refuses_others(ada):

@@ -14,7 +14,9 @@ import pytest
 from django.core.management import CommandError
 
 from annotation import jobs
-from annotation.models import Campaign, Job, Layer
+from annotation.datasets.importing import import_records
+from annotation.models import Campaign, Corpus, Job, Layer
+from annotation.protocol.terms import ImageRecord
 from evaluation.comparison.subsets import subset_named
 from evaluation.models import LocalizationSet, PhraseLocalization, Run, System
 from evaluation.services.common import ImportRefused
@@ -436,6 +438,69 @@ def test_regions_and_phrases_help_to_rank(grounded):
     ):
         with pytest.raises(CommandError, match=says):
             said("train_system", "x", *options)
+
+
+def test_systems_of_images_and_regions_are_trained_by_page_and_api(grounded, data_dir):
+    layer, ada = layer_name(), world.signed_in("ada", "researcher")
+    (data_dir / "sources" / "recipes").mkdir(parents=True)
+    for name, more in (("SAE-phrases", "[settings]\nfeatures = 40\n"), ("Weighted-distance", "")):
+        file = data_dir / "sources" / "recipes" / f"own-{name}.toml"
+        file.write_text(f'extends = "{name}"\n[text]\nvectors = "mean"\n{more}')
+        every = {
+            "corpus": "scenes",
+            "recipe": file.name,
+            "features": "whole:1",
+            "regions": "parts:1",
+            "layer": layer,
+            "words": "words:1",
+            "train": "train",
+            "held_out": "val",
+        }
+        for lacking in ("features", "regions", "layer"):
+            given = {**every, "name": "none", lacking: ""}
+            refused = words(ada.post("/evaluation/train/", given))
+            assert "choose vectors of images, regions, and a layer below" in refused
+        press(ada, "/evaluation/train/", "Train", name=f"{name}-page", **every)
+        asked = ada.post("/api/v1/systems", {**every, "name": f"{name}-api"}, content_type="application/json")
+        assert asked.status_code == 202, asked.content
+        for job in Job.objects.order_by("-pk")[:2]:
+            assert jobs.run_queued_job(job.pk) == Job.DONE, job.error
+        digests = System.objects.filter(name__startswith=name).values_list("digest", flat=True)
+        assert len(digests) == 2 and len(set(digests)) == 1
+
+
+def test_a_job_does_not_act_on_what_now_bears_its_names_in_another_corpus(grounded, tmp_path):
+    """Whoever may resume it may know nothing of that corpus."""
+    said("localize", "grounded")
+    import_records(name="other", records=[ImageRecord("1", "1.png", ())], format="jsonl", source="x")
+    other = Corpus.objects.get(name="other")
+    for kind, given in (
+        ("localize", {"system": "grounded"}),
+        ("score_localization", {"name": "grounded"}),
+        ("rank", {"system": "grounded", "split": "test"}),
+        ("tag", {"system": "grounded"}),
+        ("generate_captions", {"system": "grounded"}),
+    ):
+        job = jobs.enqueue(kind=kind, arguments=given, corpus=other)
+        assert jobs.run_queued_job(job.pk) == Job.FAILED
+        job.refresh_from_db()
+        assert "is not of corpus 'other' any more; ask for a new job" in job.error, kind
+        assert "scenes" not in job.error
+
+
+def test_pages_take_as_many_regions_as_the_api_does(grounded):
+    ada = world.signed_in("ada", "researcher")
+    for limit in ("0", "1001", "999999999"):
+        page = ada.post(
+            "/evaluation/systems/grounded/localize/",
+            {"split": "test", "regions": "parts:1", "limit": limit},
+            follow=True,
+        )
+        assert f"{limit} regions: choose from 1 to 1000." in words(page)
+        extract = {"corpus": "scenes", "name": "r", "network": "layout", "method": "grid", "limit": limit}
+        page = ada.post("/evaluation/features/extract/", extract, follow=True)
+        assert f"{limit} regions: choose from 1 to 1000." in words(page)
+    assert not Job.objects.exists()
 
 
 def test_what_regions_allow_is_told_by_category_and_needs_no_localizer(scenes, tmp_path):

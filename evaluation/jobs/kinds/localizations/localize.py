@@ -9,8 +9,9 @@ from django.utils.translation import gettext_lazy
 
 from annotation.common.registry import UnknownName
 from annotation.jobs import JobProgress, job_kind
-from evaluation.jobs.progress import Phases
+from evaluation.jobs.progress import Phases, check_same_corpus
 from evaluation.services.localizations.predicting import LocalizeRequest, localize
+from evaluation.services.systems.registry import system_row
 
 
 @job_kind("localize", title=gettext_lazy("Localizing phrases"), refusals=(UnknownName, OSError, ValueError))
@@ -26,6 +27,7 @@ def localize_job(
     seed: int = 0,
 ) -> dict[str, Any]:
     """Make the set; a killed job starts again from the first image. The set is seen once it is whole."""
+    check_same_corpus(progress, system_row(system))
     wanted = LocalizeRequest(
         system=system, name=name, split=split, layer=layer, regions=regions, limit=limit, seed=seed
     )

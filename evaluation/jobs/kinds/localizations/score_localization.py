@@ -8,9 +8,10 @@ from django.utils.translation import gettext_lazy
 
 from annotation.common.registry import UnknownName
 from annotation.jobs import JobProgress, job_kind
-from evaluation.jobs.progress import Phases
+from evaluation.jobs.progress import Phases, check_same_corpus
 from evaluation.services.localizations.kept_scores import keep_localization_scores
 from evaluation.services.localizations.scores import LocalizationScoring, score_localization
+from evaluation.services.localizations.sets import localization_set_named
 
 
 @job_kind(
@@ -22,6 +23,7 @@ def score_localization_job(
     progress: JobProgress, *, name: str, layer: str = "", against: str = ""
 ) -> dict[str, Any]:
     """Score the set, and keep the figures with it; a killed job does it again."""
+    check_same_corpus(progress, localization_set_named(name))
     phases = Phases(progress)
     phases("scoring localizations", 0, 1)
     report = score_localization(LocalizationScoring(name, layer, against=against))

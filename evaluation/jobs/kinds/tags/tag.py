@@ -9,7 +9,8 @@ from django.utils.translation import gettext_lazy
 
 from annotation.common.registry import UnknownName
 from annotation.jobs import JobProgress, job_kind
-from evaluation.jobs.progress import Phases
+from evaluation.jobs.progress import Phases, check_same_corpus
+from evaluation.services.systems.registry import system_row
 from evaluation.services.tagging.writing import LISTED, TagRequest, tag_images
 from models_core.estimators.taggers import TagScore
 
@@ -35,4 +36,5 @@ class TagJobRequest:
 )
 def tag_job(progress: JobProgress, request: TagJobRequest) -> dict[str, Any]:
     """Find the tags; a killed job starts again from the first image. The set is seen once it is whole."""
+    check_same_corpus(progress, system_row(request.system))
     return asdict(tag_images(TagRequest(**asdict(request)), progress=Phases(progress)))

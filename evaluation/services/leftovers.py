@@ -1,0 +1,44 @@
+"""What stopped work left on disk and nobody has gone on with: it is removed after a while."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from annotation.common.locks import Busy
+from evaluation.services.common import exclusive_work
+from evaluation.services.features.store import name_of_unfinished, unfinished_sets
+from evaluation.services.systems.folders import unfinished_trainings
+
+#: Seconds after which stopped work that nobody has gone on with is begun anew: 14 days.
+LEFTOVERS_KEPT = 14 * 24 * 3600
+
+
+def remove_leftovers() -> int:
+    """Remove half-written feature sets, and what stopped trainings had done, that are older; how many."""
+    before, removed = time.time() - LEFTOVERS_KEPT, 0
+    for folder, work, word, name in _left():
+        with suppress(Busy, FileNotFoundError):
+            if _last_written(folder) >= before:
+                continue
+            with exclusive_work(work, word, name):
+                shutil.rmtree(folder)
+                removed += 1
+    return removed
+
+
+def _left() -> Iterator[tuple[Path, str, str, str]]:
+    """Each such folder, what its writers hold, what it is of, and the name of that."""
+    for part in unfinished_sets():
+        name = name_of_unfinished(part)
+        corpus = part.parent.name if part.suffix == ".part" else part.parent.parent.name
+        yield part, f"features.{corpus}.{name}", "feature set", name
+    for folder, system in unfinished_trainings():
+        yield folder, f"system.{system}", "system", system
+
+
+def _last_written(folder: Path) -> float:
+    return max(each.stat().st_mtime for each in (folder, *folder.rglob("*")))
