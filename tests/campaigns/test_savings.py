@@ -114,7 +114,7 @@ def test_of_coverage_by_count_only_what_one_worker_settled_is_checked_twice() ->
     already."""
     saving = {"coverage_by_count": True}
     world = World(settings={"trust": {**TRUSTING["trust"], "double_check_share": 1.0}, "saving": saving})
-    image, asked = world.images()[0].pk, set()
+    image, asked = world.images()[0].image_id, set()
     for _ in range(60):
         for worker in range(len(world.workers)):
             for kind in q.QUESTIONS:

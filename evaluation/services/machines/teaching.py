@@ -207,7 +207,10 @@ def _keep(
     if folder.exists():
         shutil.rmtree(folder)  # Of a lesson that was killed.
     facts = {"campaign": machine.campaign.name, "machine": machine.name, "version": version}
-    began = {"begun_from": begun.name, "begun_digest": begun.digest, "as_stored": as_stored}
+    last = _facts(machine)
+    # That of a stored proposer that is gone by now stays known.
+    before = last.get("begun_digest", "") if last.get("begun_from") == begun.name else ""
+    began = {"begun_from": begun.name, "begun_digest": begun.digest or before, "as_stored": as_stored}
     proposer.save(folder, {**facts, **began})
 
 

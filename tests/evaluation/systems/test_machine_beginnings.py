@@ -155,11 +155,11 @@ def test_a_machine_begins_again_where_its_stored_proposer_was_replaced(
     assert machines_to_teach() == []
     call(*again, "--seed", "3")
     assert machines_to_teach() == [(world.campaign, "drawer")]
-    begun: list[BoxProposer] = []
+    begun: list[Any] = []
     fit = BoxProposer.fit
 
     def noted(self: BoxProposer, pictures: Any, **options: Any) -> BoxProposer:
-        begun.append(options["begin"])
+        begun.append(options.get("begin"))
         return fit(self, pictures, **options)
 
     monkeypatch.setattr(BoxProposer, "fit", noted)
@@ -172,6 +172,9 @@ def test_a_machine_begins_again_where_its_stored_proposer_was_replaced(
     last = BoxProposer.load(kept_folder(machine, machine.version))
     call("teach_machine", world.campaign.name, "drawer")
     assert begun[1].chance_ == last.chance_
+    # Another one under that name is another one, then too.
+    call(*again[:-1], "--seed", "4")
+    assert machines_to_teach() == [(world.campaign, "drawer")]
     # What was learnt before last is kept as well, for a backup that is under way; nothing older is.
     assert sorted(int(each.name) for each in kept_folder(machine, 1).parent.iterdir()) == [3, 4]
 
