@@ -24,7 +24,7 @@ from annotation.protocol.machines import (
     next_proposal,
 )
 from annotation.protocol.questions import BOX_DRAWING, COREF_LINK, Judgment, set_key
-from annotation.protocol.rulings import Boxes, Partition
+from annotation.protocol.rulings import Boxes, Partition, Ruling
 from annotation.protocol.terms import Box
 from annotation.protocol.trust_settings import TrustSettings
 from tests.protocol.build import Play, mentions
@@ -270,8 +270,12 @@ def test_a_box_remains_its_drawers_where_a_reviewer_changes_the_phrases_of_its_c
     first, second = (one.key for one in drawn.state.questions if one.kind == BOX_DRAWING)
     drawn.judgments.append(Judgment("m", first, "machine", "drawn", LEFT, machine=True))
     drawn.judgments.append(Judgment("a", second, "ann", "drawn", RIGHT))
-    together = [Partition((both,)), Boxes(both, (LEFT, RIGHT))]
-    apart = [Partition(((both[0],), (both[1],))), Boxes((both[0],), (RIGHT,)), Boxes((both[1],), (LEFT,))]
+    together: list[Ruling] = [Partition((both,)), Boxes(both, (LEFT, RIGHT))]
+    apart: list[Ruling] = [
+        Partition(((both[0],), (both[1],))),
+        Boxes((both[0],), (RIGHT,)),
+        Boxes((both[1],), (LEFT,)),
+    ]
     for ruled, drawers in ((together, ["m", "a"]), (apart, ["", ""])):
         for judgments in (drawn.judgments, drawn.judgments[::-1]):
             state = Fold(mentions(*image), rulings=ruled)(judgments)
