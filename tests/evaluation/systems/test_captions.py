@@ -414,7 +414,7 @@ def test_regions_are_described_by_page(scenes, tmp_path):
     (sources / "small.toml").write_text(SMALL.format("mRNN-regions"))
     ask = {"name": "regional", "recipe": "small.toml", "corpus": scenes, "regions": "parts:1"}
     refused = press(ada, "/evaluation/train/", "Train", **ask)
-    assert "and --layer with mentions of theirs" in refused.content.decode()
+    assert "said of regions: choose regions and a layer below" in refused.content.decode()
     press(ada, "/evaluation/train/", "Train", **ask, layer=gold)
     assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
     press(ada, "/evaluation/systems/regional/", "Write captions", split="test", regions="parts:1")
