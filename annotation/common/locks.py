@@ -19,7 +19,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-#: Seconds after which nobody who only asks whether a folder is held (`is_held`) has its lock any more.
+#: Seconds until a refused lock is tried once more: `is_held` takes it for a moment.
 _ASKING = 0.05
 #: The folder of a restore under way, in DATA_DIR; and in it what stood before. While this is there, DATA_DIR
 #: is neither what it was nor what it shall be.

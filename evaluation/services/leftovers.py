@@ -1,4 +1,4 @@
-"""What stopped work left on disk and nobody has gone on with: it is removed after a while."""
+"""Half-written feature sets and half-done trainings that nobody has resumed are removed after a while."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from evaluation.services.common import exclusive_work
 from evaluation.services.features.store import name_of_unfinished, unfinished_sets
 from evaluation.services.systems.folders import unfinished_trainings
 
-#: Seconds after which stopped work that nobody has gone on with is begun anew: 14 days.
+#: Seconds for which they are kept after they were last written to: 14 days.
 LEFTOVERS_KEPT = 14 * 24 * 3600
 
 
 def remove_leftovers() -> int:
-    """Remove half-written feature sets, and what stopped trainings had done, that are older; how many."""
+    """Remove half-written feature sets and half-done trainings that are older; how many."""
     before, removed = time.time() - LEFTOVERS_KEPT, 0
     for folder, work, word, name in _left():
         with suppress(Busy, FileNotFoundError):

@@ -105,7 +105,7 @@ def test_the_parses_of_a_deleted_corpus_are_not_those_of_the_next_one(data_dir: 
     assert stored_parses("drawn") is None and not list((data_dir / "parses").iterdir())
 
 
-def test_what_nobody_has_gone_on_with_is_removed_after_a_while(
+def test_what_nobody_has_resumed_is_removed_after_a_while(
     data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn(tmp_path, blue=200)
@@ -119,7 +119,7 @@ def test_what_nobody_has_gone_on_with_is_removed_after_a_while(
     for folder in (part, training, gone):
         for each in (*folder.rglob("*"), folder):
             os.utime(each, (old, old))
-    os.utime(training / "kernels" / "text.npy")  # This training has gone on since.
+    os.utime(training / "kernels" / "text.npy")  # This training was resumed since.
     with exclusive_work("features.drawn.look", "feature set", "look"):
         assert remove_leftovers() == 1 and not gone.exists() and part.is_dir()
     assert remove_leftovers() == 1 and not part.exists() and training.is_dir()

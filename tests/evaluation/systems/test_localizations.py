@@ -470,7 +470,7 @@ def test_systems_of_images_and_regions_are_trained_by_page_and_api(grounded, dat
 
 
 def test_a_job_does_not_act_on_what_now_bears_its_names_in_another_corpus(grounded, tmp_path):
-    """Whoever may resume it may know nothing of that corpus."""
+    """Somebody without a role in that corpus may resume the job."""
     said("localize", "grounded")
     import_records(name="other", records=[ImageRecord("1", "1.png", ())], format="jsonl", source="x")
     other = Corpus.objects.get(name="other")
