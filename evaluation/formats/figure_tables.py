@@ -16,6 +16,7 @@ from typing import Literal
 
 from annotation.common.registry import Registry
 from annotation.common.spreadsheets import escape_formula
+from evaluation.formats.figure_basis import FigureBasis
 
 _ESCAPED = str.maketrans(
     {
@@ -55,14 +56,15 @@ Cell = str | int | float | Marked | None
 class Table:
     """Columns and rows; `places` are the decimal places of floats by column, 3 where it says nothing.
 
-    `notes` are what a reader must know of the figures: lines under a table in text, comments above one in
-    LaTeX. CSV has none: there each is a column. Raises ValueError for a row of another length.
+    `basis` says what the figures are of, and `notes` what else a reader must know: lines under a table in
+    text, comments above one in LaTeX. CSV has a column "basis". Raises ValueError for a row of another length.
     """
 
     head: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     places: dict[str, int] = field(default_factory=dict)
     notes: Sequence[str] = ()
+    basis: FigureBasis | None = None
 
     def __post_init__(self) -> None:
         for number, row in enumerate(self.rows, start=1):
@@ -70,6 +72,11 @@ class Table:
                 raise ValueError(
                     f"row {number} has {len(row)} cells; expected {len(self.head)}, as in the header"
                 )
+
+    @property
+    def remarks(self) -> list[str]:
+        """The sentences of the basis, then the notes."""
+        return [*(self.basis.lines() if self.basis else ()), *self.notes]
 
     def rounded(self, row: Sequence[Cell]) -> list[str]:
         """The cells of a row as people read them."""
@@ -100,7 +107,7 @@ def as_text(table: Table) -> str:
         ).rstrip()
 
     rule = "  ".join("-" * width for width in widths)
-    return "\n".join([laid(lines[0]), rule, *(laid(line) for line in lines[1:]), *table.notes])
+    return "\n".join([laid(lines[0]), rule, *(laid(line) for line in lines[1:]), *table.remarks])
 
 
 def as_csv(table: Table) -> str:
@@ -114,7 +121,8 @@ def as_csv(table: Table) -> str:
     head: list[str] = []
     for name, has in zip(table.head, marked, strict=True):
         head += [name, f"{name} mark"] if has else [name]
-    writer.writerow(map(escape_formula, head))
+    basis = [" ".join(table.basis.lines())] if table.basis else []
+    writer.writerow(map(escape_formula, [*head, *(["basis"] if basis else [])]))
     for row in table.rows:
         cells: list[str | int | float] = []
         for cell, has in zip(row, marked, strict=True):
@@ -122,7 +130,7 @@ def as_csv(table: Table) -> str:
             cells.append("" if _absent(plain) else plain)  # type: ignore[arg-type]
             if has:
                 cells.append(cell.mark if isinstance(cell, Marked) else "")
-        writer.writerow(map(escape_formula, cells))
+        writer.writerow(map(escape_formula, [*cells, *basis]))
     return out.getvalue().removesuffix("\n")
 
 
@@ -143,7 +151,7 @@ def as_latex(table: Table) -> str:
     body = [" & ".join(line) + r" \\" for line in lines]
     return "\n".join(
         [
-            *(f"% {' '.join(note.split())}" for note in table.notes),
+            *(f"% {' '.join(note.split())}" for note in table.remarks),
             rf"\begin{{tabular}}{{{columns}}}",
             r"\toprule",
             body[0],

@@ -1,0 +1,86 @@
+"""What figures are of: which cases, of how many, under which conditions, and what the systems had seen.
+
+Every table of figures prints one `FigureBasis` (`figure_tables.Table`), reports contain it as plain data under
+"basis", and figures are comparable only where their bases `differ` in nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+#: Fields in which two figures may differ and still be compared: what each system has seen is its own.
+_OF_ONE_SYSTEM = frozenset({"provenance", "notes"})
+#: How fields are called in sentences.
+_TITLES = {"counted": "cases", "out_of": "cases asked for", "without_relevant": "cases without a relevant item"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FigureBasis:
+    """What the figures of one table are of; an empty field does not apply.
+
+    `cases` says in the plural what a figure is a mean over ("queries", "images", "pairs", "phrases");
+    figures are of `counted` of the `out_of` that were asked for (None: not known, and the table says so).
+    `without_relevant` of the counted ones have no relevant item, and count 0. `pool` names the qrels or the
+    answers, with version and subset; `protocol` the rule or protocol; `missing` what happens to cases without
+    output ("refuse", "worst", "leave-out"); `tokens` how texts are cut ("ptb", "own"); `references` the named
+    set that document frequencies come from, with its digest; `weights` how answers are weighted.
+    `provenance` maps each system to what it has seen of the cases, in one sentence without its name. `notes`
+    are further sentences.
+    """
+
+    cases: str = ""
+    counted: int | None = None
+    out_of: int | None = None
+    without_relevant: int = 0
+    pool: str = ""
+    protocol: str = ""
+    missing: str = ""
+    tokens: str = ""
+    references: str = ""
+    weights: str = ""
+    provenance: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, as JSON has it."""
+        return {**asdict(self), "provenance": dict(self.provenance), "notes": list(self.notes)}
+
+    def lines(self) -> list[str]:
+        """Sentences for people, a line each."""
+        lines = []
+        if self.counted is not None:
+            of = "of an unknown number of" if self.out_of is None else f"of {self.out_of:,}"
+            lines.append(f"Figures are over {self.counted:,} {of} {self.cases}.")
+        if self.without_relevant:
+            lines.append(f"{self.without_relevant:,} {self.cases} have no relevant item and count 0.")
+        conditions = [
+            f"{name}: {value}"
+            for name in ("pool", "protocol", "missing", "tokens", "references", "weights")
+            if (value := getattr(self, name))
+        ]
+        if conditions:
+            lines.append(f"{'; '.join(conditions)}.")
+        lines += [f"{system}: {sentence}" for system, sentence in self.provenance.items()]
+        return [*lines, *self.notes]
+
+    def differs(self, other: FigureBasis) -> list[str]:
+        """In what two bases differ, so that their figures must not be compared; a line each."""
+        return [
+            f"{_TITLES.get(one.name, one.name)}: {ours!r} and {theirs!r}"
+            for one in fields(self)
+            if one.name not in _OF_ONE_SYSTEM
+            and (ours := getattr(self, one.name)) != (theirs := getattr(other, one.name))
+        ]
+
+
+def basis_from_dict(data: Mapping[str, Any]) -> FigureBasis:
+    """The basis that `FigureBasis.as_dict` made; raises TypeError for other fields."""
+    return FigureBasis(**{**data, "notes": tuple(data.get("notes", ()))})
+
+
+def differences(bases: Iterable[FigureBasis]) -> list[str]:
+    """In what several bases differ from the first one, each difference once."""
+    first, *others = bases
+    return list(dict.fromkeys(line for other in others for line in first.differs(other)))
