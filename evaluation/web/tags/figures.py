@@ -6,7 +6,7 @@ import re
 
 from django import template
 from django.utils.formats import localize
-from django.utils.translation import gettext, gettext_lazy, ngettext
+from django.utils.translation import gettext, gettext_lazy
 
 from evaluation.comparison.comparisons import DECIMALS_BY_MEASURE
 from evaluation.models import Run
@@ -56,13 +56,13 @@ def images(run: Run) -> str:
 @register.filter
 def subset_in_words(called: str) -> str:
     """Which images figures or qrels are of, kept in English, in the reader's language; "" for all."""
-    if found := re.fullmatch(r"(\d+) images of the set", called):
-        number = int(found[1])
-        told = ngettext("%(number)s image of the set", "%(number)s images of the set", number)
-        return told % {"number": localize(number)}
     if called.endswith(", as localized"):
         return gettext("%(images)s, as localized") % {
             "images": subset_in_words(called.removesuffix(", as localized"))
+        }
+    if called.endswith(", as tagged"):
+        return gettext("%(images)s, as tagged") % {
+            "images": subset_in_words(called.removesuffix(", as tagged"))
         }
     if called.startswith("images in "):
         return gettext("images in %(file)s") % {"file": called.removeprefix("images in ")}
