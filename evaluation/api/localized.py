@@ -18,6 +18,7 @@ from annotation.selectors.jobs import Job
 from annotation.selectors.scopes import within_scope
 from evaluation.api.given import as_form, as_plain_json
 from evaluation.api.systems import RESEARCHES, OfCorpus
+from evaluation.comparison.missing import MISSING
 from evaluation.models import LocalizationSet, System
 from evaluation.services.localizations.files import write_localizations
 from evaluation.services.localizations.kept_scores import kept_reports
@@ -84,7 +85,7 @@ class LocalizationsSent(CallFields):
     """Predictions made elsewhere, as a file of JSON Lines (.gz too): a line for each mention with its
     regions, and lines with the detections of phrases. `system` is a registered system of the corpus that made
     them, `split` a split, a fold or `run:NAME`: the images that it looked at, of which what the file lacks is
-    missed. Without it figures are of the images of the file. A fold is of all images with pictures, dealt by
+    missing output. Without it figures are of all images. A fold is of all images with pictures, dealt by
     `seed`."""
 
     name = NameField()
@@ -109,10 +110,12 @@ class LocalizingWanted(CallFields):
 
 
 class LocalizationScoringWanted(CallFields):
-    """The layer whose boxes a set is scored by, and another set that it is compared with."""
+    """The layer whose boxes a set is scored by, and another set that it is compared with. `missing`: images
+    of which a set has no output are refused (without it), count as the worst result, or are left out."""
 
     layer = TextField()
     against = NameField(required=False)
+    missing = serializers.ChoiceField(MISSING, required=False)
 
 
 @serves(

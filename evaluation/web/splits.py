@@ -8,6 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from annotation.selectors.corpora import split_names
+from evaluation.comparison.missing import MISSING, REFUSE, Missing
 from evaluation.comparison.subsets import FOLD, OF_RUN
 from evaluation.models import Run
 from evaluation.web.frame import text_parameter
@@ -67,3 +68,14 @@ def regions_in(given: Mapping[str, str], *, default: int) -> int:
             _("%(given)s regions: choose from 1 to %(most)s.") % {"given": limit, "most": MOST_REGIONS}
         )
     return limit
+
+
+def missing_output_in(given: Mapping[str, str]) -> Missing:
+    """What becomes of images without output, in a form; "refuse" where it says nothing; raises NotOffered."""
+    word = text_parameter(given, "missing") or REFUSE
+    for known in MISSING:
+        if word == known:
+            return known
+    raise NotOffered(
+        _("“%(given)s” is no choice for images without output: choose from the list.") % {"given": word[:60]}
+    )

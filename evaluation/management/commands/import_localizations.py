@@ -38,8 +38,7 @@ class Command(ReportCommand):
             "--split",
             default="",
             help="The images that it looked at: a split, a file of names, a fold such as 1/5, or "
-            f"{OF_RUN}NAME; mentions of which the file has nothing are missed (default: not known; then "
-            "figures are of the images of the file)",
+            f"{OF_RUN}NAME; those of which the file has nothing are missing output (default: all)",
         )
         parser.add_argument("--seed", type=int, default=0, help="Seed of folds (default: 0)")
 

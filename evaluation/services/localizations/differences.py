@@ -1,4 +1,4 @@
-"""How a localization set differs from another one on the mentions in images that both looked at."""
+"""How a localization set differs from another one on the same mentions."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.agreement.summary import Resampling
+from evaluation.comparison.missing import LEAVE_OUT, Missing
 from evaluation.comparison.subsets import Subset
 from evaluation.metrics.localization import box_recall
 from evaluation.models import LocalizationSet
 from evaluation.services.common import ImportRefused
+from evaluation.services.localizations.gold import BoxedMention
 from evaluation.services.localizations.measures import (
     OF_KEPT,
     is_beyond,
@@ -23,7 +25,12 @@ from evaluation.services.localizations.measures import (
     remarks_of,
     sums_of_categories,
 )
-from evaluation.services.localizations.scored import ScoredLocalizations, in_own_images, scored
+from evaluation.services.localizations.scored import (
+    ScoredLocalizations,
+    images_without_output,
+    in_own_images,
+    scored,
+)
 from evaluation.services.localizations.sets import images_looked_at
 from evaluation.significance.resampling import (
     Difference,
@@ -35,34 +42,34 @@ from evaluation.significance.resampling import (
 def differences_from(
     other: LocalizationSet,
     ours: ScoredLocalizations,
+    mentions: list[BoxedMention],
     subset: Subset | None,
-    *,
-    named: bool,
+    missing: Missing,
     how: Resampling,
 ) -> dict[str, Any]:
-    """The differences of `ours` from another set, and of which mentions they are: those in images that both
-    looked at. `named`: it was said which images are scored, those of `subset`.
+    """The differences of `ours` from another set, and of which of the `mentions` they are: of all, or, where
+    images without output are left out, of those in images of which both have output.
 
     `differences_everywhere`: AP is of all images, in which both looked for each phrase. Else it is of the
     images of each phrase's mentions alone, for both: where one has no detections elsewhere, and where they
     looked at different images, since of each phrase the best detections of a set were kept.
 
-    Raises ImportRefused where they looked at no image with one of these mentions in common.
+    Raises MissingOutput, and ImportRefused where no image with one of these mentions is left.
     """
-    looked_at = [_looked_at(row, named=named) for row in (ours.row, other)]
-    images = {mention.image for mention in ours.mentions}
-    for own in looked_at:
-        images &= own if own is not None else images
-    common = [mention for mention in ours.mentions if mention.image in images]
+    lacking = images_without_output(other, mentions, missing)
+    common = ours.mentions
+    if missing == LEAVE_OUT:
+        common = [mention for mention in ours.mentions if mention.image not in lacking]
+        lacking = frozenset()
     if not common:
         raise ImportRefused(
             f"localization sets {ours.row.name!r} and {other.name!r} looked at no image with one of the "
-            f"{len(ours.mentions):,} boxed mentions in common"
+            f"{len(mentions):,} boxed mentions in common"
         )
-    if len(common) < len(ours.mentions):
-        subset = Subset("images that both looked at", frozenset(images))
+    if len(common) < len(mentions):
+        subset = Subset("images that both looked at", frozenset(mention.image for mention in common))
         ours = scored(ours.row, common, subset)
-    theirs = scored(other, ours.mentions, subset)
+    theirs = scored(other, ours.mentions, subset, len(lacking))
     if ours.everywhere != theirs.everywhere or images_looked_at(ours.row) != images_looked_at(other):
         ours, theirs = in_own_images(ours, subset), in_own_images(theirs, subset)
     return {
@@ -74,14 +81,6 @@ def differences_from(
         "differences_mentions": len(ours.mentions),
         "differences": list(_differences(ours, theirs, how)),
     }
-
-
-def _looked_at(row: LocalizationSet, *, named: bool) -> frozenset[int] | None:
-    """The images that a set looked at; None: all that are scored. Of a file nobody may have said which those
-    were: then of images that are `named` it counts as having looked at all, else at those of which it
-    has something."""
-    unknown = row.source and row.image_ids is None
-    return None if unknown and named else images_looked_at(row)
 
 
 def _differences(

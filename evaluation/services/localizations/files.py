@@ -117,7 +117,7 @@ def import_localizations(
 
     `system` is a registered system that made it, where there is one. `split` names the images that it looked
     at, as `subset_named` takes them (`seed` deals folds; without `files` it means no file): where the file
-    has nothing of one of these, that image's mentions are missed. Where empty they are not known.
+    has nothing of one of these, that is missing output. Where empty they are all images.
 
     Raises UnknownName, ImportRefused, BadSubset, Busy, and FormatError naming the line.
     """

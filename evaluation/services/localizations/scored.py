@@ -2,14 +2,15 @@
 
 A mention is found at rank k where the k-th of its regions overlaps the box around all of its boxes by an IoU
 of at least 0.5; one that the set has no region for is missed. AP is of a phrase over all images, after
-non-maximum suppression.
+non-maximum suppression. It is 0 where images lack output and count as the worst result: wrong regions in them
+might have been the best for any phrase.
 
 Source: Plummer et al. 2015, section 3.2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,9 +18,11 @@ from numpy.typing import NDArray
 
 from annotation.common.batching import chunks
 from annotation.selectors.corpora import split_names
+from evaluation.comparison.missing import Missing, check_missing
 from evaluation.comparison.subsets import Subset, subset_called, subset_named
 from evaluation.metrics.localization import box_average_precision, first_right, suppress
 from evaluation.models import LocalizationSet
+from evaluation.selectors import names_of
 from evaluation.services.localizations.gold import BoxedMention
 from evaluation.services.localizations.proposals import UnrankedRegions, proposals_of_set
 from evaluation.services.localizations.sets import (
@@ -42,7 +45,8 @@ class ScoredLocalizations:
     phrases were looked for in all images, not in those of their mentions alone. `undetected` phrases have a
     region for a mention, but no line of detections, in a set that has such lines: then AP is of the images of
     each phrase's mentions alone. So it is of a `part` of the images that the set looked at: the best
-    detections of all of them were kept, and few of those are in the part.
+    detections of all of them were kept, and few of those are in the part. Of `lacking` images the set has no
+    output.
     """
 
     row: LocalizationSet
@@ -54,6 +58,7 @@ class ScoredLocalizations:
     everywhere: bool
     undetected: int = 0
     part: bool = False
+    lacking: int = 0
 
     @property
     def cut_at(self) -> int | None:
@@ -72,15 +77,11 @@ class ScoredLocalizations:
 
 
 def subset_of_set(row: LocalizationSet, split: str | None, seed: int = 0) -> Subset | None:
-    """The images `split`, those of the set where None; None for all."""
+    """The images `split`, those that the set is of where None: all where nobody named some. None for all."""
     if split is not None:
         return subset_named(row.corpus.name, split, seed=seed)
-    if (row.source and row.image_ids is None) or not row.split:
-        images = images_looked_at(row)
-        if not row.source and len(images) == row.corpus.images.count():
-            return None
-        # Of all images it looked at those that have regions.
-        return Subset(f"{len(images)} images of the set", images)
+    if not row.split:
+        return None
     if row.split in split_names(row.corpus):
         return subset_named(row.corpus.name, row.split, seed=row.seed)
     # Its fold was dealt among the images of its regions, and its file may have been edited since.
@@ -88,8 +89,32 @@ def subset_of_set(row: LocalizationSet, split: str | None, seed: int = 0) -> Sub
     return Subset(f"{called}, as localized", images_looked_at(row))
 
 
-def scored(row: LocalizationSet, mentions: list[BoxedMention], subset: Subset | None) -> ScoredLocalizations:
-    """The set's predictions beside people's boxes; predictions are read one after the other."""
+def images_without_output(
+    row: LocalizationSet, mentions: list[BoxedMention], missing: Missing
+) -> frozenset[int]:
+    """The ids of the images with mentions of which a set says nothing: no mention, though without a region,
+    and no detection. Raises MissingOutput where there are some and `missing` refuses them."""
+    seen = set(row.mentions.values_list("image_id", flat=True))
+    for one in detections_of(row):
+        seen.update(one.images.tolist())
+    images = dict.fromkeys(mention.image for mention in mentions)
+    lacking = [image for image in images if image not in seen]
+    names = names_of(row.corpus.name).image_name
+    check_missing(
+        missing,
+        lacking=[names[image] for image in lacking],
+        out_of=len(images),
+        cases="images",
+        output=f"regions in set {row.name!r}",
+    )
+    return frozenset(lacking)
+
+
+def scored(
+    row: LocalizationSet, mentions: list[BoxedMention], subset: Subset | None, lacking: int = 0
+) -> ScoredLocalizations:
+    """The set's predictions beside people's boxes; predictions are read one after the other. Of `lacking`
+    images with some of the mentions the set has no output."""
     place_of: dict[tuple[int, int, int, int], list[int]] = {}
     for number, mention in enumerate(mentions):
         place_of.setdefault(mention.place, []).append(number)
@@ -115,15 +140,15 @@ def scored(row: LocalizationSet, mentions: list[BoxedMention], subset: Subset | 
                 for (number, regions), box in zip(said, gold, strict=True):
                     unranked.put(number, regions[:, :4], box)
     phrases = set(row.detections.values_list("phrase", flat=True))
-    lacking = (
+    undetected = (
         {mentions[number].phrase for number in np.flatnonzero(predicted)} - phrases if phrases else set()
     )
     some = bool(phrases) and subset is not None and not images_looked_at(row) <= subset.images
-    everywhere = bool(phrases) and not lacking and not some
+    everywhere = bool(phrases) and not undetected and not some
     detected = _detected(row) if everywhere else _in_own_images(row)
-    precisions = _precisions(detected, mentions, subset)
+    precisions = _precisions(() if lacking else detected, mentions, subset)
     return ScoredLocalizations(
-        row, mentions, ranks, predicted, unranked, precisions, everywhere, len(lacking), some
+        row, mentions, ranks, predicted, unranked, precisions, everywhere, len(undetected), some, lacking
     )
 
 
@@ -132,12 +157,13 @@ def in_own_images(found: ScoredLocalizations, subset: Subset | None) -> ScoredLo
     detections."""
     if not found.everywhere:
         return found
-    precisions = _precisions(_in_own_images(found.row), found.mentions, subset)
+    detected = () if found.lacking else _in_own_images(found.row)
+    precisions = _precisions(detected, found.mentions, subset)
     return replace(found, precisions=precisions, everywhere=False)
 
 
 def _precisions(
-    detected: Iterator[DetectedPhrase], mentions: list[BoxedMention], subset: Subset | None
+    detected: Iterable[DetectedPhrase], mentions: list[BoxedMention], subset: Subset | None
 ) -> dict[str, float]:
     """The AP of each phrase that people boxed; 0 where the set does not have it. A box that several mentions
     of a phrase share counts once."""

@@ -9,12 +9,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from evaluation.agreement.summary import Resampling
+from evaluation.comparison.missing import LEAVE_OUT, REFUSE, Missing
+from evaluation.formats.figure_basis import FigureBasis
 from evaluation.selectors import digest_of_images, names_of
 from evaluation.services.common import ImportRefused
 from evaluation.services.localizations.differences import differences_from
 from evaluation.services.localizations.gold import boxed_mentions_of, layer_and_state
 from evaluation.services.localizations.measures import by_category, frequent_phrases, measures_of
-from evaluation.services.localizations.scored import scored, subset_of_set
+from evaluation.services.localizations.scored import images_without_output, scored, subset_of_set
 from evaluation.services.localizations.sets import localization_set_named
 
 
@@ -23,6 +25,7 @@ class LocalizationScoring:
     """What is scored: the set against the boxed mentions of a layer in some images.
 
     These are the set's own where `split` is None. With `against` its differences from another set are told.
+    `missing` says what becomes of images without output, of either set.
     """
 
     name: str
@@ -31,6 +34,7 @@ class LocalizationScoring:
     fold_seed: int = 0
     against: str = ""
     resampling: Resampling = Resampling()
+    missing: Missing = REFUSE
 
 
 def score_localization(wanted: LocalizationScoring) -> dict[str, Any]:
@@ -40,10 +44,11 @@ def score_localization(wanted: LocalizationScoring) -> dict[str, Any]:
     which images they are, "" of all, and `images_digest` which those are; `whole` that they are the set's.
     `undetected` phrases keep AP from being of all images, and so does a `part` of the set's images. `level`
     is of all intervals. R@k is left out beyond `cut_at`, its differences beyond `differences_cut_at`, where
-    these are numbers; beyond `least_kept` it is of the kept regions.
+    these are numbers; beyond `least_kept` it is of the kept regions. `basis` is what the figures are of, and
+    `differences_basis` what the differences are; of `without_output` images the set says nothing.
 
-    Raises UnknownName, ImportRefused for a layer without boxes or a set of another corpus, FormatError,
-    BadSubset and AgreementError, each one line.
+    Raises UnknownName, MissingOutput, ImportRefused for a layer without boxes or a set of another corpus,
+    FormatError, BadSubset and AgreementError, each one line.
     """
     row = localization_set_named(wanted.name)
     other = localization_set_named(wanted.against) if wanted.against else None
@@ -55,8 +60,29 @@ def score_localization(wanted: LocalizationScoring) -> dict[str, Any]:
     subset = subset_of_set(row, wanted.split, wanted.fold_seed)
     # Before the boxes are read: where they change meanwhile, the figures are told as older than they are.
     layer, state = layer_and_state(row.corpus.name, wanted.layer or row.layer)
-    mentions = boxed_mentions_of(row.corpus.name, layer, subset)
-    found = scored(row, mentions, subset)
+    asked = boxed_mentions_of(row.corpus.name, layer, subset)
+    lacking = images_without_output(row, asked, wanted.missing)
+    if wanted.missing == LEAVE_OUT:
+        mentions = [mention for mention in asked if mention.image not in lacking]
+        if not mentions:
+            raise ImportRefused(f"localization set {row.name!r} has no output of these images; choose others")
+        found = scored(row, mentions, subset)
+    else:
+        mentions = asked
+        found = scored(row, mentions, subset, len(lacking))
+
+    def basis_of(counted: int) -> dict[str, Any]:
+        images = len({mention.image for mention in asked})
+        return FigureBasis(
+            cases="mentions",
+            counted=counted,
+            out_of=len(asked),
+            without_output=sum(mention.image in lacking for mention in asked),
+            pool=f"layer {layer} of corpus {row.corpus.name}, {subset.called if subset else 'all images'}",
+            missing=wanted.missing,
+            notes=(f"Images without output: {len(lacking):,} of {images:,}.",) if lacking else (),
+        ).as_dict()
+
     report = {
         "set": row.name,
         "digest": row.digest,
@@ -76,6 +102,9 @@ def score_localization(wanted: LocalizationScoring) -> dict[str, Any]:
         "undetected": found.undetected,
         "part": found.part,
         "suppressed": True,
+        "missing": wanted.missing,
+        "without_output": len(lacking),
+        "basis": basis_of(len(mentions)),
         "proposed": found.unranked.proposed,
         "cut_at": found.cut_at,
         "least_kept": found.least_kept,
@@ -85,6 +114,6 @@ def score_localization(wanted: LocalizationScoring) -> dict[str, Any]:
         "frequent": frequent_phrases(found),
     }
     if other is not None:
-        named = wanted.split is not None
-        report |= differences_from(other, found, subset, named=named, how=wanted.resampling)
+        report |= differences_from(other, found, asked, subset, wanted.missing, wanted.resampling)
+        report["differences_basis"] = basis_of(report["differences_mentions"])
     return report

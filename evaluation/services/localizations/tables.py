@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from evaluation.comparison.missing import WORST
+from evaluation.formats.figure_basis import basis_from_dict
 from evaluation.formats.figure_tables import Table
 from evaluation.services.localizations.measures import RECALL_RANKS
 
@@ -13,8 +15,11 @@ def tables_of_localization(report: dict[str, Any]) -> dict[str, Table]:
     keys = ["measure", "value", "low", "high", "items", "remark"]
     figures = [*recalls_of(report), "AP", "proposals"]
     places = dict.fromkeys([*figures, "value", "low", "high", "first", "second", "difference", "p"], 4)
+    basis = basis_from_dict(report["basis"])
     found = {
-        "Figures": Table(keys, [[one[key] for key in keys] for one in report["measures"]], places),
+        "Figures": Table(
+            keys, [[one[key] for key in keys] for one in report["measures"]], places, basis=basis
+        ),
         "By category": Table(
             ["category", "mentions", "phrases", *figures],
             [
@@ -22,17 +27,22 @@ def tables_of_localization(report: dict[str, Any]) -> dict[str, Table]:
                 for one in report["categories"]
             ],
             places,
+            basis=basis,
         ),
         "The most frequent phrases": Table(
             (by_phrase := ["phrase", "mentions", *figures]),
             [[one[key] for key in by_phrase] for one in report["frequent"]],
             places,
+            basis=basis,
         ),
     }
     if "differences" in report:
         keys = ["measure", "first", "second", "difference", "low", "high", "p", "remark"]
         found[f"Difference from {report['against']}"] = Table(
-            keys, [[one.get(key) for key in keys] for one in report["differences"]], places
+            keys,
+            [[one.get(key) for key in keys] for one in report["differences"]],
+            places,
+            basis=basis_from_dict(report["differences_basis"]),
         )
     return found
 
@@ -54,6 +64,10 @@ def remarks_on_localization(report: dict[str, Any]) -> str:
     lines = [f"{report['set']} against {layer} of corpus {report['corpus']}{which}: {counted}."]
     if missing:
         lines.append(f"{missing:,} mentions have no prediction and count as missed.")
+    if report["without_output"] and report["missing"] == WORST:
+        lines.append(
+            "AP and mAP are 0: the best regions for any phrase might be wrong ones in missing images."
+        )
     undetected = report.get("undetected", 0)
     if undetected:
         lines.append(

@@ -11,6 +11,10 @@ An image's true tags are the nouns (or compounds) of its captions, ranked by pla
 The vocabulary of a set of lists is what the images' captions or lists name. P@k and MiAP rank all of it; MAP
 is of the tags that are true of an image, and distractors are drawn from these.
 
+Images without output are refused, left out, or count as the worst output that could have been theirs
+(`comparison.missing`): their true tags come last and all others first, in whatever is ranked. Where lists are
+missing, what these might name may come before every tag that another list does not have.
+
 Tied tags are taken in the worst order for p@k, else in the mean of all orders. Intervals are bootstrapped
 over images, of MAP over tags; those of p@k and P@k are Wilson's where every image's is 0 or 1, as with k 1.
 
@@ -20,17 +24,20 @@ Source: structured listwise tagging, section 4.3.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from annotation.selectors.corpora import split_names
 from annotation.selectors.records import stream_records
 from evaluation.agreement.estimates import Bootstrap
 from evaluation.agreement.summary import Resampling
-from evaluation.comparison.subsets import Subset
+from evaluation.comparison.missing import LEAVE_OUT, REFUSE, WORST, Missing, check_missing
+from evaluation.comparison.subsets import Subset, subset_called, subset_named
+from evaluation.formats.figure_basis import FigureBasis, basis_from_dict
 from evaluation.formats.figure_tables import Table
 from evaluation.metrics.ranking import average_precision, precision
 from evaluation.metrics.tagging import (
@@ -54,7 +61,7 @@ _Floats = NDArray[np.float64]
 #: The distractors of Figure 3, and the cut-offs of Tables 2 to 4.
 DISTRACTORS, POOL_DEPTHS = (0, 5, 10, 20), (1, 5)
 #: Below every score that a set holds: that of a tag which its list does not have.
-_ABSENT = -np.inf
+_ABSENT = float(np.finfo(np.float64).min)
 _PHASE = "reading true tags"
 #: Raised where figures of sets of lists change: in the first, wrong tags that no caption names did not count.
 LISTS_DEFINITION = 2
@@ -65,10 +72,13 @@ _TOGETHER = 50  # images between two words of progress
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagScoring:
-    """How a set is scored: `unit` and `alpha` rank the true tags, as in the set's training where None."""
+    """How a set is scored: `unit` and `alpha` rank the true tags, as in the set's training where None.
+
+    `missing` says what becomes of images that are scored and have no output."""
 
     unit: TagUnit | None = None
     alpha: float | None = None
+    missing: Missing = REFUSE
     depths: Sequence[int] = POOL_DEPTHS
     distractors: Sequence[int] = DISTRACTORS
     resampling: Resampling = field(default_factory=Resampling)
@@ -84,7 +94,8 @@ class TagScoring:
 class TrueTags:
     """Images with what a set says and what is true of them: scores of shape (images, tags), and the numbers
     of each image's true tags, the most relevant first. `unknown` true tags the set could not have chosen;
-    `without` images have none that it could.
+    `without` images have none that it could. Of `lacking` images the set has no output: they are scored as
+    the worst that could have been.
 
     Of a set of lists, the tags are those that are true of an image. The lists name `more` besides, and
     `wrong` has the scores of those in each image's."""
@@ -95,6 +106,8 @@ class TrueTags:
     without: int
     wrong: Sequence[Sequence[float]] = ()
     more: int = 0
+    lacking: int = 0
+    listed: bool = False
 
     @property
     def vocabulary(self) -> int:
@@ -110,10 +123,11 @@ def score_tag_set(
     subset: Subset | None = None,
     progress: PhaseProgress = no_progress,
 ) -> dict[str, Any]:
-    """The figures of a set with their intervals, as plain data.
+    """The figures of a set with their intervals, as plain data; of the images that the set is of where there
+    is no `subset`. `basis` is what the figures are of, `without_output` how many images the set lacks.
 
     Raises UnknownName, ImportRefused for a set of another corpus and where no image has a true tag,
-    ValueError for an alpha that is none, and AgreementError.
+    MissingOutput, ValueError for an alpha that is none, and AgreementError.
     """
     found = tag_set_named(name, corpus)
     unit: TagUnit = how.unit or found.settings.get("unit", "nouns")
@@ -122,12 +136,24 @@ def score_tag_set(
         same = unit == found.settings.get("unit")
         alpha = found.settings["alpha"] if same else DEFAULT_ALPHA[unit]
     check_alpha(alpha)
-    known = _true_tags(found, unit, alpha, subset, progress)
+    subset = subset or _images_of_set(found)
+    scored, lacking = _scored_images(found, subset, how.missing)
+    known = _true_tags(found, unit, alpha, scored, progress)
     if not any(known.numbers):
         raise ImportRefused(
             f"no image of tag set {name!r} has a tag in its captions that the set could have chosen; choose "
             "other images"
         )
+    images = len(known.numbers) - known.without
+    basis = FigureBasis(
+        cases="images",
+        counted=images,
+        out_of=images + (lacking if how.missing == LEAVE_OUT else 0),
+        without_output=lacking if how.missing == LEAVE_OUT else known.lacking,
+        pool=f"corpus {corpus}, {subset.called if subset else 'all images'}",
+        protocol=f"{unit} of people's captions, alpha {alpha:g}",
+        missing=how.missing,
+    )
     return {
         "corpus": corpus,
         "name": name,
@@ -138,8 +164,11 @@ def score_tag_set(
         "unit": unit,
         "alpha": alpha,
         "score": found.settings.get("score", ""),
-        "images": len(known.numbers) - known.without,
+        "images": images,
         "without": known.without,
+        "missing": how.missing,
+        "without_output": basis.without_output,
+        "basis": basis.as_dict(),
         "vocabulary": known.vocabulary,
         "listed": not found.vocabulary,
         "tags": sum(map(len, known.numbers)),
@@ -147,6 +176,36 @@ def score_tag_set(
         **asdict(how.resampling),
         "measures": tag_figures(known, how),
     }
+
+
+def _images_of_set(found: TagSet) -> Subset | None:
+    """The images that a set was asked for: its split, or all of its corpus (None). Those of a fold, or of a
+    file, are its own: folds are dealt among images with features, and files may change."""
+    if not found.split:
+        return None
+    if found.split in split_names(found.corpus):
+        return subset_named(found.corpus.name, found.split)
+    called = f"{subset_called(found.split, seed=found.seed)}, as tagged"
+    return Subset(called, frozenset(found.images.values_list("image_id", flat=True)))
+
+
+def _scored_images(found: TagSet, subset: Subset | None, missing: Missing) -> tuple[set[int], int]:
+    """The ids of the images that are scored, and how many of them, or left out, lack output: those that
+    people described. Raises MissingOutput where there are some and `missing` refuses them."""
+    there = set(found.images.values_list("image_id", flat=True))
+    described = found.corpus.images.filter(captions__unrelated=False).order_by("position", "pk").distinct()
+    images = [pk for pk in described.values_list("pk", flat=True) if subset is None or pk in subset.images]
+    lacking = [pk for pk in images if pk not in there]
+    names = names_of(found.corpus.name).image_name
+    check_missing(
+        missing,
+        lacking=[names[pk] for pk in lacking],
+        out_of=len(images),
+        cases="images",
+        output=f"tags in set {found.name!r}",
+    )
+    scored = there if subset is None else there & subset.images
+    return scored | (set(lacking) if missing == WORST else set()), len(lacking)
 
 
 def keep_figures(name: str, report: dict[str, Any]) -> None:
@@ -205,6 +264,9 @@ def _whole_figures(known: TrueTags, how: TagScoring) -> list[dict[str, Any]]:
     if known.more:
         wrong = [known.wrong[image] for image in there]
         images = among_wrong_tags(images, known.scores[there], wrong, known.more, absent=_ABSENT)
+    if known.lacking and known.listed:
+        own = known.scores[there][images.judged.query, images.judged.item]
+        images = replace(images, better=np.where(own <= _ABSENT, np.inf, images.better))
     named = {f"P@{k}": precision(images, k) for k in how.depths}
     named |= {"MAP": average_precision(tags), "MiAP": average_precision(images)}
     return [
@@ -243,51 +305,61 @@ def _interval(values: _Floats, drawn: Bootstrap | None, *, share: bool) -> dict[
 
 
 def _true_tags(
-    found: TagSet, unit: TagUnit, alpha: float, subset: Subset | None, progress: PhaseProgress
+    found: TagSet, unit: TagUnit, alpha: float, scored: Collection[int], progress: PhaseProgress
 ) -> TrueTags:
-    """What people's captions say of the images of a set, in its order."""
-    said = _tags_of_captions(found, unit, alpha, subset, progress)
-    wrong: list[list[float]] = []
-    more = 0
+    """What people's captions say of the images that are scored, in the order of the corpus."""
+    said = _tags_of_captions(found, unit, alpha, scored, progress)
+    listed: dict[int, dict[str, float]] = {}
     if found.vocabulary:
         number_of = {tag: number for number, tag in enumerate(found.vocabulary)}
         images, scores = tag_scores_of(found)
-        kept = [place for place, image in enumerate(images) if image in said]
-        every = [said[images[place]] for place in kept]
-        table: _Floats = np.asarray(scores[kept], np.float64)
+        output: dict[int, _Floats] = {
+            image: own.astype(np.float64) for image, own in zip(images, scores, strict=True) if image in said
+        }
     else:
         lists = found.images.order_by("position").values_list("image_id", "tags")
         listed = {image: dict(map(tuple, tags)) for image, tags in lists if image in said}
-        every = [said[image] for image in listed]
-        number_of = {tag: n for n, tag in enumerate(sorted({tag for own in every for tag in own}))}
-        table = np.array(
-            [[own.get(tag, _ABSENT) for tag in number_of] for own in listed.values()], np.float64
-        ).reshape(len(listed), len(number_of))
-        wrong = [[score for tag, score in own.items() if tag not in number_of] for own in listed.values()]
-        more = len({tag for own in listed.values() for tag in own}.difference(number_of))
-    numbers = [[number_of[tag] for tag in own if tag in number_of] for own in every]
-    unknown = sum(map(len, every)) - sum(map(len, numbers))
-    return TrueTags(table, numbers, unknown, sum(not own for own in numbers), wrong, more)
+        number_of = {tag: n for n, tag in enumerate(sorted({tag for own in said.values() for tag in own}))}
+        output = {
+            image: np.array([own.get(tag, _ABSENT) for tag in number_of], np.float64)
+            for image, own in listed.items()
+        }
+    numbers = [[number_of[tag] for tag in own if tag in number_of] for own in said.values()]
+    table = np.full((len(said), len(number_of)), np.inf)
+    for row, (image, true) in enumerate(zip(said, numbers, strict=True)):
+        if image in output:
+            table[row] = output[image]
+        else:
+            table[row, true] = -np.inf
+    return TrueTags(
+        table,
+        numbers,
+        unknown=sum(map(len, said.values())) - sum(map(len, numbers)),
+        without=sum(not own for own in numbers),
+        wrong=[
+            [score for tag, score in listed.get(image, {}).items() if tag not in number_of] for image in said
+        ],
+        more=len({tag for own in listed.values() for tag in own}.difference(number_of)),
+        lacking=sum(bool(own) and image not in output for image, own in zip(said, numbers, strict=True)),
+        listed=not found.vocabulary,
+    )
 
 
 def _tags_of_captions(
-    found: TagSet, unit: TagUnit, alpha: float, subset: Subset | None, progress: PhaseProgress
+    found: TagSet, unit: TagUnit, alpha: float, scored: Collection[int], progress: PhaseProgress
 ) -> dict[int, list[str]]:
-    """The ranked tags of each image of a set that is asked for, by the id of its row."""
-    wanted = set(found.images.values_list("image_id", flat=True))
-    if subset is not None:
-        wanted &= subset.images
+    """The ranked tags of each of these images, by the id of its row, in the order of the corpus."""
     reader = TagReader(unit)
     said: dict[int, list[str]] = {}
     order = names_of(found.corpus.name).image_name
     for pk, record in zip(order, stream_records(corpus=found.corpus), strict=True):
-        if pk not in wanted:
+        if pk not in scored:
             continue
         if len(said) % _TOGETHER == 0:
-            progress(_PHASE, len(said), len(wanted))
+            progress(_PHASE, len(said), len(scored))
         captions = [reader.tags(caption_tokens(one)) for one in record.captions if not one.unrelated]
         said[pk] = [tag for tag, _ in ranked_tags(captions, alpha)]
-    progress(_PHASE, len(wanted), len(wanted))
+    progress(_PHASE, len(scored), len(scored))
     return said
 
 
@@ -321,4 +393,5 @@ def table_of_tags(report: dict[str, Any]) -> Table:
         head,
         [[one.get(key) for key in keys] for one in report["measures"]],
         dict.fromkeys(numbers, 4),
+        basis=basis_from_dict(report["basis"]),
     )

@@ -34,7 +34,14 @@ from evaluation.services.localizations.tables import recalls_of
 from evaluation.services.systems import registry
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, file_download, text_parameter
-from evaluation.web.splits import NotOffered, part_in, regions_in, which_in, whole_in
+from evaluation.web.splits import (
+    NotOffered,
+    missing_output_in,
+    part_in,
+    regions_in,
+    which_in,
+    whole_in,
+)
 from evaluation.web.tags.figures import level, subset_in_words
 from evaluation.web.uploads import READ_AT_ONCE, upload_folder, uploaded_file
 from models_core.estimators.base import METHODS
@@ -247,7 +254,12 @@ def enqueue_localization_scoring(request: HttpRequest, row: LocalizationSet, giv
     same = LocalizationSet.objects.filter(corpus=row.corpus_id, published=True)
     if against and not same.filter(name=against).exists():
         raise NotOffered(_("There is no such localization set: choose from the list."))
-    arguments: dict[str, Any] = {"name": row.name, "layer": layer, "against": against}
+    arguments: dict[str, Any] = {
+        "name": row.name,
+        "layer": layer,
+        "against": against,
+        "missing": missing_output_in(given),
+    }
     actor = account_of(request)
     return jobs.enqueue(kind="score_localization", arguments=arguments, corpus=row.corpus, actor=actor)
 
@@ -293,7 +305,7 @@ def _figures(report: dict[str, Any]) -> dict[str, Any]:
         **report,
         "percent": level(report["level"]),
         "subset": subset_in_words(report["subset"]),
-        "missing": report["mentions"] - report["predicted"],
+        "unpredicted": report["mentions"] - report["predicted"],
         "recalls": recalls,
         "cut_at": cut_at,
         "differences_cut_at": differences if differences != cut_at else None,

@@ -6,18 +6,35 @@ import re
 
 from django import template
 from django.utils.formats import localize
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, gettext_lazy
 
 from evaluation.comparison.comparisons import DECIMALS_BY_MEASURE
 from evaluation.models import Run
 
 register = template.Library()
 
+#: What figures are a mean over (`FigureBasis.cases`), as pages write it.
+CASES = {
+    "captions": gettext_lazy("Captions"),
+    "images": gettext_lazy("Images"),
+    "mentions": gettext_lazy("Mentions"),
+    "pairs": gettext_lazy("Pairs"),
+    "phrases": gettext_lazy("Phrases"),
+    "queries": gettext_lazy("Queries"),
+    "systems": gettext_lazy("Systems"),
+}
+
 
 @register.filter
 def figure(value: float | None, measure: str = "") -> str:
     """A figure with as many places as its measure has; a dash for one that does not exist."""
     return "–" if value is None else f"{value:.{DECIMALS_BY_MEASURE.get(measure, 3)}f}"
+
+
+@register.filter
+def cases(name: str) -> str:
+    """What figures are a mean over, in the reader's language."""
+    return str(CASES.get(name, name.capitalize()))
 
 
 @register.filter
@@ -39,13 +56,13 @@ def images(run: Run) -> str:
 @register.filter
 def subset_in_words(called: str) -> str:
     """Which images figures or qrels are of, kept in English, in the reader's language; "" for all."""
-    if found := re.fullmatch(r"(\d+) images of the set", called):
-        number = int(found[1])
-        told = ngettext("%(number)s image of the set", "%(number)s images of the set", number)
-        return told % {"number": localize(number)}
     if called.endswith(", as localized"):
         return gettext("%(images)s, as localized") % {
             "images": subset_in_words(called.removesuffix(", as localized"))
+        }
+    if called.endswith(", as tagged"):
+        return gettext("%(images)s, as tagged") % {
+            "images": subset_in_words(called.removesuffix(", as tagged"))
         }
     if called.startswith("images in "):
         return gettext("images in %(file)s") % {"file": called.removeprefix("images in ")}

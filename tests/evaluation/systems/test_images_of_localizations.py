@@ -89,12 +89,16 @@ def test_a_layer_that_has_grown_is_not_localized_already(grounded):
     assert localized(grounded)["unchanged"]
 
 
-def test_images_of_a_file_of_names_without_proposals_count_as_missed(grounded, fewer, tmp_path):
+def test_images_of_a_file_of_names_without_proposals_are_missing(grounded, fewer, tmp_path):
     listed = tmp_path / "some.txt"
     listed.write_text("0.png\n70.png\n71.png")
     made = localized(grounded, "--name", "some", "--split", listed, "--regions", fewer)
     assert made["images"] == 2, "nothing is proposed in the first"
-    report = scored("some")
+    with pytest.raises(
+        CommandError, match=r"1 of 3 images \('0.png'\) have no regions in set 'some': supply"
+    ):
+        scored("some")
+    report = scored("some", "--missing", "worst")
     assert (report["images"], report["mentions"], report["predicted"]) == (3, 12, 8)
 
 
@@ -108,7 +112,7 @@ def test_images_of_a_split_without_proposals_count_in_differences_too(grounded: 
     made = localized(grounded, "--name", "some", "--regions", lacking)
     localized(grounded, "--name", "whole")
     assert made["images"] == 14
-    report = scored("some", "--against", "whole")
+    report = scored("some", "--against", "whole", "--missing", "worst")
     assert (report["images"], report["predicted"], report["differences_images"]) == (15, 56, 15)
     assert report["everywhere"] and report["differences_everywhere"]
     page = world.signed_in("ada", "researcher").get("/evaluation/localizations/some/?from=12")
@@ -191,7 +195,7 @@ def of_images(*numbers: int) -> str:
     return "\n".join(map(json.dumps, lines))
 
 
-def test_what_a_file_lacks_of_the_images_that_it_is_of_is_missed(scenes: str, tmp_path: Path) -> None:
+def test_what_a_file_lacks_of_the_images_that_it_is_of_is_missing(scenes: str, tmp_path: Path) -> None:
     """The test images are 75 to 89, with four boxed mentions each."""
     file = tmp_path / "theirs.jsonl"
     file.write_text(of_images(0, 75, 76))
@@ -204,20 +208,28 @@ def test_what_a_file_lacks_of_the_images_that_it_is_of_is_missed(scenes: str, tm
     assert not LocalizationSet.objects.exists()
     told = said(*ask, "--split", "test")
     assert "1 mentions are of other images than 'test': they are kept, but count only where" in told
-    report = scored("theirs", "--layer", layer_name())
+    worst = ("--layer", layer_name(), "--missing", "worst")
+    with pytest.raises(
+        CommandError, match=r"13 of 15 images \('77.png', .*\) have no regions in set 'theirs'"
+    ):
+        scored("theirs", *worst[:2])
+    report = scored("theirs", *worst)
     assert (report["images"], report["subset"], report["whole"]) == (15, "split test", True)
-    # Nobody said of which images the same file is under another name.
+    # Where nobody said of which images the same file is, it is of all.
     said("import_localizations", "unsaid", file, "--corpus", "scenes")
-    unsaid = scored("unsaid", "--layer", layer_name())
-    assert (unsaid["images"], unsaid["subset"]) == (3, "3 images of the set")
+    unsaid = scored("unsaid", *worst)
+    assert (unsaid["images"], unsaid["subset"], unsaid["without_output"]) == (90, "", 87)
+    assert scored("unsaid", *worst[:3], "leave-out")["images"] == 3
     listed = tmp_path / "some.txt"
     listed.write_text("75.png\n77.png")
     said("import_localizations", "listed", file, "--corpus", "scenes", "--split", listed)
     listed.write_text("75.png")
-    found = scored("listed", "--layer", layer_name())
+    found = scored("listed", *worst)
     assert (found["images"], found["subset"]) == (2, "images in some.txt, as localized")
-    against = scored("theirs", "--layer", layer_name(), "--against", "listed", "--split", "test")
-    assert against["differences_images"] == 2, "the second file is not of the other images"
+    against = scored("theirs", *worst, "--against", "listed", "--split", "test")
+    assert against["differences_images"] == 15
+    against = scored("theirs", *worst[:3], "leave-out", "--against", "listed", "--split", "test")
+    assert against["differences_images"] == 2, "the second file has nothing of the other images"
     with pytest.raises(CommandError, match=r"'listed' already exists, made otherwise \(images or mentions\)"):
         said("import_localizations", "listed", file, "--corpus", "scenes", "--split", listed)
     # As earlier versions kept it: a word for readers.
@@ -241,10 +253,11 @@ def test_page_and_api_take_the_images_that_a_file_is_of(scenes: str, tmp_path: P
         assert refused.status_code == 409 and "is not a split of scenes: choose a split" in words(refused)
     shown = words(send("theirs", "test"))
     assert "1 mention is of an image that you did not name; it is kept, but not counted." in shown
-    assert scored("theirs", "--layer", layer_name())["images"] == 15
+    worst = ("--layer", layer_name(), "--missing", "worst")
+    assert scored("theirs", *worst)["images"] == 15
     file = SimpleUploadedFile("found.jsonl", of_images(0, 75).encode())
     sent = {"name": "sent", "corpus": "scenes", "split": "1/6", "file": file}
     made = api_client("ada").post("/api/v1/localization-sets", sent)
     assert made.status_code == 201, made.content
-    report = scored("sent", "--layer", layer_name())
+    report = scored("sent", *worst)
     assert (report["images"], report["subset"]) == (15, "fold 1/6, as localized")

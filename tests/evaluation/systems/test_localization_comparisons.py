@@ -48,7 +48,7 @@ def exported(system: str, folder: Path) -> tuple[list[str], list[str]]:
 
 def imported(name: str, lines: Sequence[str], folder: Path, corpus: str = "scenes") -> None:
     (folder / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
-    said("import_localizations", name, folder / f"{name}.jsonl", "--corpus", corpus)
+    said("import_localizations", name, folder / f"{name}.jsonl", "--corpus", corpus, "--split", "test")
 
 
 def test_average_precision_is_compared_as_of_the_same_images(grounded: str, tmp_path: Path) -> None:
@@ -70,22 +70,25 @@ def test_sets_are_compared_in_the_images_that_both_looked_at(grounded: str, tmp_
     localized(grounded)
     for name, split in (("all", ""), ("val", "val")):
         localized(grounded, "--name", name, "--split", split)
-    with pytest.raises(CommandError, match="looked at no image with one of the 60 boxed mentions in common"):
+    alone = ("--missing", "leave-out")
+    with pytest.raises(CommandError, match=r"15 of 15 images \(.*\) have no regions in set 'val'"):
         scored(grounded, "--against", "val")
-    found = scored("all", "--against", grounded)
+    with pytest.raises(CommandError, match="looked at no image with one of the 60 boxed mentions in common"):
+        scored(grounded, "--against", "val", *alone)
+    found = scored("all", "--against", grounded, *alone)
     assert found["mentions"] > found["differences_mentions"] == 60 and found["differences_images"] == 15
     assert {one["difference"] for one in found["differences"]} == {0} and not found["differences_everywhere"]
     # Whichever is the first, and also where images are named that one of them never looked at.
-    other = scored(grounded, "--split", "", "--against", "all")
-    assert other["mentions"] > other["differences_mentions"] == 60
+    other = scored(grounded, "--split", "", "--against", "all", *alone)
+    assert other["mentions"] == other["differences_mentions"] == 60
     assert {one["difference"] for one in other["differences"]} == {0}
-    text = said("score_localization", "all", "--against", grounded, "--keep")
+    text = said("score_localization", "all", "--against", grounded, "--keep", *alone)
     assert "Differences are of 60 boxed mentions of 15 images: the two sets did not both look at the" in text
     page = words(world.signed_in("ada", "researcher").get("/evaluation/localizations/all/"))
     assert "60 boxed mentions in 15 images: the two sets did not both look at the others" in page
 
 
-def test_of_all_images_those_that_have_regions_are_scored(grounded: str, tmp_path: Path) -> None:
+def test_of_all_images_those_without_regions_are_missing(grounded: str, tmp_path: Path) -> None:
     parts = feature_set("scenes", "parts")
     of_test = np.array([int(name[:-4]) >= 75 for name in parts.ids()])
     file = tmp_path / "some.npz"
@@ -93,8 +96,10 @@ def test_of_all_images_those_that_have_regions_are_scored(grounded: str, tmp_pat
     np.savez(file, **{key: np.array(own)[of_test] for key, own in of_regions.items()})
     import_features(FeatureImport(corpus="scenes", name="some", path=file, kind="region"))
     localized(grounded, "--regions", "some", "--split", "")
-    found = scored(grounded)
-    assert (found["mentions"], found["predicted"], found["subset"]) == (60, 60, "15 images of the set")
+    with pytest.raises(CommandError, match="75 of 90 images .* have no regions in set 'grounded'"):
+        scored(grounded)
+    found = scored(grounded, "--missing", "leave-out")
+    assert (found["mentions"], found["predicted"], found["without_output"]) == (60, 60, 75)
     assert values(found)["proposals"] == 1
 
 
@@ -230,7 +235,7 @@ def test_two_layers_need_a_name_in_one_line(grounded: str, tmp_path: Path) -> No
 
 def test_which_images_is_said_in_the_readers_language() -> None:
     with translation.override("de"):
-        assert subset_in_words("15 images of the set") == "15 Bilder der Sammlung"
+        assert subset_in_words("fold 1/5, as tagged") == "Faltung 1/5, wie verschlagwortet"
         assert subset_in_words("images in some.txt, as localized") == "Bilder in some.txt, wie lokalisiert"
         assert subset_in_words("images of run a") == "Bilder des Laufs a"
         assert subset_in_words("split test") == "Teil test"

@@ -60,7 +60,7 @@ def test_what_is_exported_is_read_again_and_scores_alike(grounded, tmp_path):
     assert localized(grounded, "--out", out)["file"] == str(out)
     said("export_localizations", grounded, "--out", tmp_path / "again.jsonl")
     assert (tmp_path / "again.jsonl").read_text() == out.read_text()
-    ask = ("import_localizations", "theirs", out, "--corpus", "scenes", "--json")
+    ask = ("import_localizations", "theirs", out, "--corpus", "scenes", "--split", "test", "--json")
     made = json.loads(said(*ask))
     assert (made["images"], made["mentions"], made["phrases"], made["clipped"]) == (15, 60, 13, 0)
     assert json.loads(said(*ask))["unchanged"]
@@ -71,7 +71,8 @@ def test_what_is_exported_is_read_again_and_scores_alike(grounded, tmp_path):
     lines = [line for line in out.read_text().splitlines() if "detections" not in line]
     (tmp_path / "mentions.jsonl").write_text("\n".join(lines[:40]))
     said("import_localizations", "some", tmp_path / "mentions.jsonl", "--corpus", "scenes")
-    some = scored("some", "--layer", layer_name(), "--split", "test", "--against", grounded)
+    of_test = ("--layer", layer_name(), "--split", "test", "--missing", "worst")
+    some = scored("some", *of_test, "--against", grounded)
     assert (some["mentions"], some["predicted"], some["everywhere"]) == (60, 40, False)
     worse = some["differences"][2]
     assert worse["measure"] == "R@100" and worse["difference"] == pytest.approx(-1 / 3) and worse["high"] < 0
@@ -82,7 +83,7 @@ def test_what_is_exported_is_read_again_and_scores_alike(grounded, tmp_path):
     assert of_categories["difference"] == pytest.approx(of_categories["first"] - of_categories["second"])
     assert of_categories["low"] <= of_categories["difference"] <= of_categories["high"] and of_categories["p"]
     assert not LocalizationSet.objects.get(name="some").scores
-    text = said("score_localization", "some", "--layer", layer_name(), "--split", "test", "--keep")
+    text = said("score_localization", "some", *of_test, "--keep")
     (report,) = kept_reports(LocalizationSet.objects.get(name="some"))
     assert (report["mentions"], report["subset"], report["whole"]) == (60, "split test", False)
     assert "20 mentions have no prediction and count as missed." in text
@@ -91,7 +92,7 @@ def test_what_is_exported_is_read_again_and_scores_alike(grounded, tmp_path):
     with pytest.raises(
         CommandError, match=r"localization set 'theirs' already exists, made otherwise \(file\)"
     ):
-        said("import_localizations", "theirs", tmp_path / "mentions.jsonl", "--corpus", "scenes")
+        said("import_localizations", "theirs", tmp_path / "mentions.jsonl", *ask[3:-1])
 
 
 def test_a_line_that_cannot_be_is_named(scenes, tmp_path):

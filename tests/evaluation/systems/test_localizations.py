@@ -218,7 +218,10 @@ def test_what_proposals_allow_is_of_all_of_them_however_few_are_kept(grounded, t
     assert {name: found[name] for name in of_regions} == {name: values(every)[name] for name in of_regions}
     assert [row["proposals"] for row in one["categories"] + one["frequent"]] == [1] * 14
     said("export_localizations", "one", "--out", tmp_path / "one.jsonl")
-    said("import_localizations", "theirs", tmp_path / "one.jsonl", "--corpus", "scenes")
+    said(
+        *("import_localizations", "theirs", tmp_path / "one.jsonl", "--corpus", "scenes"),
+        *("--split", "test"),
+    )
     theirs = scored("theirs", "--layer", layer_name())
     kept = values(theirs)
     assert kept["proposals"] == kept["R@1, random"] == kept["R@1"] == kept["R@100"] == found["R@1"]
@@ -304,7 +307,8 @@ def test_recall_of_a_file_says_where_it_is_of_the_kept_regions(late: str, tmp_pa
     keep_set("hundred", late, 100, {0: 1, 1: 50})
     for name, least in (("ten", 10), ("hundred", 100)):
         said("export_localizations", name, "--out", tmp_path / f"{name}.jsonl")
-        said("import_localizations", f"their-{name}", tmp_path / f"{name}.jsonl", "--corpus", "scenes")
+        file = tmp_path / f"{name}.jsonl"
+        said("import_localizations", f"their-{name}", file, "--corpus", "scenes", "--split", "test")
         ask = (f"their-{name}", "--layer", layer_name())
         report = scored(*ask)
         assert (report["cut_at"], report["least_kept"]) == (None, least)

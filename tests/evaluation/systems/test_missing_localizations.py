@@ -1,0 +1,143 @@
+"""Images without regions: refused with their number, left out, or the worst, which no removal betters."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from annotation.datasets.importing import import_records
+from annotation.models import Corpus
+from evaluation.agreement.summary import Resampling
+from evaluation.comparison.missing import LEAVE_OUT, WORST, Missing, MissingOutput
+from evaluation.models import LocalizationSet
+from evaluation.selectors import names_of
+from evaluation.services.localizations.gold import BoxedMention, boxed_mentions_of
+from evaluation.services.localizations.scores import LocalizationScoring, score_localization
+from evaluation.services.localizations.sets import (
+    DetectedPhrase,
+    LocalizedMention,
+    standing_or_new,
+    write_rows,
+)
+from evaluation.services.localizations.tables import remarks_on_localization, tables_of_localization
+from tests.evaluation.systems.scenes import BOXES, shown
+
+pytestmark = pytest.mark.django_db
+
+THINGS = ((0, 1), (1, 2), (0, 2), (2, 3))
+IMAGES = range(len(THINGS))
+
+
+@pytest.fixture
+def corpus(db: None, data_dir: Path) -> Corpus:
+    """Four images with two things each, which the captions name and people boxed."""
+    records = [shown(n, things, (1, 2), "test") for n, things in enumerate(THINGS)]
+    import_records(name="four", records=records, format="jsonl", source="memory")
+    return Corpus.objects.get(name="four")
+
+
+def hand_in(name: str, corpus: Corpus, seed: int, *, detects: bool, of: Collection[int]) -> None:
+    """A file of a system that predicts the same whatever it hands in: up to three regions of each mention
+    and, where it `detects`, of each phrase in each image. It hands in those `of` these images."""
+    rng = np.random.default_rng(seed)
+    images = list(names_of("four").image_name)
+    there = {images[n] for n in of}
+    boxes = np.array([box[:4] for box in BOXES], np.float32)
+
+    def regions() -> Any:
+        chosen = boxes[rng.permutation(len(boxes))[: rng.integers(0, 4)]]
+        values = np.sort(rng.random(len(chosen)).astype(np.float32))[::-1]
+        return np.column_stack([chosen, values]).astype(np.float32)
+
+    asked: list[BoxedMention] = boxed_mentions_of("four", "", None)
+    mentions = [
+        LocalizedMention(one.image, one.caption, one.start, one.end, one.text, regions()) for one in asked
+    ]
+    phrases: list[DetectedPhrase] = []
+    for phrase in dict.fromkeys(one.phrase for one in asked) if detects else ():
+        seen = {image: regions() for image in images}
+        rows = [(image, row) for image, own in seen.items() if image in there for row in own]
+        rows.sort(key=lambda row: -row[1][4])
+        where = np.array([image for image, _ in rows], np.int64)
+        phrases.append(DetectedPhrase(phrase, where, np.array([row for _, row in rows]).reshape(-1, 5)))
+
+    def fill(row: LocalizationSet) -> None:
+        write_rows(row, [one for one in mentions if one.image in there], phrases)
+
+    standing_or_new(name, {"corpus": corpus, "source": f"{name}.jsonl"}, fill)
+
+
+def scored(
+    corpus: Corpus, seed: int, *, detects: bool, of: Collection[int], missing: Missing
+) -> dict[str, Any]:
+    LocalizationSet.objects.all().delete()
+    hand_in("theirs", corpus, seed, detects=detects, of=of)
+    return score_localization(LocalizationScoring("theirs", resampling=Resampling(0), missing=missing))
+
+
+def figures(report: dict[str, Any]) -> dict[tuple[str, str], float]:
+    """Every figure of the report: of all, of each category and of each frequent phrase."""
+    found = {("all", one["measure"]): one["value"] for one in report["measures"]}
+    for part, name in (("categories", "category"), ("frequent", "phrase")):
+        found |= {
+            (row[name], key): row[key] for row in report[part] for key in row if "@" in key or key == "AP"
+        }
+    return found
+
+
+EXAMPLES = settings().max_examples // 2
+SUBSETS = st.sets(st.sampled_from(IMAGES), min_size=1)
+
+
+@settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 2**32 - 1), detects=st.booleans(), kept=SUBSETS, removed=SUBSETS)
+def test_a_system_gains_nothing_by_handing_in_less(
+    corpus: Corpus, seed: int, detects: bool, kept: set[int], removed: set[int]
+) -> None:
+    more = figures(scored(corpus, seed, detects=detects, of=kept | removed, missing=WORST))
+    report = scored(corpus, seed, detects=detects, of=kept, missing=WORST)
+    assert all(more[name] >= value - 1e-12 for name, value in figures(report).items())
+    lacking = len(THINGS) - len(kept)
+    assert (report["images"], report["without_output"]) == (4, lacking)
+    if lacking:
+        with pytest.raises(
+            MissingOutput, match=f"^{lacking} of 4 images .* have no regions in set 'theirs':"
+        ):
+            score_localization(LocalizationScoring("theirs"))
+
+
+def test_images_that_are_left_out_are_counted(corpus: Corpus) -> None:
+    report = scored(corpus, 0, detects=False, of=(0, 1, 3), missing=LEAVE_OUT)
+    assert (report["images"], report["mentions"], report["without_output"]) == (3, 12, 1)
+    layer = report["layer"]
+    for table in tables_of_localization(report).values():
+        assert table.remarks == [
+            "Mentions: 12 of 16.",
+            "Missing output: 4, left out.",
+            f"Pool: layer {layer} of corpus four, all images.",
+            "Images without output: 1 of 4.",
+        ]
+    assert "12 boxed mentions of 3 images" in remarks_on_localization(report)
+
+
+def test_two_files_are_compared_under_the_same_choice(corpus: Corpus) -> None:
+    """The second one lacks an image: refused, counted as the worst, or left out for both."""
+    hand_in("ours", corpus, 0, detects=False, of=IMAGES)
+    hand_in("theirs", corpus, 0, detects=False, of=(0, 1, 3))
+    how = Resampling(0)
+    with pytest.raises(MissingOutput, match="1 of 4 images .'2.png'. have no regions in set 'theirs'"):
+        score_localization(LocalizationScoring("ours", against="theirs", resampling=how))
+    for missing, mentions in ((WORST, 16), (LEAVE_OUT, 12)):
+        report = score_localization(
+            LocalizationScoring("ours", against="theirs", resampling=how, missing=missing)
+        )
+        basis = report["differences_basis"]
+        assert (report["differences_mentions"], basis["counted"], basis["out_of"]) == (mentions, mentions, 16)
+        differences = [one["difference"] for one in report["differences"]]
+        assert all(one >= 0 for one in differences) and (sum(differences) == 0) == (missing == LEAVE_OUT)

@@ -1,0 +1,112 @@
+"""Images without tags: refused with their number, left out, or the worst, which no removal betters."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from annotation.datasets.importing import import_records
+from annotation.models import Corpus
+from annotation.protocol.terms import CaptionRecord, ImageRecord
+from evaluation.agreement.summary import Resampling
+from evaluation.comparison.missing import LEAVE_OUT, WORST, Missing, MissingOutput
+from evaluation.formats.figure_basis import basis_from_dict
+from evaluation.models import TagSet
+from evaluation.services.tagging import scores
+from evaluation.services.tagging.scores import TagScoring, remarks_on_tags, score_tag_set, table_of_tags
+from evaluation.services.tagging.writing import store_tag_set
+
+pytestmark = pytest.mark.django_db
+
+CAPTIONS = (
+    "A dog sees a cat.",
+    "A man and a dog.",
+    "A boat.",
+    "A horse beside a tree.",
+    "A cat in a tree.",
+    "A man, a boat and a ball.",
+)
+IMAGES = range(len(CAPTIONS))
+#: The nouns, and tags that are true of no image.
+NOUNS = ("ball", "boat", "cat", "dog", "horse", "man", "tree")
+WORDS = (*NOUNS, *(f"wrong{n}" for n in range(12)))
+
+
+@pytest.fixture
+def corpus(db: None, tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Corpus:
+    """Six images with a caption each; the lemmatiser is loaded once."""
+    settings.DATA_DIR = tmp_path
+    monkeypatch.setattr(scores, "TagReader", cache(scores.TagReader))
+    records = [
+        ImageRecord(f"{n}", f"{n}.png", (CaptionRecord(text),), "test", 100, 60)
+        for n, text in enumerate(CAPTIONS)
+    ]
+    import_records(name="six", records=records, format="jsonl", source="memory")
+    return Corpus.objects.get(name="six")
+
+
+def scored(
+    corpus: Corpus, seed: int, *, listed: bool, of: Collection[int], missing: Missing
+) -> dict[str, Any]:
+    """The figures of a system that tags all images alike whatever it hands in: scores of all nouns, or lists
+    of up to six words. It hands in those `of` these images."""
+    rng = np.random.default_rng(seed)
+    rows: list[tuple[int, list[list[Any]], bytes]] = []
+    for pk in corpus.images.order_by("position").values_list("pk", flat=True):
+        values = rng.integers(0, 5, len(NOUNS)).astype(np.float32)
+        words = [str(word) for word in rng.permutation(WORDS)[: rng.integers(0, 7)]]
+        tags: list[list[Any]] = [[word, 1 - place / 9] for place, word in enumerate(words)]
+        rows.append((pk, tags if listed else [], b"" if listed else values.tobytes()))
+    facts: dict[str, Any] = {"corpus": corpus, "source": "file"}
+    if not listed:
+        facts |= {"vocabulary": list(NOUNS), "settings": {"unit": "nouns", "alpha": 0.75}}
+    TagSet.objects.all().delete()
+
+    def handed_in() -> Iterator[tuple[int, list[list[Any]], bytes]]:
+        yield from (rows[n] for n in sorted(of))
+
+    store_tag_set("theirs", facts, handed_in())
+    how = TagScoring(distractors=(0, 2), missing=missing, resampling=Resampling(0))
+    return score_tag_set(corpus="six", name="theirs", how=how)
+
+
+def figures(report: dict[str, Any]) -> dict[tuple[str, int | None], float]:
+    return {(one["measure"], one["distractors"]): one["value"] for one in report["measures"]}
+
+
+EXAMPLES = settings().max_examples // 2
+SUBSETS = st.sets(st.sampled_from(IMAGES), min_size=1)
+
+
+@settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 2**32 - 1), listed=st.booleans(), kept=SUBSETS, removed=SUBSETS)
+def test_a_system_gains_nothing_by_handing_in_less(
+    corpus: Corpus, seed: int, listed: bool, kept: set[int], removed: set[int]
+) -> None:
+    more = figures(scored(corpus, seed, listed=listed, of=kept | removed, missing=WORST))
+    report = scored(corpus, seed, listed=listed, of=kept, missing=WORST)
+    assert all(more[name] >= value - 1e-12 for name, value in figures(report).items())
+    lacking = len(CAPTIONS) - len(kept)
+    assert (report["images"], report["without_output"]) == (6, lacking)
+    if lacking:
+        with pytest.raises(MissingOutput, match=f"^{lacking} of 6 images .* have no tags in set 'theirs':"):
+            score_tag_set(corpus="six", name="theirs", how=TagScoring())
+
+
+def test_images_that_are_left_out_are_counted(corpus: Corpus) -> None:
+    report = scored(corpus, 0, listed=True, of=(0, 1), missing=LEAVE_OUT)
+    basis = basis_from_dict(report["basis"])
+    assert (basis.counted, basis.out_of, basis.without_output) == (2, 6, 4)
+    assert table_of_tags(report).remarks == [
+        "Images: 2 of 6.",
+        "Missing output: 4, left out.",
+        "Pool: corpus six, all images; protocol: nouns of people's captions, alpha 0.75.",
+    ]
+    assert "2 images, 4 true tags among" in remarks_on_tags(report)
