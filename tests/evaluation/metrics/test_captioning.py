@@ -101,7 +101,7 @@ def test_cider_d_of_a_part_equals_the_coco_evaluations_under_the_documents_of_th
         candidates, references = split(corpus)
         theirs, by_item = coco(Cider(), corpus)
         part = cider_d(candidates[::2], references[::2], documents=references)
-        assert part == pytest.approx(by_item[::2], abs=1e-9)
+        assert part == pytest.approx(np.array(by_item)[::2], abs=1e-9)
 
 
 def test_cider_is_the_mean_cosine_of_tf_idf_vectors() -> None:

@@ -294,9 +294,9 @@ def test_what_an_error_proposes_can_be_asked_for(family):
         try:
             METRICS.find(name, family=family)
         except UnknownMeasure as error:
-            proposed = re.search(r"did you mean (.+?)(?:@k)?\?", str(error))
-            if proposed:
-                assert METRICS.called(proposed[1]).family == family
+            if proposed := re.search(r"did you mean (.+?)(?:@k)?\?", str(error)):
+                measure = METRICS.called(proposed[1])
+                assert measure is not None and measure.family == family
 
 
 def test_two_measures_of_one_name_are_refused():
