@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -29,7 +30,8 @@ _ESCAPED = str.maketrans(
         **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     }
 )
-
+#: The sign of a negative number, which text sets as a hyphen.
+_MINUS = re.compile(r"(?<![\w.-])-(?=\d)")
 
 Weight = Literal["", "best", "near"]
 
@@ -136,7 +138,7 @@ def as_csv(table: Table) -> str:
 
 
 def as_latex(table: Table) -> str:
-    """A tabular environment of booktabs; marks are raised."""
+    """A tabular environment of booktabs, which a comment above it asks for; marks are raised."""
     columns = "".join("r" if number else "l" for number in table.numeric())
     lines = [[name.translate(_ESCAPED) for name in table.head]]
     for row in table.rows:
@@ -145,6 +147,7 @@ def as_latex(table: Table) -> str:
             mark = cell.mark if isinstance(cell, Marked) else ""
             plain = cell.value if isinstance(cell, Marked) else cell
             text = _rounded(plain, table.places.get(name, 3)).translate(_ESCAPED)
+            text = _MINUS.sub("$-$", text)
             if isinstance(cell, Marked) and cell.weight:
                 text = _WEIGHED[cell.weight] % text
             line.append(f"{text}$^{{{mark}}}$" if mark else text)
@@ -152,6 +155,7 @@ def as_latex(table: Table) -> str:
     body = [" & ".join(line) + r" \\" for line in lines]
     return "\n".join(
         [
+            "% Needs \\usepackage{booktabs}.",
             *(f"% {' '.join(note.split())}" for note in table.remarks),
             rf"\begin{{tabular}}{{{columns}}}",
             r"\toprule",

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from evaluation.agreement.estimates import ALIKE, BOOTSTRAP, FEW_CLUSTERS, Estimate, few_clusters_remark
 from evaluation.agreement.shares import WILSON
+from evaluation.formats.figure_basis import FigureBasis
 from evaluation.formats.figure_tables import Cell, Marked, Table
 from evaluation.metrics.table import METRICS
 from evaluation.report_data.directions import DirectionTable, MeasuredFigure
@@ -245,14 +246,14 @@ def coefficients(judging: JudgingSummary, *, level: float) -> Titled:
         title="Agreement of the judges",
         note=f"Low and high: {level_text(level)} interval from bootstrap resamples of the images. Remarks "
         "say why a figure is missing, or concern its interval.",
-        table=_without_empty(Table(head, rows)),
-        raw=Table(head, rows),
+        table=_without_empty(Table(head, rows, basis=judging.basis)),
+        raw=Table(head, rows, basis=judging.basis),
     )
 
 
-def facts_table(key: str, title: str, note: str, rows: Sequence[tuple[str, Cell]]) -> Titled:
+def facts_table(key: str, title: str, rows: Sequence[tuple[str, Cell]], *, basis: FigureBasis) -> Titled:
     """What has a name and a value each."""
-    return Titled(key, title, note, Table(["", "value"], [list(row) for row in rows]))
+    return Titled(key, title, "", Table(["", "value"], [list(row) for row in rows], basis=basis))
 
 
 def level_text(level: float) -> str:
@@ -285,6 +286,7 @@ def _without_empty(table: Table) -> Table:
         [table.head[place] for place in kept],
         [[row[place] for place in kept] for row in table.rows],
         table.places,
+        basis=table.basis,
     )
 
 

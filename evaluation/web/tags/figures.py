@@ -15,6 +15,7 @@ register = template.Library()
 
 #: What figures are a mean over (`FigureBasis.cases`), as pages write it.
 CASES = {
+    "answers": gettext_lazy("Answers"),
     "captions": gettext_lazy("Captions"),
     "images": gettext_lazy("Images"),
     "mentions": gettext_lazy("Mentions"),
