@@ -21,17 +21,15 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation.comparison.query_sets import ASKS, ranked_queries
 from evaluation.comparison.subsets import Subset
 from evaluation.metrics.judged import NO_GRADE, POOLED, Judged, judged
 from evaluation.metrics.ranked import Ranked, from_lists
-from evaluation.models import QrelsRow, QrelsSnapshot, Ranking, Run
+from evaluation.models import QrelsRow, QrelsSnapshot, Run
 from evaluation.relevance.qrels import rule_named
 from evaluation.selectors import CANDIDATES, captions_of_images, names_of, rankings_of
 
 RowIds = NDArray[np.int64]
-
-#: What asks in a direction.
-ASKS = {Run.ANNOTATION: "image", Run.SEARCH: "caption"}
 
 #: A ranking (ids of rows, scores) -> another of the same items.
 Reorder = Callable[[RowIds, NDArray[np.float32]], tuple[RowIds, NDArray[np.float32]]]
@@ -199,13 +197,6 @@ def ranked_by_all(pool: RunPool, runs: Sequence[Run], snapshot: QrelsSnapshot) -
                 "the same images"
             )
     return pool.only(common)
-
-
-def ranked_queries(run: Run) -> RowIds:
-    """The queries that a run ranks, by the ids of their rows."""
-    column = "image_id" if run.direction == Run.ANNOTATION else "caption_id"
-    rows = Ranking.objects.filter(run=run).values_list(column, flat=True)
-    return np.fromiter(rows.iterator(10_000), np.int64)
 
 
 def folds_of(whole: RunPool, run: Run, snapshot: QrelsSnapshot, number: int) -> list[RunPool]:

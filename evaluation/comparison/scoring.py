@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from annotation.common.batching import chunks
+from evaluation.comparison.query_sets import ranked_queries
 from evaluation.comparison.ranked_runs import (
     LEFT_OUT,
     NotComparable,
@@ -34,7 +35,6 @@ from evaluation.comparison.ranked_runs import (
     place,
     pool_of,
     ranked_by_all,
-    ranked_queries,
 )
 from evaluation.comparison.subsets import Subset
 from evaluation.metrics import METRICS

@@ -13,7 +13,11 @@ from typing import Any
 #: Fields in which two figures may differ and still be compared: what each system has seen is its own.
 _OF_ONE_SYSTEM = frozenset({"provenance", "notes"})
 #: How fields are called in sentences.
-_TITLES = {"counted": "cases", "out_of": "cases asked for", "without_relevant": "cases without a relevant item"}
+_TITLES = {
+    "counted": "cases",
+    "out_of": "cases asked for",
+    "without_relevant": "cases without a relevant item",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -130,6 +130,7 @@ class Plan:
             "amount": self.price.amount,
             "price": money(self.price.amount, self.settings.pay.currency),
             "askable": self.askable,
+            "caption_numbers": list(self.pooled.caption_numbers),
             "runs": [asdict(part) for part in self.runs],
         }
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from annotation.common.registry import UnknownName
 from annotation.formats.files.text import whole_file
-from evaluation.comparison.ranked_runs import ASKS
+from evaluation.comparison.query_sets import CAPTION, IMAGE
 from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.formats.qrels_files import QRELS_FORMATS, QrelsLine
 from evaluation.metrics.judged import POOLED
@@ -33,7 +33,6 @@ from evaluation.services.judgments.importing import (
 from evaluation.services.judgments.relevance import RelevanceChoice
 from evaluation.services.runs.files import digest_of_files
 
-IMAGE, CAPTION = tuple(ASKS.values())
 #: What an import is asked for: rankings for images, for captions, or both.
 ASKING_SIDES = (IMAGE, CAPTION, "both")
 #: How images are called in a file: by their names, or by the ids that their source gave them.
