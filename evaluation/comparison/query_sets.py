@@ -6,36 +6,27 @@ to rank, and qrels what they are for. A kind that is not among them was not aske
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
 from annotation.formats.files.text import lines
 from evaluation.comparison.subsets import OF_RUN, BadSubset, Subset, subset_named
 from evaluation.models import Batch, QrelsSnapshot, Ranking, Run
-from evaluation.selectors import CorpusNames, run_named
+from evaluation.selectors import CorpusNames, Queries, batch_of, names_of, run_named
 
 IMAGE, CAPTION = "image", "caption"
 #: What asks in a direction.
 ASKS = {Run.ANNOTATION: IMAGE, Run.SEARCH: CAPTION}
-#: Ids of rows, ascending, by kind.
-Queries = Mapping[str, NDArray[np.int64]]
 
 
 def store_queries(owner: Batch | QrelsSnapshot, queries: Queries) -> None:
     """Store the queries of a new batch or new qrels."""
     for kind, ids in queries.items():
         owner.queries.create(asks=kind, ids=np.asarray(ids, "<i8").tobytes(), count=len(ids))
-
-
-def stored_queries(owner: Batch | QrelsSnapshot) -> Queries:
-    """The queries that are stored with a batch or with qrels."""
-    rows = owner.queries.values_list("asks", "ids")
-    return {kind: np.frombuffer(bytes(ids), dtype="<i8") for kind, ids in rows}
 
 
 def as_queries(**ids: Iterable[int]) -> Queries:
@@ -50,27 +41,22 @@ def ranked_queries(run: Run) -> NDArray[np.int64]:
     return np.fromiter(rows.iterator(10_000), np.int64)
 
 
-def queries_named(names: CorpusNames, what: str, *, files: bool = True) -> Queries:
+def queries_named(corpus: str, what: str, *, files: bool = True) -> Queries | None:
     """The queries that `what` means: those of the run `run:NAME`, those that a file names, one a line, or the
-    images of a split with all their captions.
+    images of a split or fold with all their captions; None for "".
 
     Without `files`, as for what comes over the web, no file of this machine is meant. Raises as
     `subset_named`.
     """
+    if files and Path(what).is_file():
+        return _listed(Path(what), names_of(corpus))
+    subset = subset_named(corpus, what, files=False)
+    if subset is None:
+        return None
     if what.startswith(OF_RUN):
         run = run_named(what.removeprefix(OF_RUN))
-        if run.corpus.name != names.corpus:
-            raise BadSubset(
-                f"run {run.name!r} is of corpus {run.corpus.name!r}, not of {names.corpus!r}; name a run of "
-                f"{names.corpus!r}"
-            )
         return {ASKS[run.direction]: np.unique(ranked_queries(run))}
-    if files and Path(what).is_file():
-        return _listed(Path(what), names)
-    subset = subset_named(names.corpus, what, files=False)
-    if subset is None:
-        raise UnknownName("no queries; name a file of them, a split, or run:NAME")
-    return queries_of_images(subset.images, names)
+    return queries_of_images(subset.images, names_of(corpus))
 
 
 def queries_of_images(
@@ -116,3 +102,37 @@ def _listed(file: Path, names: CorpusNames) -> Queries:
     if not found:
         raise BadSubset(f"{file.name}: it names no query; write an image or a caption in each line")
     return as_queries(**found)
+
+
+def unknown_queries(snapshot: QrelsSnapshot, kind: str) -> str:
+    """Why it is not known which queries of a kind were asked, and the command that helps; "" where it is."""
+    if snapshot.queries.filter(asks=kind).exists():
+        return ""
+    judgments = snapshot.judgments
+    command = f"freeze_qrels {snapshot.name} --corpus {snapshot.corpus.name} --judgments {judgments}"
+    batch = batch_of(judgments) if judgments is not None else None
+    if batch is None:
+        told, command = "Nobody says which queries were asked", f"{command} --queries FILE"
+    elif batch.queries.filter(asks=kind).exists():
+        told = f"Batch {batch.name!r} stores which queries were asked, and these qrels do not"
+    else:
+        return f"Batch {batch.name!r} pooled no run with {kind}s as queries: which were asked is not known."
+    return f"{told}: only the judged ones count. Freeze them again: {command}."
+
+
+def unjudged_pairs(snapshot: QrelsSnapshot) -> str:
+    """How much of its batch was not judged when the qrels were frozen; "" where all was."""
+    asked, judged = snapshot.pairs_asked, snapshot.pairs_judged
+    if asked is None or judged is None or judged >= asked or snapshot.judgments is None:
+        return ""
+    return (
+        f"{100 * judged // asked} % of the pairs that {snapshot.judgments.source} asks about ({judged:,} of "
+        f"{asked:,}) had enough answers when these qrels were frozen; the others count as not relevant."
+    )
+
+
+def query_remarks(snapshot: QrelsSnapshot) -> list[str]:
+    """What a version of qrels lacks: queries of a kind that it is for, and answers of its batch."""
+    kinds = [snapshot.asks] if snapshot.asks else [IMAGE, CAPTION]
+    remarks = [*(unknown_queries(snapshot, kind) for kind in kinds), unjudged_pairs(snapshot)]
+    return list(dict.fromkeys(filter(None, remarks)))

@@ -147,7 +147,7 @@ def run_detail(request: HttpRequest, row: Run) -> HttpResponseBase:
             def make() -> dict[str, Any]:
                 return score_run(row, snapshot, subset=subset, missing=missing)
 
-            figures = cached_for_runs("scored-4", [row], snapshot, make, split, images_key(subset), missing)
+            figures = cached_for_runs("scored-5", [row], snapshot, make, split, images_key(subset), missing)
     except RUN_REFUSALS as error:
         wrong = str(error)
     other = Run.objects.filter(published=True, corpus=row.corpus).exclude(direction=row.direction)
