@@ -26,7 +26,7 @@ EMPHASIS = (
 #: What figures at best are; no upper bound.
 AT_BEST = (
     "At best: unjudged items within the cut-off count as relevant, those beyond it do not. R of "
-    "R-precision, and the queries that have a relevant item, are as judged. Shares in per cent."
+    "R-precision is as judged. Shares in per cent."
 )
 
 
@@ -75,9 +75,9 @@ def figures(direction: DirectionTable, *, judged: bool, level: float) -> Titled:
     note += direction.remarks
     return Titled(
         key=f"figures-{direction.direction}",
-        title=f"Results, {direction.direction}: {direction.queries:,} queries",
+        title=f"Results, {direction.direction}: {direction.basis.counted:,} {direction.basis.cases}",
         note=" ".join(note),
-        table=Table(head, rows, places=dict.fromkeys(head, 1)),
+        table=Table(head, rows, places=dict.fromkeys(head, 1), basis=direction.basis),
         raw=tidy(direction),
     )
 
@@ -92,7 +92,7 @@ def intervals(direction: DirectionTable, *, level: float, resamples: int) -> Tit
         key=f"intervals-{direction.direction}",
         title=f"Intervals, {direction.direction}",
         note=" ".join([_kinds(direction, level, resamples), "Shares in per cent.", *_few_images(direction)]),
-        table=Table(["system", *direction.measures], rows),
+        table=Table(["system", *direction.measures], rows, basis=direction.basis),
     )
 
 
@@ -134,8 +134,8 @@ def _kinds(direction: DirectionTable, level: float, resamples: int) -> str:
 def bounds(direction: DirectionTable) -> Titled | None:
     """Figures with unjudged items within the cut counted as relevant; None where that says nothing.
 
-    No upper bound: the cut of R-precision stays where what is judged puts it, recall knows of nothing
-    beyond the cut, and queries without a relevant item are left out as before.
+    No upper bound: the cut of R-precision stays where what is judged puts it, and recall knows of nothing
+    beyond the cut.
     """
     measures = [
         name
@@ -159,7 +159,7 @@ def bounds(direction: DirectionTable) -> Titled | None:
         key=f"bounds-{direction.direction}",
         title=f"If unjudged items within the cut-off were relevant, {direction.direction}",
         note=AT_BEST,
-        table=Table(head, rows, places=dict.fromkeys(head, 1)),
+        table=Table(head, rows, places=dict.fromkeys(head, 1), basis=direction.basis),
     )
 
 
@@ -186,8 +186,8 @@ def tests(direction: DirectionTable) -> Titled | None:
         key=f"tests-{direction.direction}",
         title=f"Tests, {direction.direction}",
         note="Differences of shares are in percentage points. p values are adjusted by Holm over this table.",
-        table=_without_empty(Table(head, rows, places={"difference": 1})),
-        raw=Table(head, raw),
+        table=_without_empty(Table(head, rows, places={"difference": 1}, basis=direction.basis)),
+        raw=Table(head, raw, basis=direction.basis),
     )
 
 
@@ -206,7 +206,7 @@ def tidy(direction: DirectionTable) -> Table:
         for system in direction.systems
         for name, one in system.figures.items()
     ]
-    return Table(head, rows)
+    return Table(head, rows, basis=direction.basis)
 
 
 def orders(found: Sequence[OrderAgreement]) -> Titled | None:

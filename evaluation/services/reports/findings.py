@@ -12,6 +12,7 @@ from evaluation.comparison.scoring import (
     Scored,
     adjusted_by_holm,
     against,
+    figure_basis,
     images_of_queries,
     remarks_on,
     score_placed,
@@ -132,9 +133,10 @@ def _direction(asked: ReportRows, direction: str, steps: _Steps) -> DirectionTab
         for one in adjusted_by_holm(in_order)
     ]
     remarks = remarks_on(list(scored.values()))
+    basis = figure_basis([scored[baseline]], snapshot, subset=asked.subset, missing=wanted.missing)
     shown_baseline = labels[baseline] if tests else ""
     return direction_of(
-        DirectionHead(direction, len(pool.queries), len(whole.queries), remarks, shown_baseline),
+        DirectionHead(direction, basis, remarks, shown_baseline),
         measured,
         tests,
         draws=Bootstrap(images, wanted.resamples, wanted.level, wanted.seed),
