@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluation.agreement.estimates import Bootstrap
-from evaluation.formats.figure_basis import FigureBasis
+from evaluation.formats.figure_basis import FigureBasis, basis_of_several
 from evaluation.formats.figure_tables import Weight, finite_or_none
 from evaluation.metrics.scoring import Score
 from evaluation.metrics.table import METRICS
@@ -96,6 +96,11 @@ class DirectionTable:
     measures: Sequence[str]
     systems: Sequence[SystemFigures]
     tests: Sequence[SignificanceTest]
+
+
+def basis_of_directions(directions: Sequence[DirectionTable]) -> FigureBasis:
+    """What figures of all directions together are of."""
+    return basis_of_several({one.direction: one.basis for one in directions})
 
 
 @dataclass(frozen=True, slots=True)

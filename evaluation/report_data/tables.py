@@ -209,8 +209,8 @@ def tidy(direction: DirectionTable) -> Table:
     return Table(head, rows, basis=direction.basis)
 
 
-def orders(found: Sequence[OrderAgreement]) -> Titled | None:
-    """Rank correlations, as Table 7 of Hodosh et al. 2013."""
+def orders(found: Sequence[OrderAgreement], *, basis: FigureBasis) -> Titled | None:
+    """Rank correlations, as Table 7 of Hodosh et al. 2013; `basis` is that of the figures that rank."""
     if not found:
         return None
     head = [
@@ -229,8 +229,10 @@ def orders(found: Sequence[OrderAgreement]) -> Titled | None:
         key="orders",
         title="Do originals rank systems as judgments do?",
         note="tau is tau-b. Lower median ranks are better, so agreement with them shows as negative values.",
-        table=_without_empty(Table(head, rows, places={"Spearman's rho": 2, "Kendall's tau": 2})),
-        raw=Table(head, rows),
+        table=_without_empty(
+            Table(head, rows, places={"Spearman's rho": 2, "Kendall's tau": 2}, basis=basis)
+        ),
+        raw=Table(head, rows, basis=basis),
     )
 
 

@@ -16,14 +16,14 @@ from evaluation.figures.base import Plot
 from evaluation.formats.figure_basis import FigureBasis
 from evaluation.formats.figure_tables import Cell
 from evaluation.report_data import tables
-from evaluation.report_data.directions import ANNOTATION_TABLE, DirectionTable
+from evaluation.report_data.directions import ANNOTATION_TABLE, DirectionTable, basis_of_directions
 from evaluation.report_data.judging import JudgingSummary
 from evaluation.report_data.orders import BY_JUDGMENTS, BY_ORIGINALS, OrderAgreement, first_of, orders_of
 from evaluation.report_data.tables import Titled, level_text
 from evaluation.report_data.tag_scores import ScoredTags, basis_of_tags, tag_remarks, tag_tables
 
 #: Raised where what a report's files mean changes.
-REPORT_DEFINITION = 5
+REPORT_DEFINITION = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,9 @@ class ReportDocument:
 def sections_of(report: ReportDocument) -> list[Section]:
     """What a report shows, in the order in which it is read."""
     found = [_of_direction(report, one) for one in report.directions]
-    if correlations := tables.orders(report.orders):
+    if report.orders and (
+        correlations := tables.orders(report.orders, basis=basis_of_directions(report.directions))
+    ):
         scatter = systems.plot(report.directions, report.orders)
         found.append(Section("Rankings of the systems", [], [correlations], [scatter] if scatter else []))
     if report.tags:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from evaluation.agreement.estimates import AgreementError, Bootstrap
 from evaluation.agreement.summary import Resampling
+from evaluation.comparison.missing import REFUSE, WORST
 from evaluation.comparison.ranked_runs import Placed, RunPool, place, pool_of
 from evaluation.comparison.scoring import (
     OF_ORIGINALS,
@@ -62,10 +63,16 @@ def compute_findings(asked: ReportRows, progress: ReportProgress) -> ReportDocum
 
 
 def _tags(asked: ReportRows, steps: _Steps) -> list[ScoredTags]:
-    """The scores of each tag set. Raises ImportRefused where none of its images has a true tag."""
+    """The scores of each tag set; images without tags are refused, unless missing output is the worst.
+
+    Raises MissingOutput, and ImportRefused where none of its images has a true tag.
+    """
     wanted = asked.wanted
     found: list[ScoredTags] = []
-    how = TagScoring(resampling=Resampling(wanted.resamples, wanted.level, wanted.seed))
+    how = TagScoring(
+        missing=WORST if wanted.missing == WORST else REFUSE,
+        resampling=Resampling(wanted.resamples, wanted.level, wanted.seed),
+    )
     for one in asked.tags:
         steps(f"scoring tags of {one.name}", counts=False)
         corpus = asked.snapshot.corpus.name

@@ -15,6 +15,7 @@ register = template.Library()
 
 #: What figures are a mean over (`FigureBasis.cases`), as pages write it.
 CASES = {
+    "judged queries": gettext_lazy("Judged queries"),
     "answers": gettext_lazy("Answers"),
     "captions": gettext_lazy("Captions"),
     "images": gettext_lazy("Images"),
