@@ -1,7 +1,7 @@
 """Corpus scores of written captions against references: BLEU-1 to 4, ROUGE-L, CIDEr, CIDEr-D.
 
 Everything takes one candidate and one or more references an item, cut into words (as
-`overlap.words` does, or any other way: these scores depend on it, so name it beside them).
+`ptb.ptb_words` does, or any other way: these scores depend on it, so name it beside them).
 
 Conventions.
 - BLEU is of the corpus: clipped n-gram counts are added up over the items before they are
@@ -15,9 +15,10 @@ Conventions.
 - CIDEr is the mean cosine of tf-idf vectors of n-grams over references and orders 1 to 4, in 0..1.
   CIDEr-D clips the candidate's weights, multiplies by exp(-(difference of lengths)^2 / 2 sigma^2)
   with sigma 6, and is scaled to 0..10; it is what the COCO evaluation prints as "CIDEr". A
-  document is an item: an n-gram counts once for an item, and log(items / 1) if no reference
-  holds it. Of a single item every weight is log(1/1) = 0, and so is the score.
-  Source: Vedantam et al. 2015.
+  document is the references of one item: an n-gram counts once for it, and log(documents / 1) if none
+  holds it. Of a single document every weight is log(1/1) = 0, and so is the score. Documents are those of
+  the items unless others are given: a part of a corpus is comparable with the whole, and with another
+  system's part, only under the same documents. Source: Vedantam et al. 2015.
 """
 
 from __future__ import annotations
@@ -154,34 +155,51 @@ def _common_subsequence(first: Tokens, second: Tokens) -> int:
     return len(first) - rising.bit_count()
 
 
-def cider(candidates: _Candidates, references: References) -> NDArray[np.float64]:
+def cider(
+    candidates: _Candidates, references: References, *, documents: References | None = None
+) -> NDArray[np.float64]:
     """CIDEr of each item, shape (items,), in 0..1; the corpus's is their mean.
+
+    `documents` are what n-grams are counted in, a document's texts each; None: the references of the items.
 
     >>> two = [["a", "dog"], ["the", "cat"]]
     >>> cider(two, [[["a", "dog"]], [["the", "cat"]]]).tolist()  # no runs of 3 or 4 words
     [0.5, 0.5]
     """
-    return _cider(candidates, references, sigma=None)
+    return _cider(candidates, references, documents, sigma=None)
 
 
-def cider_d(candidates: _Candidates, references: References, *, sigma: float = 6.0) -> NDArray[np.float64]:
-    """CIDEr-D of each item, shape (items,), in 0..10; the corpus's is their mean."""
-    return CIDER_D_SCALE * _cider(candidates, references, sigma=sigma)
+def cider_d(
+    candidates: _Candidates,
+    references: References,
+    *,
+    documents: References | None = None,
+    sigma: float = 6.0,
+) -> NDArray[np.float64]:
+    """CIDEr-D of each item, shape (items,), in 0..10; the corpus's is their mean. `documents` as `cider`."""
+    return CIDER_D_SCALE * _cider(candidates, references, documents, sigma=sigma)
 
 
-def _cider(candidates: _Candidates, references: References, *, sigma: float | None) -> NDArray[np.float64]:
+def _cider(
+    candidates: _Candidates, references: References, documents: References | None, *, sigma: float | None
+) -> NDArray[np.float64]:
     owners = _owners(candidates, references)
     pooled = [text for own in references for text in own]
     if not pooled:
         return np.zeros(0)
+    if documents is None:
+        documents = references
+    holders = np.repeat(np.arange(len(documents)), [len(texts) for texts in documents])
+    held = [text for texts in documents for text in texts]
     cosines = np.zeros(len(pooled))
     for order in range(1, CIDER_ORDERS + 1):
         vocabulary: dict[Hashable, int] = {}
         theirs = count_matrix([grams(text, order) for text in pooled], vocabulary)
         ours = count_matrix([grams(text, order) for text in candidates], vocabulary)
-        theirs = widened(theirs, vocabulary)
-        documents = (most_of_any(theirs, owners, len(candidates)) > 0).sum(axis=0)
-        weights = sparse.diags_array(np.log(len(candidates) / np.maximum(documents, 1)))
+        counted = count_matrix([grams(text, order) for text in held], vocabulary)
+        theirs, ours = widened(theirs, vocabulary), widened(ours, vocabulary)
+        having = (most_of_any(counted, holders, len(documents)) > 0).sum(axis=0)
+        weights = sparse.diags_array(np.log(len(documents) / np.maximum(having, 1)))
         theirs, ours = (theirs @ weights).tocsr(), (ours @ weights).tocsr()
         lengths = np.sqrt(theirs.power(2).sum(axis=1)) * np.sqrt(ours.power(2).sum(axis=1))[owners]
         facing = ours[owners]

@@ -1,13 +1,14 @@
 """Written captions against references under one roof: the captioning measures of METRICS.
 
-Texts are cut by `overlap.words` (ROUGE-1 and BLEU_pre: by `overlap.content_words`; METEOR, which needs
-Java, cuts them itself). The COCO
-evaluation cuts by the Penn Treebank's rules and keeps "t-shirt" whole, so its figures differ a
-little; give both sides the same cut to compare. What COCO prints as "CIDEr" is CIDEr-D here.
+BLEU-1 to 4, ROUGE-L, CIDEr, CIDEr-D and METEOR are given the same words (`CUTS`): those of the COCO
+evaluation (`ptb`), so that the figures are its figures, or ours (`own`), which break hyphens and drop all
+signs. Figures of different cuts are not comparable. ROUGE-1 and BLEU_pre take `overlap.content_words`.
+What COCO prints as "CIDEr" is CIDEr-D here.
 """
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,9 +20,16 @@ from numpy.typing import NDArray
 from evaluation.metrics.captioning import Bleu, bleu, bleu_of, check_fit, cider, cider_d, rouge_l
 from evaluation.metrics.meteor import Meteor, meteor
 from evaluation.metrics.overlap import Overlap, content_words, words
+from evaluation.metrics.ptb import ptb_words
 from evaluation.metrics.table import METRICS, Measure
 
 FAMILY = "captioning"
+#: How texts are cut into words, by the name that figures carry.
+CUTS: dict[str, Callable[[str], list[str]]] = {
+    "ptb": ptb_words,
+    "own": lambda text: words(unicodedata.normalize("NFC", text)),
+}
+DEFAULT_CUT = "ptb"
 
 _Floats = NDArray[np.float64]
 #: A figure of the corpus and its sums.
@@ -29,17 +37,37 @@ _Pooled: TypeAlias = "tuple[float, _Sums | None]"
 
 
 class Captions:
-    """One candidate text and one or more reference texts an item; cut and counted once for all measures."""
+    """One candidate text and one or more reference texts an item; cut and counted once for all measures.
 
-    def __init__(self, candidates: Sequence[str], references: Sequence[Sequence[str]]) -> None:
+    `tokens` names a cut of CUTS. `documents` are those of CIDEr, a list of texts each; None: the references.
+    Raises ValueError where candidates and references do not fit, and for an unknown cut.
+    """
+
+    def __init__(
+        self,
+        candidates: Sequence[str],
+        references: Sequence[Sequence[str]],
+        *,
+        tokens: str = DEFAULT_CUT,
+        documents: Sequence[Sequence[str]] | None = None,
+    ) -> None:
         check_fit(candidates, references)
+        if tokens not in CUTS:
+            raise ValueError(f"unknown tokens {tokens!r}; known: {', '.join(CUTS)}")
         self.candidates = candidates
         self.references = references
+        self.tokens = tokens
+        self._documents = documents
 
     @cached_property
     def words(self) -> tuple[list[list[str]], list[list[list[str]]]]:
         """Candidates and references as words."""
-        return _cut(words, self.candidates, self.references)
+        return _cut(CUTS[self.tokens], self.candidates, self.references)
+
+    @cached_property
+    def documents(self) -> list[list[list[str]]] | None:
+        """The texts of each document as words; None: those of the references."""
+        return None if self._documents is None else _cut(CUTS[self.tokens], (), self._documents)[1]
 
     @cached_property
     def bleu(self) -> Bleu:
@@ -49,7 +77,10 @@ class Captions:
     @cached_property
     def meteor(self) -> Meteor:
         """METEOR of the corpus and of each item; raises MeteorMissing and MeteorFailed."""
-        return meteor(self.candidates, self.references)
+        candidates, references = self.words
+        return meteor(
+            [" ".join(text) for text in candidates], [[" ".join(text) for text in own] for own in references]
+        )
 
     @cached_property
     def content(self) -> Overlap:
@@ -186,7 +217,7 @@ METRICS.register(
         "CIDEr",
         "mean cosine of tf-idf vectors of n-grams of up to 4 words",
         FAMILY,
-        lambda captions: cider(*captions.words),
+        lambda captions: cider(*captions.words, documents=captions.documents),
         "Vedantam et al. 2015",
     )
 )
@@ -195,7 +226,7 @@ METRICS.register(
         "CIDEr-D",
         "CIDEr with clipping and a length penalty, 0 to 10 (what COCO reports as CIDEr)",
         FAMILY,
-        lambda captions: cider_d(*captions.words),
+        lambda captions: cider_d(*captions.words, documents=captions.documents),
         "Vedantam et al. 2015",
         unit="score",
         bounds=(0.0, 10.0),

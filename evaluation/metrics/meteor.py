@@ -1,8 +1,9 @@
 """METEOR of written captions, by its authors' Java program where that is installed.
 
 METEOR aligns a candidate with each reference by exact words, stems, synonyms and paraphrases, and takes
-the best reference; its tables are the program's own, so the program computes it: version 1.5, English,
-which cuts and normalises the texts itself (`-norm`), as the COCO evaluation calls it. The corpus's score
+the best reference; its tables are the program's own, so the program computes it: version 1.5, English, with
+`-norm`, as the COCO evaluation calls it. It is given words with spaces between them, without punctuation: it
+counts a full stop as one more word that matches. The corpus's score
 is made of the items' added-up statistics and is no mean of their scores.
 
 Needed are a Java runtime (JAVA_HOME, or `java` on the PATH) and `meteor-1.5.jar` with its folder `data`

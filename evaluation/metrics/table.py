@@ -109,10 +109,15 @@ class Measures:
         """The measure that `name` means, of `family` where given; raises UnknownMeasure."""
         head, k = _parts(name)
         measure = self._by_key.get(_key(name)) or self._by_key.get(_key(head))
-        if measure is None or (family and measure.family != family):
-            near = get_close_matches(_key(head), self._by_key, n=1, cutoff=0.75)
-            hint = f" (did you mean {self._by_key[near[0]].name}?)" if near else ""
-            raise UnknownMeasure(f"unknown measure {name!r}{hint}; known: {', '.join(self.names(family))}")
+        if measure is None or family not in (None, measure.family):
+            keys = [key for key, one in self._by_key.items() if family in (None, one.family)]
+            near = get_close_matches(_key(head), keys, n=1, cutoff=0.75)
+            wrong = f"unknown measure {name!r}"
+            if measure is not None:
+                wrong = f"{name!r} is a measure of {measure.family}, not of {family}"
+            elif near:
+                wrong += f" (did you mean {self._by_key[near[0]].name}?)"
+            raise UnknownMeasure(f"{wrong}; known: {', '.join(self.names(family))}")
         if _key(name) in self._by_key:
             k = None
         if k is not None and measure.cut_off == "none":

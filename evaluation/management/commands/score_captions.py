@@ -20,12 +20,14 @@ from annotation.formats.base import FormatError
 from annotation.protocol.campaign_settings import CampaignError
 from evaluation.agreement.estimates import AgreementError
 from evaluation.agreement.summary import Resampling
+from evaluation.comparison.missing import REFUSE, MissingOutput
 from evaluation.comparison.subsets import BadSubset
 from evaluation.formats.figure_tables import Table
-from evaluation.management.base import TableCommand, add_subset, subset_of
-from evaluation.metrics.captions import FAMILY
+from evaluation.management.base import TableCommand, add_missing_output, add_subset, subset_of
+from evaluation.metrics.captions import CUTS, DEFAULT_CUT, FAMILY
 from evaluation.metrics.meteor import MeteorFailed, MeteorMissing
 from evaluation.metrics.table import METRICS, UnknownMeasure
+from evaluation.services.captions.references import subset_of_documents
 from evaluation.services.captions.region_scores import (
     RegionReferences,
     remarks_on_region_captions,
@@ -48,7 +50,7 @@ class Command(TableCommand):
     refusals = (
         *TableCommand.refusals,
         *(AgreementError, BadSubset, CampaignError, FormatError, ImportRefused, MeteorFailed, MeteorMissing),
-        *(OSError, UnknownMeasure),
+        *(MissingOutput, OSError, UnknownMeasure),
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -63,6 +65,20 @@ class Command(TableCommand):
             f"{', '.join(METRICS.names(FAMILY))}",
         )
         add_subset(parser)
+        parser.add_argument(
+            "--documents",
+            default="",
+            help="The images whose references CIDEr counts as documents, named as by --split (default: those "
+            "of --split if it is a split, else of the whole corpus)",
+        )
+        parser.add_argument(
+            "--tokens",
+            choices=list(CUTS),
+            default=DEFAULT_CUT,
+            help="How texts are cut for BLEU, ROUGE-L, CIDEr and METEOR: as by the COCO evaluation (ptb), or "
+            f"at hyphens and all signs (own) (default: {DEFAULT_CUT})",
+        )
+        add_missing_output(parser, "images without a caption")
         parser.add_argument(
             "--layer", default="", help="For captions of regions: a layer with people's boxes and mentions"
         )
@@ -80,13 +96,15 @@ class Command(TableCommand):
         if options["layer"] and options["campaign"]:
             raise CommandError("--layer and --campaign: use only one of them")
         if options["layer"] or options["campaign"]:
-            if subset_of(options["corpus"], options):
-                raise CommandError("captions of regions are scored whole; leave out --split")
+            for option, usual in (("split", ""), ("documents", ""), ("missing", REFUSE)):
+                if options[option] != usual:
+                    raise CommandError(f"captions of regions are scored whole; omit --{option}")
             return score_region_captions(
                 corpus=options["corpus"],
                 name=str(options["file"]),
                 references=RegionReferences(options["layer"], options["campaign"]),
                 measures=options["measures"],
+                tokens=options["tokens"],
                 resampling=resampling,
             )
         return score_caption_file(
@@ -94,6 +112,11 @@ class Command(TableCommand):
             file=options["file"],
             measures=options["measures"],
             subset=subset_of(options["corpus"], options),
+            documents=subset_of_documents(
+                options["corpus"], options["split"], options["documents"], seed=options["fold_seed"]
+            ),
+            tokens=options["tokens"],
+            missing=options["missing"],
             resampling=resampling,
         )
 

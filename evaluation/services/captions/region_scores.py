@@ -23,12 +23,16 @@ from annotation.datasets.layers import layer_to_read
 from annotation.selectors.answers import answers
 from annotation.selectors.records import stream_records
 from evaluation.agreement.summary import Resampling
+from evaluation.formats.figure_basis import FigureBasis, basis_from_dict
 from evaluation.formats.figure_tables import Table
-from evaluation.metrics.captions import Captions, score_captions
+from evaluation.metrics.captions import DEFAULT_CUT, FAMILY, Captions, score_captions
 from evaluation.metrics.localization import RIGHT_IOU, iou
+from evaluation.metrics.table import METRICS
 from evaluation.models import CaptionSet
 from evaluation.selectors import names_of
 from evaluation.services.alignments.localizing import boxed_mentions
+from evaluation.services.captions.references import Documents
+from evaluation.services.captions.scores import notes_on_cuts
 from evaluation.services.captions.sets import caption_set_named
 from evaluation.services.common import ImportRefused
 from evaluation.significance.captions import caption_interval
@@ -61,9 +65,17 @@ _Said = list[tuple[NDArray[Any], str]]
 
 
 def score_region_captions(
-    *, corpus: str, name: str, references: RegionReferences, measures: Sequence[str], resampling: Resampling
+    *,
+    corpus: str,
+    name: str,
+    references: RegionReferences,
+    measures: Sequence[str],
+    tokens: str = DEFAULT_CUT,
+    resampling: Resampling,
 ) -> dict[str, Any]:
     """The figures of a set with their intervals over images, and those of people, as plain data.
+
+    CIDEr's documents are the references of all these regions, for people too.
 
     Raises UnknownName, CampaignError, ImportRefused for a set of whole images, for a campaign of another
     corpus and where no region has a reference, and what `score_captions` raises.
@@ -89,6 +101,16 @@ def score_region_captions(
         for one in described
         if len(one.references) > 1
     ]
+    documents = Documents(references.called, tuple(one.references for one in described))
+    basis = FigureBasis(
+        cases="regions",
+        counted=len(described),
+        out_of=found.caption_count,
+        pool=f"{references.called} of corpus {corpus}",
+        tokens=tokens,
+        references=documents.label,
+        notes=notes_on_cuts(METRICS.find(measure, family=FAMILY).name for measure in measures),
+    )
     return {
         "corpus": found.corpus.name,
         "file": name,
@@ -96,10 +118,11 @@ def score_region_captions(
         "regions": len(described),
         "without": found.caption_count - len(described),
         "references": sum(len(one.references) for one in described),
+        "basis": basis.as_dict(),
         **asdict(resampling),
-        "measures": _figures(described, measures, resampling),
+        "measures": _figures(described, measures, resampling, tokens, documents),
         "people_regions": len(people),
-        "people": _figures(people, measures, resampling) if people else [],
+        "people": _figures(people, measures, resampling, tokens, documents) if people else [],
     }
 
 
@@ -155,10 +178,19 @@ def _of_campaign(found: CaptionSet, name: str, images: Container[int]) -> dict[i
 
 
 def _figures(
-    described: list[_Described], measures: Sequence[str], resampling: Resampling
+    described: list[_Described],
+    measures: Sequence[str],
+    resampling: Resampling,
+    tokens: str,
+    documents: Documents,
 ) -> list[dict[str, Any]]:
     bootstrap = resampling.over([one.image for one in described])
-    texts = Captions([one.caption for one in described], [one.references for one in described])
+    texts = Captions(
+        [one.caption for one in described],
+        [one.references for one in described],
+        tokens=tokens,
+        documents=documents.texts,
+    )
     return [
         {"measure": name, **asdict(caption_interval(score, bootstrap))}
         for name, score in score_captions(texts, measures).items()
@@ -179,6 +211,7 @@ def table_of_region_captions(report: dict[str, Any]) -> Table:
             for one in report["measures"]
         ],
         dict.fromkeys(("value", "low", "high", "people"), 4),
+        basis=basis_from_dict(report["basis"]),
     )
 
 

@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from annotation.formats.base import FormatError
 from annotation.formats.names import image_id
-from annotation.selectors.corpora import corpus_named
 from evaluation.agreement.summary import Resampling
+from evaluation.comparison.missing import LEAVE_OUT, REFUSE, WORST, check_missing, named_cases
 from evaluation.comparison.subsets import Subset
 from evaluation.formats.candidate_captions import Candidate, read_candidates
+from evaluation.formats.figure_basis import FigureBasis, basis_from_dict
 from evaluation.formats.figure_tables import Table
-from evaluation.metrics.captions import Captions, score_captions
+from evaluation.metrics.captions import DEFAULT_CUT, Captions, score_captions
 from evaluation.models import CaptionSet
 from evaluation.selectors import names_of
+from evaluation.services.captions.references import documents_of, references_of
 from evaluation.services.common import ImportRefused
 from evaluation.significance.captions import caption_interval
 
-#: Images that are left out of which the first are named.
-_NAMED = 3
+#: Measures that have a cut of their own.
+_OF_CONTENT_WORDS = frozenset({"ROUGE-1", "BLEU_pre"})
 
 
 @dataclass(frozen=True, slots=True)
 class NotScored:
     """Images that have no part in the figures, by name: of a corpus or its part, or of the file.
 
-    `missing` have no caption in the file, `unknown` are none of the corpus's, `outside` not of the part that
-    was asked for, and `bare` have no caption in the corpus to compare with.
+    `missing` have no caption in the file and are left out by choice, `unknown` are none of the corpus's,
+    `outside` not of the part that was asked for, and `bare` have no caption in the corpus to compare with.
     """
 
     missing: tuple[str, ...]
@@ -42,13 +44,16 @@ class NotScored:
 class MatchedCaptions:
     """Captions of a file with the references of their images: `candidates[k]` is for image `names[k]`.
 
-    `unrelated` counts captions that are no references, since their authors say that they do not describe
-    the image.
+    Of the `out_of` images that were asked for, `lacking` have no caption in the file: they have an empty one
+    here, or are left out. `unrelated` counts captions that are no references, since their authors say that
+    they do not describe the image.
     """
 
     names: tuple[str, ...]
     candidates: tuple[str, ...]
     references: tuple[tuple[str, ...], ...]
+    out_of: int
+    lacking: int
     unrelated: int
     left_out: NotScored
 
@@ -81,24 +86,45 @@ def score_caption_file(
     file: Path,
     measures: Sequence[str],
     subset: Subset | None = None,
+    documents: Subset | None = None,
+    tokens: str = DEFAULT_CUT,
+    missing: str = REFUSE,
     resampling: Resampling,
 ) -> dict[str, Any]:
     """The figures of a file of captions with their intervals, as plain data; what was left out beside them.
 
-    All captions of an image are its references. Raises UnknownName, FormatError, UnknownMeasure,
-    MeteorMissing, MeteorFailed and AgreementError, each one line.
+    All captions of an image are its references. `documents` are the images whose references CIDEr counts as
+    documents, all of the corpus for None; `tokens` names a cut of `CUTS`. Raises UnknownName, FormatError,
+    UnknownMeasure, MissingOutput, MeteorMissing, MeteorFailed and AgreementError, each one line.
     """
-    found = match_captions(corpus=corpus, file=file, candidates=candidates_of(file, corpus), subset=subset)
-    bootstrap = resampling.over(found.names)
-    scores = score_captions(Captions(found.candidates, found.references), measures)
+    references, unrelated = references_of(corpus)
+    matched = _match(
+        corpus, file, candidates_of(file, corpus), references, unrelated, subset=subset, missing=missing
+    )
+    counted_in = documents_of(corpus, documents, references)
+    captions = Captions(matched.candidates, matched.references, tokens=tokens, documents=counted_in.texts)
+    scores = score_captions(captions, measures)
+    bootstrap = resampling.over(matched.names)
+    basis = FigureBasis(
+        cases="images",
+        counted=len(matched.names),
+        out_of=matched.out_of,
+        without_output=matched.lacking,
+        pool=f"captions of corpus {corpus}" + (f", {subset.called}" if subset else ""),
+        missing=missing,
+        tokens=tokens,
+        references=counted_in.label,
+        notes=notes_on_cuts(scores),
+    )
     return {
         "corpus": corpus,
         "file": file.name,
         "subset": subset.called if subset else "",
-        "images": len(found.names),
-        "references": sum(map(len, found.references)),
-        "unrelated": found.unrelated,
-        "left_out": {word: list(names) for word, names in asdict(found.left_out).items()},
+        "images": len(matched.names),
+        "references": sum(map(len, matched.references)),
+        "unrelated": matched.unrelated,
+        "left_out": {word: list(names) for word, names in asdict(matched.left_out).items()},
+        "basis": basis.as_dict(),
         **asdict(resampling),
         "measures": [
             {"measure": name, **asdict(caption_interval(score, bootstrap))} for name, score in scores.items()
@@ -106,13 +132,26 @@ def score_caption_file(
     }
 
 
-def match_captions(
-    *, corpus: str, file: Path, candidates: Sequence[Candidate], subset: Subset | None = None
+def notes_on_cuts(measures: Iterable[str]) -> tuple[str, ...]:
+    """What must be said of measures that are not given the tokens of a basis."""
+    apart = [name for name in measures if name in _OF_CONTENT_WORDS]
+    return (f"{' and '.join(apart)}: stems of content words, whatever the tokens.",) if apart else ()
+
+
+def _match(
+    corpus: str,
+    file: Path,
+    candidates: Sequence[Candidate],
+    references: Mapping[int, tuple[str, ...]],
+    unrelated: Mapping[int, int],
+    *,
+    subset: Subset | None,
+    missing: str,
 ) -> MatchedCaptions:
     """The captions of a file beside the references of their images, in the order of the corpus.
 
     Images go by all names that `names_of` knows, with or without a picture's extension. Raises UnknownName
-    for the corpus, and FormatError where two entries mean one image and where no image is left.
+    for the corpus, FormatError where two entries are of one image or no image is left, and MissingOutput.
     """
     names = names_of(corpus)
     by_name = {image_id(name): pk for name, pk in names.image.items()} | names.image
@@ -130,42 +169,33 @@ def match_captions(
             )
         else:
             given[pk] = each
-    references, unrelated = _references(corpus)
-    asked = [pk for pk in names.image_name if subset is None or pk in subset.images]
-    scored = [pk for pk in asked if pk in given and references.get(pk)]
+    inside = [pk for pk in names.image_name if subset is None or pk in subset.images]
+    cases = [pk for pk in inside if references.get(pk)]
+    lacking = [pk for pk in cases if pk not in given]
+    lacking_names = tuple(names.image_name[pk] for pk in lacking)
     left_out = NotScored(
-        missing=tuple(names.image_name[pk] for pk in asked if pk not in given),
+        missing=lacking_names if missing == LEAVE_OUT else (),
         unknown=tuple(unknown),
         outside=tuple(names.image_name[pk] for pk in given if subset is not None and pk not in subset.images),
-        bare=tuple(names.image_name[pk] for pk in asked if pk in given and not references.get(pk)),
+        bare=tuple(names.image_name[pk] for pk in inside if pk in given and not references.get(pk)),
     )
-    if not scored:
+    if len(lacking) == len(cases):
         raise FormatError(
             f"has no caption of corpus {corpus!r} that can be scored: {not_scored_text(left_out)}",
             file=file,
             expected=f"images by file name, key or id, as {next(iter(names.image_name.values()), '')!r}",
         )
+    check_missing(missing, lacking=lacking_names, out_of=len(cases), cases="images", output="caption")
+    scored = [pk for pk in cases if pk in given or missing == WORST]
     return MatchedCaptions(
-        tuple(names.image_name[pk] for pk in scored),
-        tuple(given[pk].caption for pk in scored),
-        tuple(references[pk] for pk in scored),
-        sum(unrelated.get(pk, 0) for pk in scored),
-        left_out,
+        names=tuple(names.image_name[pk] for pk in scored),
+        candidates=tuple(given[pk].caption if pk in given else "" for pk in scored),
+        references=tuple(references[pk] for pk in scored),
+        out_of=len(cases),
+        lacking=len(lacking),
+        unrelated=sum(unrelated.get(pk, 0) for pk in scored),
+        left_out=left_out,
     )
-
-
-def _references(corpus: str) -> tuple[dict[int, tuple[str, ...]], dict[int, int]]:
-    """The captions of each image by the id of its row, and how many that are unrelated it has besides."""
-    images = corpus_named(corpus).images.filter(captions__isnull=False)
-    rows = images.order_by("position", "captions__number")
-    found: dict[int, tuple[str, ...]] = {}
-    unrelated: dict[int, int] = {}
-    for pk, text, apart in rows.values_list("pk", "captions__text", "captions__unrelated").iterator(5_000):
-        if apart:
-            unrelated[pk] = unrelated.get(pk, 0) + 1
-        else:
-            found[pk] = (*found.get(pk, ()), text)
-    return found, unrelated
 
 
 def not_scored_text(left_out: NotScored) -> str:
@@ -180,10 +210,7 @@ def not_scored_text(left_out: NotScored) -> str:
 
 
 def _told(names: Sequence[str], what: str) -> str:
-    if not names:
-        return ""
-    first = ", ".join(repr(name[:60]) for name in names[:_NAMED]) + (", ..." if len(names) > _NAMED else "")
-    return f"{_number(len(names), 'image')} {what} ({first})"
+    return named_cases(len(names), f"image{'' if len(names) == 1 else 's'} {what}", names) if names else ""
 
 
 def _number(number: int, what: str) -> str:
@@ -220,4 +247,5 @@ def table_of_captions(report: dict[str, Any]) -> Table:
             for one in report["measures"]
         ],
         dict.fromkeys(("value", "low", "high"), 4),
+        basis=basis_from_dict(report["basis"]),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ from django.core.management import CommandError
 
 from annotation.datasets.importing import import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
+from evaluation.formats.figure_basis import basis_from_dict, differences
 from evaluation.metrics.captioning import bleu, cider_d, rouge_l
 from evaluation.metrics.overlap import words
+from evaluation.metrics.ptb import ptb_words
 from tests.evaluation.database.conftest import said
 from tests.evaluation.metrics.conftest import stand_in  # noqa: F401
 
@@ -61,11 +64,25 @@ def report(*arguments: Any) -> dict[str, Any]:
     return found
 
 
-def expected(keys: list[str]) -> list[float]:
+def expected(
+    keys: list[str], documents: list[str], cut: Callable[[str], list[str]] = ptb_words
+) -> list[float]:
     """The figures of some images, by the measures' own functions."""
-    cut = [words(WRITTEN[key]) for key in keys], [[words(text) for text in REFERENCES[key]] for key in keys]
-    of_bleu = bleu(*cut).corpus()
-    return [of_bleu[0], of_bleu[3], float(rouge_l(*cut).mean()), float(cider_d(*cut).mean())]
+    candidates = [cut(WRITTEN[key]) for key in keys]
+    texts = {key: [cut(text) for text in own] for key, own in REFERENCES.items()}
+    references = [texts[key] for key in keys]
+    of_bleu = bleu(candidates, references).corpus()
+    of_cider = cider_d(candidates, references, documents=[texts[key] for key in documents])
+    return [of_bleu[0], of_bleu[3], float(rouge_l(candidates, references).mean()), float(of_cider.mean())]
+
+
+def figures(*arguments: Any) -> list[float]:
+    """The values of NAMES that the command gives."""
+    found = report(*arguments, "--measures", ",".join(NAMES), "--resamples", 0)
+    return [one["value"] for one in found["measures"]]
+
+
+ALL = ["100", "200", "300"]
 
 
 @pytest.mark.parametrize("coco", [False, True])
@@ -75,7 +92,7 @@ def test_figures_are_those_of_the_measures_with_all_captions_as_references(
     file = written(tmp_path, WRITTEN, coco=coco)
     found = report(scenes, file, "--measures", ",".join(NAMES), "--resamples", 50)
     assert [one["measure"] for one in found["measures"]] == NAMES
-    assert [one["value"] for one in found["measures"]] == pytest.approx(expected(["100", "200", "300"]))
+    assert [one["value"] for one in found["measures"]] == pytest.approx(expected(ALL, ALL))
     assert (found["images"], found["references"], found["unrelated"]) == (3, 6, 3)
     for one in found["measures"]:
         assert one["low"] <= one["value"] <= one["high"] and one["resamples"] == 50
@@ -89,24 +106,66 @@ def test_a_split_leaves_out_the_others_and_says_which(scenes: str, tmp_path: Pat
         "harbour.jpg": "A ship.",
     }
     file = written(tmp_path, captions)
-    found = report(scenes, file, "--split", "test", "--measures", "BLEU-1,ROUGE-L", "--resamples", 0)
-    whole = expected(["100"])
-    assert [one["value"] for one in found["measures"]] == pytest.approx([whole[0], whole[2]])
+    part = scenes, file, "--split", "test", "--missing", "leave-out"
+    found = report(*part, "--measures", ",".join(NAMES), "--resamples", 0)
+    assert [one["value"] for one in found["measures"]] == pytest.approx(expected(["100"], ["100", "200"]))
     assert all(one["low"] is None and one["reason"] == "" for one in found["measures"])
     names = {key: f"COCO_val2014_{int(key):012}.jpg" for key in REFERENCES}
     assert found["left_out"] == {
-        "missing": [names["200"], names["400"]],
+        "missing": [names["200"]],
         "unknown": ["harbour.jpg"],
         "outside": [names["300"]],
         "bare": [],
     }
-    text = said("score_captions", scenes, file, "--split", "test", "--measures", "BLEU-1")
+    text = said("score_captions", *part, "--measures", "BLEU-1")
     assert "mine.jsonl against corpus scenes (split test): 1 image, 2 references." in text
-    assert f"2 images of the corpus without a caption in the file ('{names['200']}'" in text
+    assert f"1 image of the corpus without a caption in the file ('{names['200']}')" in text
+    assert "Images: 1 of 2.\nMissing output: 1, left out.\n" in text
+    assert "tokens: ptb; references: corpus scenes, split test (2 documents, sha256 " in text
     assert "1 image of the file unknown to the corpus ('harbour.jpg')" in text
     assert f"1 image of the file not among those asked for ('{names['300']}')" in text
     assert "No references: 1 caption whose authors say that they are unrelated." in text
     assert "Intervals of 95%: 1,000 resamples of whole images, seed 0." in text
+
+
+def test_missing_captions_are_refused_unless_they_are_to_be_the_worst_or_left_out(
+    scenes: str, tmp_path: Path
+) -> None:
+    file = written(tmp_path, {key: WRITTEN[key] for key in ("100", "300")})
+    with pytest.raises(CommandError, match="1 of 3 images .'COCO_val2014_000000000200.jpg'. have no caption"):
+        said("score_captions", scenes, file)
+    left_out = report(scenes, file, "--missing", "leave-out", "--measures", "CIDEr-D")
+    assert (left_out["basis"]["counted"], left_out["basis"]["out_of"]) == (2, 3)
+    assert figures(scenes, file, "--missing", "leave-out") == pytest.approx(expected(["100", "300"], ALL))
+    worst = report(scenes, file, "--missing", "worst", "--measures", "CIDEr-D")
+    assert (worst["basis"]["counted"], worst["basis"]["without_output"]) == (3, 1)
+    empty = written(tmp_path, {**WRITTEN, "200": "."}, name="empty.jsonl")
+    assert figures(scenes, file, "--missing", "worst") == pytest.approx(figures(scenes, empty))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "documents"),
+    [((), ALL), (("--documents", "test"), ["100", "200"]), (("--documents", "train"), ["300"])],
+)
+def test_a_part_that_is_no_split_has_the_documents_of_the_corpus_or_those_that_are_named(
+    scenes: str, tmp_path: Path, arguments: tuple[str, ...], documents: list[str]
+) -> None:
+    names = tmp_path / "names.txt"
+    names.write_text("100\n")
+    file = written(tmp_path, WRITTEN)
+    part = scenes, file, "--split", names, *arguments
+    assert figures(*part) == pytest.approx(expected(["100"], documents))
+    label = report(*part, "--measures", "CIDEr-D")["basis"]["references"]
+    assert f"({len(documents)} documents, sha256 " in label
+
+
+def test_figures_say_how_texts_were_cut(scenes: str, tmp_path: Path) -> None:
+    file = written(tmp_path, {**WRITTEN, "100": "The dog's in the T-shirt."})
+    ptb, own = (report(scenes, file, "--tokens", tokens)["basis"] for tokens in ("ptb", "own"))
+    assert differences([basis_from_dict(ptb), basis_from_dict(own)]) == ["tokens: 'ptb' and 'own'"]
+    assert figures(scenes, file) != figures(scenes, file, "--tokens", "own")
+    file = written(tmp_path, WRITTEN)
+    assert figures(scenes, file, "--tokens", "own") == pytest.approx(expected(ALL, ALL, words))
 
 
 def test_an_image_without_a_caption_to_compare_with_is_left_out(scenes: str, tmp_path: Path) -> None:
@@ -117,11 +176,11 @@ def test_an_image_without_a_caption_to_compare_with_is_left_out(scenes: str, tmp
 def test_the_table_is_printed_as_csv_and_latex(scenes: str, tmp_path: Path) -> None:
     file = written(tmp_path, WRITTEN)
     rows = list(csv.reader(io.StringIO(said("score_captions", scenes, file, "--csv"))))
-    assert rows[0] == ["measure", "value", "low", "high", "images", "remark"]
+    assert rows[0] == ["measure", "value", "low", "high", "images", "remark", "basis"]
     assert [row[0] for row in rows[1:]] == [
         *("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-1", "BLEU_pre", "ROUGE-L", "CIDEr", "CIDEr-D")
     ]
-    assert said("score_captions", scenes, file, "--latex").startswith(r"\begin{tabular}")
+    assert r"\begin{tabular}" in said("score_captions", scenes, file, "--latex")
 
 
 def test_the_same_seed_draws_the_same_and_another_does_not(scenes: str, tmp_path: Path) -> None:
@@ -170,7 +229,7 @@ def test_a_file_of_another_corpus_and_one_that_names_an_image_twice_are_refused(
     scenes: str, tmp_path: Path
 ) -> None:
     with pytest.raises(
-        CommandError, match="has no caption of corpus 'scenes' that can be scored: 4 images of"
+        CommandError, match="has no caption of corpus 'scenes' that can be scored: 1 image of the file unk"
     ):
         said("score_captions", scenes, written(tmp_path, {"harbour": "A ship."}))
     twice = {"100": "A dog.", "COCO_val2014_000000000100.jpg": "A dog."}

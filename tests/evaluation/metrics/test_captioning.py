@@ -96,6 +96,14 @@ def test_cider_d_equals_the_coco_evaluation() -> None:
         assert cider_d(*split(corpus)) == pytest.approx(by_item, abs=1e-9)
 
 
+def test_cider_d_of_a_part_equals_the_coco_evaluations_under_the_documents_of_the_whole() -> None:
+    for corpus in corpora(seed=5, number=10 * MORE):
+        candidates, references = split(corpus)
+        theirs, by_item = coco(Cider(), corpus)
+        part = cider_d(candidates[::2], references[::2], documents=references)
+        assert part == pytest.approx(by_item[::2], abs=1e-9)
+
+
 def test_cider_is_the_mean_cosine_of_tf_idf_vectors() -> None:
     """Written out as Vedantam et al. 2015 have it: no clipping, no penalty, no factor of ten."""
 

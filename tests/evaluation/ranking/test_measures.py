@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -15,7 +16,7 @@ from evaluation.metrics import METRICS
 from evaluation.metrics.judged import Judged, from_qrels, judged, originals_of
 from evaluation.metrics.ranked import Ranked, from_lists, from_scores, from_tiles
 from evaluation.metrics.scoring import evaluate
-from evaluation.metrics.table import Measure, Measures, UnknownMeasure
+from evaluation.metrics.table import MEASURE_FAMILIES, Measure, Measures, UnknownMeasure
 from models_core.scoring.ranking import Ties
 from models_core.scoring.tiles import Dense, NotANumber
 from tests.evaluation.ranking.cases import cases
@@ -277,7 +278,7 @@ def test_a_measure_is_printed_under_the_name_trec_eval_has_for_it(name, trec):
         ("R-precision@10", "'R-precision@10': R-precision takes no cut-off"),
         ("P@0", "'P@0': a cut-off is 1 or more"),
         ("P@x", "unknown measure 'P@x'"),
-        ("phrase recall@1", "unknown measure 'phrase recall@1'"),
+        ("phrase recall@1", "'phrase recall@1' is a measure of localization, not of ranking; known: bpref"),
     ],
 )
 def test_an_unknown_measure_is_told_what_exists(name, message):
@@ -285,6 +286,18 @@ def test_an_unknown_measure_is_told_what_exists(name, message):
     with pytest.raises(UnknownMeasure, match=message) as caught:
         evaluate(ranked, [name])
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("family", MEASURE_FAMILIES)
+def test_what_an_error_proposes_can_be_asked_for(family):
+    """Names of every family, and such names with a letter too many."""
+    for name in [one for measure in METRICS for one in (measure.name, f"{measure.name}x")]:
+        try:
+            METRICS.find(name, family=family)
+        except UnknownMeasure as error:
+            proposed = re.search(r"did you mean (.+?)(?:@k)?\?", str(error))
+            if proposed:
+                assert METRICS.called(proposed[1]).family == family
 
 
 def test_two_measures_of_one_name_are_refused():

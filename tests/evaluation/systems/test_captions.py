@@ -167,6 +167,9 @@ def test_regions_are_described_by_what_a_layer_says_of_them_and_by_parts_of_capt
         "BLEU-1",
         "CIDEr-D",
     }
+    basis = report["basis"]
+    assert (basis["cases"], basis["counted"], basis["out_of"], basis["tokens"]) == ("regions", 30, 75, "ptb")
+    assert basis["references"].startswith(f"layer {gold} (30 documents, sha256 ")
     scored = {one["measure"]: one for one in report["measures"]}
     assert scored["BLEU-1"]["low"] <= scored["BLEU-1"]["value"] <= scored["BLEU-1"]["high"]
     assert scored["BLEU-1"]["value"] > 0.5
@@ -182,7 +185,8 @@ def test_regions_are_described_by_what_a_layer_says_of_them_and_by_parts_of_capt
         (("regional", "--campaign", "no"), "there is no campaign 'no'"),
         (("regional", "--campaign", described, "--layer", gold), "use only one of them"),
         (("regional", "--layer", "no"), "unknown layer 'no' of corpus 'scenes'"),
-        (("regional", "--layer", gold, "--split", "test"), "leave out --split"),
+        (("regional", "--layer", gold, "--split", "test"), "omit --split"),
+        (("regional", "--layer", gold, "--missing", "worst"), "omit --missing"),
         (("nothing", "--layer", gold), "unknown caption set 'nothing'"),
     )
     for ask, refusal in asked:
