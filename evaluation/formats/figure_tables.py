@@ -67,7 +67,7 @@ class Table:
     rows: Sequence[Sequence[Cell]]
     places: dict[str, int] = field(default_factory=dict)
     notes: Sequence[str] = ()
-    basis: FigureBasis | None = None
+    basis: FigureBasis = field(kw_only=True)
 
     def __post_init__(self) -> None:
         for number, row in enumerate(self.rows, start=1):
@@ -79,7 +79,7 @@ class Table:
     @property
     def remarks(self) -> list[str]:
         """The sentences of the basis, then the notes."""
-        return [*(self.basis.lines() if self.basis else ()), *self.notes]
+        return [*self.basis.lines(), *self.notes]
 
     def rounded(self, row: Sequence[Cell]) -> list[str]:
         """The cells of a row as people read them."""
@@ -124,8 +124,8 @@ def as_csv(table: Table) -> str:
     head: list[str] = []
     for name, has in zip(table.head, marked, strict=True):
         head += [name, f"{name} mark"] if has else [name]
-    basis = [" ".join(table.basis.lines())] if table.basis else []
-    writer.writerow(map(escape_formula, [*head, *(["basis"] if basis else [])]))
+    basis = " ".join(table.basis.lines())
+    writer.writerow(map(escape_formula, [*head, "basis"]))
     for row in table.rows:
         cells: list[str | int | float] = []
         for cell, has in zip(row, marked, strict=True):
@@ -133,7 +133,7 @@ def as_csv(table: Table) -> str:
             cells.append("" if _absent(plain) else plain)  # type: ignore[arg-type]
             if has:
                 cells.append(cell.mark if isinstance(cell, Marked) else "")
-        writer.writerow(map(escape_formula, [*cells, *basis]))
+        writer.writerow(map(escape_formula, [*cells, basis]))
     return out.getvalue().removesuffix("\n")
 
 

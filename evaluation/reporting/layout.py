@@ -54,7 +54,7 @@ def cells(table: Table) -> dict[str, Any]:
     return {
         "head": [{"text": name, "number": number} for name, number in zip(table.head, numeric, strict=True)],
         "rows": rows,
-        "basis": table.basis.as_dict() if table.basis else None,
+        "basis": table.basis.as_dict(),
     }
 
 

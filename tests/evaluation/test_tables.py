@@ -9,7 +9,16 @@ import pytest
 
 from annotation.common.registry import UnknownName
 from evaluation.formats.figure_basis import FigureBasis
-from evaluation.formats.figure_tables import LAYOUTS, Marked, Table, as_csv, as_latex, as_text, finite_or_none
+from evaluation.formats.figure_tables import (
+    LAYOUTS,
+    Cell,
+    Marked,
+    Table,
+    as_csv,
+    as_latex,
+    as_text,
+    finite_or_none,
+)
 
 BASIS = FigureBasis(cases="queries", counted=9, out_of=10, pool="q version 2", notes=("Simulated.",))
 TABLE = Table(
@@ -81,7 +90,7 @@ def test_latex_escapes_every_special_character() -> None:
 
 
 def test_a_minus_is_a_minus_in_latex() -> None:
-    cells = [-0.25, -3, Marked(-1.5, "*", "best"), "-0.1 [-2.0, 0.5]", "run-1", None]
+    cells: list[Cell] = [-0.25, -3, Marked(-1.5, "*", "best"), "-0.1 [-2.0, 0.5]", "run-1", None]
     row = as_latex(Table(list("abcdef"), [cells], basis=NONE)).splitlines()[5]
     assert row == (r"$-$0.250 & $-$3 & \textbf{$-$1.500}$^{*}$ & $-$0.1 [$-$2.0, 0.5] & run-1 & - \\")
 

@@ -23,6 +23,7 @@ CASES = {
     "pairs": gettext_lazy("Pairs"),
     "phrases": gettext_lazy("Phrases"),
     "queries": gettext_lazy("Queries"),
+    "regions": gettext_lazy("Regions"),
     "systems": gettext_lazy("Systems"),
 }
 
