@@ -38,6 +38,7 @@ from evaluation.agreement.estimates import Bootstrap
 from evaluation.figures import sweeps
 from evaluation.figures.files import as_svg
 from evaluation.figures.sweeps import SweptFigure
+from evaluation.formats.figure_basis import FigureBasis
 from evaluation.metrics.ranking import average_precision
 from evaluation.metrics.tagging import (
     by_tag_and_image,
@@ -432,7 +433,9 @@ def main(data: Path, only: Sequence[str], seeds: int, figures: Path | None) -> N
         swept = list(SECTIONS[name](bench))
         if figures is not None and swept:
             figures.mkdir(parents=True, exist_ok=True)
-            plot = sweeps.plot(f"tag-{name}", f"Precision of tags by {AXES[name]}", AXES[name], swept)
+            basis = FigureBasis(cases="images", pool=f"photographs of {data}, {seeds} seeds")
+            title = f"Precision of tags by {AXES[name]}"
+            plot = sweeps.plot(f"tag-{name}", title, AXES[name], swept, basis=basis)
             (figures / f"{plot.key}.svg").write_text(as_svg(plot), encoding="utf-8")
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,9 +24,11 @@ from annotation.common.batching import chunks
 from annotation.common.by_command import with_known
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
+from annotation.protocol.paging import ROLE_WANTED
 from annotation.selectors.corpora import corpus_named
+from annotation.selectors.pair_judgments import asked_pairs
 from annotation.selectors.scopes import Account, Corpus, within_scope
-from evaluation.models import JudgmentSet, QrelsRow, QrelsSnapshot, Ranking, Run
+from evaluation.models import Batch, JudgmentSet, QrelsQueries, QrelsRow, QrelsSnapshot, Ranking, Run
 from evaluation.relevance.pairs import JudgedPair
 from evaluation.relevance.qrels import Qrel, Qrels, QrelsSettings, rule_named
 from models_core.features.text.tokens import tokenise
@@ -35,6 +37,11 @@ from models_core.features.text.tokens import tokenise
 _PAGE = 5_000
 _COCO_FILE = re.compile(r"COCO_\w+_0*(\d{1,12})\.jpg")
 
+#: The queries that were asked: ids of rows, ascending, by kind ("image", "caption").
+Queries = Mapping[str, NDArray[np.int64]]
+
+#: How the format of judgments begins that were collected from a batch, and their source.
+BATCH_FORMAT, _OF_BATCH = "batch-", "batch "
 #: The format of a corpus whose captions are to be judged, by systems and people mixed.
 CANDIDATES = "candidates"
 
@@ -198,6 +205,24 @@ def judgment_set(corpus: str, name: str) -> JudgmentSet:
     return found
 
 
+def judgments_source(batch: Batch) -> str:
+    """What the judgments that are collected from a batch have for their source."""
+    return f"{_OF_BATCH}{batch.name}"
+
+
+def batch_of(judgments: JudgmentSet) -> Batch | None:
+    """The batch from which judgments were collected; None for those of a file."""
+    if not judgments.format.startswith(BATCH_FORMAT):
+        return None
+    batches = Batch.objects.select_related("campaign").filter(corpus=judgments.corpus_id)
+    return batches.filter(name=judgments.source.removeprefix(_OF_BATCH)).first()
+
+
+def asked_of(batch: Batch) -> set[tuple[int, int]]:
+    """The pairs that a batch asks about, in all its rounds so far: ids of image and caption."""
+    return {(image, caption) for image, caption, role in asked_pairs(batch.campaign) if role == ROLE_WANTED}
+
+
 def judged_pairs(judgments: JudgmentSet, names: CorpusNames) -> Iterator[JudgedPair]:
     """The pairs of a set in the order of their source; `names` are those of its corpus."""
     rows = judgments.pairs.order_by("position")
@@ -247,7 +272,10 @@ def qrels_of(snapshot: QrelsSnapshot, names: CorpusNames) -> Qrels:
         for image, keyword, caption, relevance, judged in rows.iterator(_PAGE)
     )
     settings = QrelsSettings(
-        rule_named(snapshot.rule), snapshot.originals, digest_of_images(snapshot.images, names)
+        rule_named(snapshot.rule),
+        snapshot.originals,
+        digest_of_images(snapshot.images, names),
+        digest_of_queries(stored_queries(snapshot), names),
     )
     return Qrels(snapshot.name, snapshot.version, settings, tuple(sorted(found)))
 
@@ -258,13 +286,28 @@ def digest_of_images(images: Iterable[int], names: CorpusNames) -> str:
     return hashlib.sha256("\n".join(called).encode()).hexdigest()[:16] if called else ""
 
 
+def stored_queries(owner: Batch | QrelsSnapshot) -> Queries:
+    """The queries that are stored with a batch or with qrels."""
+    rows = owner.queries.values_list("asks", "ids")
+    return {kind: np.frombuffer(bytes(ids), dtype="<i8") for kind, ids in rows}
+
+
+def digest_of_queries(queries: Queries, names: CorpusNames) -> str:
+    """SHA-256 over the kinds and names of queries, in hexadecimal, shortened; "" of none."""
+    called = {"image": names.image_name, "caption": names.caption_name}
+    lines = sorted(f"{kind} {called[kind][one]}" for kind, ids in queries.items() for one in ids.tolist())
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16] if lines else ""
+
+
 @dataclass(frozen=True, slots=True)
 class QrelsCounts:
     """What a snapshot holds: its queries, and of its rows the relevant ones and those that nobody judged.
 
-    What asks are captions where the snapshot asks for them, else images, or with `keywords` those.
+    What asks are captions where the snapshot asks for them, else images, or with `keywords` those. `asked`
+    are the queries by kind, as far as they are known; else the judged ones are counted.
     """
 
+    asked: Mapping[str, int]
     queries: int
     relevant: int
     unjudged: int
@@ -272,7 +315,7 @@ class QrelsCounts:
 
 
 def counts_of(snapshots: Sequence[QrelsSnapshot]) -> dict[int, QrelsCounts]:
-    """Snapshot (its id) -> what it holds, counted from the rows, in one statement."""
+    """Snapshot (its id) -> what it holds, counted from the rows, in two statements."""
     asks_captions = [row.pk for row in snapshots if row.asks == "caption"]
     relevant = Q(pk__in=[])
     for level in {rule_named(row.rule).level for row in snapshots}:
@@ -280,18 +323,29 @@ def counts_of(snapshots: Sequence[QrelsSnapshot]) -> dict[int, QrelsCounts]:
         relevant |= Q(snapshot__in=those, relevance__gte=level)
     side = Case(When(snapshot__in=asks_captions, then=F("caption")), default=F("image"))
     rows = QrelsRow.objects.filter(snapshot__in=snapshots).values("snapshot").order_by()
+    asked: dict[int, dict[str, int]] = {row.pk: {} for row in snapshots}
+    stored = QrelsQueries.objects.filter(snapshot__in=snapshots).order_by("-asks")
+    for snapshot, kind, count in stored.values_list("snapshot", "asks", "count"):
+        asked[snapshot][kind] = count
     found = {
-        row["snapshot"]: QrelsCounts(
-            row["asking"] + row["keywords"], row["relevant"], row["unjudged"], bool(row["keywords"])
+        pk: QrelsCounts(
+            asked[pk],
+            asked[pk].get("caption" if pk in asks_captions else "image", row["asking"] + row["keywords"]),
+            row["relevant"],
+            row["unjudged"],
+            bool(row["keywords"]),
         )
-        for row in rows.annotate(
-            asking=Count(side, distinct=True),
-            keywords=Count("keyword", distinct=True, filter=Q(image__isnull=True)),
-            relevant=Count("pk", filter=relevant),
-            unjudged=Count("pk", filter=Q(judged=False)),
+        for pk, row in (
+            (row["snapshot"], row)
+            for row in rows.annotate(
+                asking=Count(side, distinct=True),
+                keywords=Count("keyword", distinct=True, filter=Q(image__isnull=True)),
+                relevant=Count("pk", filter=relevant),
+                unjudged=Count("pk", filter=Q(judged=False)),
+            )
         )
     }
-    return {row.pk: found.get(row.pk, QrelsCounts(0, 0, 0, False)) for row in snapshots}
+    return {row.pk: found.get(row.pk, QrelsCounts({}, 0, 0, 0, False)) for row in snapshots}
 
 
 def run_named(name: str) -> Run:

@@ -21,6 +21,7 @@ from annotation.formats.base import FormatError
 from annotation.selectors.jobs import Job
 from evaluation.api.given import as_form
 from evaluation.api.systems import RESEARCHES, OfCorpus
+from evaluation.comparison.query_sets import CAPTION, IMAGE, query_remarks
 from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.formats.qrels_files import QRELS_FORMATS
 from evaluation.metrics.protocols import PROTOCOLS
@@ -80,10 +81,22 @@ class QrelsShown(serializers.Serializer[Any]):
     created_at = serializers.DateTimeField()
 
 
+class AskedShown(serializers.Serializer[Any]):
+    """How many queries were asked of each kind; null where that is not known, and only judged ones count."""
+
+    image = serializers.IntegerField(allow_null=True)
+    caption = serializers.IntegerField(allow_null=True)
+
+
 class QrelsDetailShown(QrelsShown):
-    """Qrels with what they hold, and their versions."""
+    """Qrels with what they hold, and their versions. Of a batch's judgments, `pairs_judged` of `pairs_asked`
+    had enough answers when they were frozen. `remarks` say what is not known, and how to freeze again."""
 
     queries = serializers.IntegerField()
+    asked = AskedShown()
+    pairs_asked = serializers.IntegerField(allow_null=True)
+    pairs_judged = serializers.IntegerField(allow_null=True)
+    remarks = serializers.ListField(child=serializers.CharField())
     relevant = serializers.IntegerField()
     unjudged = serializers.IntegerField()
     versions = serializers.ListField(child=serializers.IntegerField())
@@ -127,6 +140,7 @@ class FreezingWanted(CallFields):
     gains = serializers.ChoiceField(list(GAINS), required=False)
     summary = serializers.ChoiceField(list(SUMMARIES), required=False)
     originals = serializers.BooleanField(required=False)
+    queries = TextField(required=False, help_text="Those that were asked: run:NAME, or a split.")
     split = TextField(required=False)
     seed = WholeField(required=False, max_value=10**9 - 1)
 
@@ -140,6 +154,7 @@ class QrelsSent(CallFields):
     asks = serializers.ChoiceField(list(ASKING_SIDES), required=False)
     level = WholeField(required=False, max_value=1000)
     skip = serializers.BooleanField(required=False, help_text="Leave out pairs of what the corpus lacks.")
+    queries = TextField(required=False, help_text="Those that were asked: run:NAME, or a split.")
     file = serializers.FileField(required=False)
 
 
@@ -306,6 +321,10 @@ def qrels_show_call(call: ApiCall, newest: QrelsSnapshot) -> dict[str, Any]:
     return {
         **_qrels_plain(row),
         "queries": counts.queries,
+        "asked": {kind: counts.asked.get(kind) for kind in (IMAGE, CAPTION)},
+        "pairs_asked": row.pairs_asked,
+        "pairs_judged": row.pairs_judged,
+        "remarks": [] if counts.keywords else query_remarks(row),
         "relevant": counts.relevant,
         "unjudged": counts.unjudged,
         "versions": list(every.values_list("version", flat=True)),

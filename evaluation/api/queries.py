@@ -22,7 +22,7 @@ from evaluation.web.splits import NotOffered
 _TAG = "runs"
 _ON_RUN = On(RUN, (RESEARCHER,))
 _QUERIES = "runs/<slug:name>/queries"
-IN_RUN, WORST = "run", "worst"
+IN_RUN, WORST_FIRST = "run", "worst"
 
 
 class QueryShown(serializers.Serializer[Any]):
@@ -62,7 +62,7 @@ class QueriesWanted(CallFields):
     value first; queries without one come last."""
 
     qrels = TextField(required=False)
-    order = serializers.ChoiceField((IN_RUN, WORST), required=False)
+    order = serializers.ChoiceField((IN_RUN, WORST_FIRST), required=False)
 
 
 class QueryWanted(CallFields):
@@ -88,7 +88,7 @@ def queries_list_call(call: ApiCall, run: Run) -> CursorPage:
     """List the queries of a run, in its order or from the worst to the best."""
     snapshot = _snapshot(call, run)
     values = _values(run, snapshot)
-    worst = call.asked.get("order") == WORST
+    worst = call.asked.get("order") == WORST_FIRST
     if worst and snapshot is None:
         raise NotOffered(_("There are no qrels by which queries could be told apart: freeze or import some."))
     ids = inspection.worst(values) if worst else inspection.queries_in_order(run)

@@ -86,6 +86,7 @@ class ScoresShown(serializers.Serializer[Any]):
     version = serializers.IntegerField()
     digest = serializers.CharField()
     subset = serializers.CharField()
+    basis = PlainField(help_text="What the figures are of.")
     queries = serializers.IntegerField()
     missing = serializers.IntegerField(help_text="Queries that the run does not rank.")
     remarks = serializers.ListField(child=serializers.CharField())
@@ -101,6 +102,7 @@ class ComparisonShown(serializers.Serializer[Any]):
     qrels = serializers.CharField()
     version = serializers.IntegerField()
     digest = serializers.CharField()
+    basis = PlainField(help_text="What the figures are of.")
     queries = serializers.IntegerField()
     systems = serializers.ListField(child=PlainField())
     tests = serializers.ListField(child=PlainField())
@@ -299,10 +301,11 @@ def run_scores_call(call: ApiCall, run: Run) -> dict[str, Any]:
     def make() -> dict[str, Any]:
         return score_run(run, snapshot, subset=subset, missing=missing)
 
-    found = cached_for_runs("scored-4", [run], snapshot, make, split, images_key(subset), missing)
+    found = cached_for_runs("scored-5", [run], snapshot, make, split, images_key(subset), missing)
     return {
         **{
-            key: found[key] for key in ("run", "direction", "qrels", "version", "digest", "subset", "queries")
+            key: found[key]
+            for key in ("run", "direction", "qrels", "version", "digest", "subset", "basis", "queries")
         },
         "missing": found["missing"],
         "remarks": list(found["remarks"]),
@@ -346,9 +349,8 @@ def runs_compare_call(call: ApiCall) -> dict[str, Any]:
         return compare_runs(runs, snapshot, measures, subset=subset, missing=missing, rounds=_ROUNDS)
 
     more = (split, images_key(subset), missing, *measures)
-    found = cached_for_runs("compared-api-2", runs, snapshot, make, *more)
-    shown = ("baseline", "direction", "qrels", "version", "digest", "queries", "systems", "tests", "remarks")
-    told: dict[str, Any] = as_plain_json({key: found[key] for key in shown})
+    found = cached_for_runs("compared-api-3", runs, snapshot, make, *more)
+    told: dict[str, Any] = as_plain_json({key: found[key] for key in ComparisonShown().fields})
     return told
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from evaluation.comparison.ranked_runs import LEFT_OUT, candidates_apart
 from evaluation.comparison.scoring import (
     Scored,
+    figure_basis,
     remarks_on,
     score,
     score_against_first,
@@ -18,6 +19,7 @@ from evaluation.comparison.scoring import (
     score_folds,
 )
 from evaluation.comparison.subsets import Subset
+from evaluation.formats.figure_basis import basis_from_dict
 from evaluation.formats.figure_tables import Cell, Marked, Table, finite_or_none
 from evaluation.metrics.table import METRICS
 from evaluation.models import QrelsSnapshot, Run
@@ -50,6 +52,7 @@ def score_run(
         "direction": run.direction,
         **_conditions(snapshot, subset, missing),
         "pool": snapshot.pool,
+        "basis": figure_basis(found, snapshot, subset=subset, missing=missing).as_dict(),
         "queries": sum(len(one.queries) for one in found),
         "asked": sum(one.asked for one in found),
         "missing": sum(one.missing for one in found),
@@ -112,7 +115,7 @@ def table_of_scores(report: dict[str, Any]) -> Table:
         for m in report["measures"]
     ]
     head = ["measure", "value", *judged, "queries", *(NOT_RANKED[key] for key in said), *parts]
-    return Table(head, rows, notes=report["remarks"])
+    return Table(head, rows, notes=report["remarks"], basis=basis_from_dict(report["basis"]))
 
 
 def compare_runs(
@@ -130,7 +133,7 @@ def compare_runs(
     figures, tests = score_against_first(
         runs, snapshot, measures, subset=subset, missing=missing, rounds=rounds, seed=seed
     )
-    report = _compared(figures, runs[0].direction, _conditions(snapshot, subset, missing))
+    report = _compared(figures, runs[0].direction, snapshot, subset, missing)
     tested = [{**asdict(test), "difference": finite_or_none(test.difference)} for test in tests]
     return {**report, "rounds": rounds, "seed": seed, "tests": tested}
 
@@ -145,14 +148,17 @@ def compare_single_run(
 ) -> dict[str, Any]:
     """One run's figures as those of a comparison without tests; raises as `scoring.score` does."""
     figures = [score(run, snapshot, measures, subset=subset, missing=missing)]
-    return _compared(figures, run.direction, _conditions(snapshot, subset, missing))
+    return _compared(figures, run.direction, snapshot, subset, missing)
 
 
-def _compared(figures: Sequence[Scored], direction: str, conditions: dict[str, Any]) -> dict[str, Any]:
+def _compared(
+    figures: Sequence[Scored], direction: str, snapshot: QrelsSnapshot, subset: Subset | None, missing: str
+) -> dict[str, Any]:
     return {
         "baseline": figures[0].run,
         "direction": direction,
-        **conditions,
+        **_conditions(snapshot, subset, missing),
+        "basis": figure_basis(figures[:1], snapshot, subset=subset, missing=missing).as_dict(),
         "queries": len(figures[0].queries),
         "asked": figures[0].asked,
         "remarks": remarks_on(figures),
@@ -201,6 +207,7 @@ def table_of_comparison(report: dict[str, Any]) -> Table:
         ],
         places=DECIMALS_BY_MEASURE,
         notes=report["remarks"],
+        basis=basis_from_dict(report["basis"]),
     )
 
 
@@ -219,6 +226,7 @@ def table_of_preferences(report: dict[str, Any]) -> Table:
             if test["preference"] is not None
         ],
         notes=report["remarks"],
+        basis=basis_from_dict(report["basis"]),
     )
 
 
@@ -241,20 +249,21 @@ def per_query_rows(
 ) -> Iterator[dict[str, Any]]:
     """A row a run and query that it is scored on: what the query is called, and its value of each measure.
 
-    A value is None where the query has none. With folds, of one run, each row names its fold from 1. Raises
-    as `scoring.score` does.
+    A value is None where the query has none. With folds, of one run, each row names its fold from 1. Each
+    says at its end what the figures are of. Raises as `scoring.score` does.
     """
     names = names_of(runs[0].corpus.name)
     called = names.image_name if runs[0].direction == Run.ANNOTATION else names.caption_name
     if folds is None:
-        for one in score_all(runs, snapshot, measures, subset=subset, missing=missing):
-            yield from _per_query(one, called)
-        return
-    (run,) = runs
-    parts = score_folds(run, snapshot, folds, measures, subset=subset, missing=missing)
-    for number, one in enumerate(parts, start=1):
+        found = score_all(runs, snapshot, measures, subset=subset, missing=missing)
+        parts = found[:1]
+    else:
+        (run,) = runs
+        found = parts = score_folds(run, snapshot, folds, measures, subset=subset, missing=missing)
+    basis = " ".join(figure_basis(parts, snapshot, subset=subset, missing=missing).lines())
+    for number, one in enumerate(found, start=1):
         for row in _per_query(one, called):
-            yield {"fold": number, **row}
+            yield {**({} if folds is None else {"fold": number}), **row, "basis": basis}
 
 
 def _per_query(one: Scored, called: Mapping[int, str]) -> Iterator[dict[str, Any]]:

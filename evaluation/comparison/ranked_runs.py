@@ -1,12 +1,13 @@
 """Stored runs evaluated against qrels: who asks, what takes part, and where it stands in the run's lists.
 
-The queries are those of one snapshot, or of a subset of its images. The items are those that the run ranks
-or the snapshot knows. Under a protocol only what the snapshot knows takes part; of a subset, or a fold, its
-images and all their captions do, judged or not. What else a run ranks is taken out of its lists. Queries that
-a run does not rank are left out, or count as the worst by choice (`MISSING`). Rankings are read once and a
-few at a time: what stays in memory is one number a judged pair.
+The queries are those that a snapshot says were asked, or its part of a subset of images; where it does not
+know, those that somebody judged. What was answered adds and drops none. The items are those that the run
+ranks or the snapshot knows. Under a protocol only what the snapshot knows takes part; of a subset, or a fold,
+its images and all their captions do, judged or not. What else a run ranks is taken out of its lists. Queries
+that a run does not rank are left out, or count as the worst by choice (`MISSING`). Rankings are read once and
+a few at a time: what stays in memory is one number a judged pair.
 
-The qrels say which queries are asked and what is relevant; the corpus says what is original. A query's
+The qrels say what is relevant; the corpus says what is original. A query's
 originals are a caption's own image, or all captions of an image, whether or not the qrels have the pair: else
 R@k and ranks would be of those queries alone whose original somebody judged, mostly since a system found it.
 Under a protocol originals are its rows, and in a corpus of candidates there are none.
@@ -15,28 +16,33 @@ Under a protocol originals are its rows, and in a corpus of candidates there are
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation.comparison.query_sets import ASKS, ranked_queries
 from evaluation.comparison.subsets import Subset
 from evaluation.metrics.judged import NO_GRADE, POOLED, Judged, judged
 from evaluation.metrics.ranked import Ranked, from_lists
-from evaluation.models import QrelsRow, QrelsSnapshot, Ranking, Run
+from evaluation.models import QrelsRow, QrelsSnapshot, Run
 from evaluation.relevance.qrels import rule_named
-from evaluation.selectors import CANDIDATES, captions_of_images, names_of, rankings_of
+from evaluation.selectors import (
+    CANDIDATES,
+    captions_of_images,
+    images_of_captions,
+    names_of,
+    rankings_of,
+    stored_queries,
+)
 
 RowIds = NDArray[np.int64]
-
-#: What asks in a direction.
-ASKS = {Run.ANNOTATION: "image", Run.SEARCH: "caption"}
 
 #: A ranking (ids of rows, scores) -> another of the same items.
 Reorder = Callable[[RowIds, NDArray[np.float32]], tuple[RowIds, NDArray[np.float32]]]
 #: What becomes of queries that a run does not rank: they are left out, or nothing is found for them.
-LEFT_OUT = "left-out"
+LEFT_OUT = "leave-out"
 MISSING = (LEFT_OUT, "worst")
 #: Rankings turned into places at once, and how many items theirs are before there are so many.
 _BLOCK, _ITEMS = 200, 1_000_000
@@ -52,7 +58,8 @@ class RunPool:
 
     Of what else a run ranks nothing takes part where the pool is `closed`, and where there is `within`,
     what is among these ids, ascending. A grade of at least `level` is relevant. Originals that are no pair of
-    the qrels are among the pairs, with the grade NO_GRADE.
+    the qrels are among the pairs, with the grade NO_GRADE. The queries are all that were asked (`known`), or
+    only those that somebody judged.
     """
 
     queries: RowIds
@@ -61,6 +68,7 @@ class RunPool:
     closed: bool
     level: int = 1
     within: RowIds | None = None
+    known: bool = True
 
     @property
     def size(self) -> int:
@@ -76,8 +84,8 @@ class RunPool:
         chosen = np.flatnonzero(np.isin(self.queries, queries))
         if len(chosen) == len(self.queries):
             return self
-        known = self.judged.select(chosen, np.arange(self.judged.items))
-        return RunPool(self.queries[chosen], self.items, known, self.closed, self.level, self.within)
+        pairs = self.judged.select(chosen, np.arange(self.judged.items))
+        return replace(self, queries=self.queries[chosen], judged=pairs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,26 +139,35 @@ def pool_of(run: Run, snapshot: QrelsSnapshot, subset: Subset | None = None) -> 
         )
     columns = ("image_id", "caption_id", "caption__image_id", "relevance", "judged")
     pairs = np.array(list(rows.values_list(*columns)), np.int64).reshape(-1, len(columns))
+    asking = 0 if run.direction == Run.ANNOTATION else 1
+    stored = stored_queries(snapshot)
+    asked = stored.get(ASKS[run.direction])
     if subset is not None:
-        image, _, owner, _, _ = pairs.T
         inside = list(subset.images)
-        pairs = pairs[np.isin(image, inside) & np.isin(owner, inside)]
-        if not len(pairs):
-            raise NotComparable(
-                f"qrels '{snapshot}' contain no pair of {subset.called}; choose qrels of these images"
-            )
-    image, caption, owner, relevance, was_judged = pairs.T
+        pairs = pairs[np.isin(pairs[:, 0], inside) & np.isin(pairs[:, 2], inside)]
+        if asked is not None:
+            there = inside if run.direction == Run.ANNOTATION else _captions_of(inside, run)
+            asked = asked[np.isin(asked, there)]
+    if asked is None:
+        # Beside queries of the other kind there are originals of images that nobody judged.
+        queries = np.unique((pairs[pairs[:, 4] == 1] if stored else pairs)[:, asking])
+    else:
+        queries = asked
+    if subset is not None and not len(queries):
+        raise NotComparable(
+            f"qrels '{snapshot}' contain no query of {subset.called}; choose qrels of these images"
+        )
+    image, caption, owner, relevance, was_judged = pairs[np.isin(pairs[:, asking], queries)].T
     grade = np.where((relevance == 0) & (was_judged == 0), POOLED, relevance).astype(np.float64)
     has_originals = run.corpus.format != CANDIDATES
     if has_originals and not snapshot.pool:
-        others = _originals_without_a_row(run, image, caption, owner)
+        others = _originals_without_a_row(run, queries, caption[image == owner])
         image, caption = np.append(image, others[:, 0]), np.append(caption, others[:, 1])
         owner, grade = np.append(owner, others[:, 0]), np.append(grade, np.full(len(others), NO_GRADE))
     asks, ranked = (image, caption) if run.direction == Run.ANNOTATION else (caption, image)
-    queries, query = np.unique(asks, return_inverse=True)
     items, item = np.unique(ranked, return_inverse=True)
     known = judged(
-        query,
+        np.searchsorted(queries, asks),
         item,
         grade,
         original=(image == owner) & has_originals,
@@ -158,33 +175,40 @@ def pool_of(run: Run, snapshot: QrelsSnapshot, subset: Subset | None = None) -> 
         items=len(items),
         relevant_unasked=snapshot.originals,
     )
-    level, within = rule_named(snapshot.rule).level, None
+    within = None
     images = set(snapshot.images) if snapshot.subset else None
     if subset is not None:
         images = set(subset.images) if images is None else images & subset.images
     if images is not None:
         within = _items_of(images, run)
-    return RunPool(queries, items, known, bool(snapshot.pool), level, within)
+    level = rule_named(snapshot.rule).level
+    return RunPool(queries, items, known, bool(snapshot.pool), level, within, known=asked is not None)
 
 
-def _originals_without_a_row(run: Run, image: RowIds, caption: RowIds, owner: RowIds) -> RowIds:
-    """The originals of what asks in these rows that are none of them, shape (pairs, 2): image, caption."""
+def _originals_without_a_row(run: Run, queries: RowIds, with_row: RowIds) -> RowIds:
+    """The originals of queries that are no rows, shape (pairs, 2): image, caption.
+
+    A caption has one image, so that the rows with originals are told by their captions, `with_row`.
+    """
     if run.direction == Run.SEARCH:
-        captions, first = np.unique(caption, return_index=True)
-        own = np.column_stack([owner[first], captions])
+        images = images_of_captions(run.corpus.name, queries.tolist())
+        own = np.array(list(captions_of_images(run.corpus.name, images)), np.int64).reshape(-1, 2)
+        own = own[np.isin(own[:, 1], queries)]
     else:
-        found = captions_of_images(run.corpus.name, np.unique(image).tolist())
-        own = np.array(list(found), np.int64).reshape(-1, 2)
-    # A caption has one image, so that the rows with originals are told by their captions.
-    return own[~np.isin(own[:, 1], caption[image == owner])]
+        own = np.array(list(captions_of_images(run.corpus.name, queries.tolist())), np.int64).reshape(-1, 2)
+    return own[~np.isin(own[:, 1], with_row)]
 
 
 def _items_of(images: Collection[int], run: Run) -> RowIds:
     """What a run ranks of some images: themselves, or their captions; ids of rows, ascending."""
     if run.direction == Run.SEARCH:
         return np.array(sorted(images), dtype=np.int64)
-    captions = (caption for _, caption in captions_of_images(run.corpus.name, images))
-    return np.array(sorted(captions), dtype=np.int64)
+    return np.array(_captions_of(images, run), dtype=np.int64)
+
+
+def _captions_of(images: Collection[int], run: Run) -> list[int]:
+    """The captions of some images of a run's corpus: ids of rows, ascending."""
+    return sorted(caption for _, caption in captions_of_images(run.corpus.name, images))
 
 
 def ranked_by_all(pool: RunPool, runs: Sequence[Run], snapshot: QrelsSnapshot) -> RunPool:
@@ -199,13 +223,6 @@ def ranked_by_all(pool: RunPool, runs: Sequence[Run], snapshot: QrelsSnapshot) -
                 "the same images"
             )
     return pool.only(common)
-
-
-def ranked_queries(run: Run) -> RowIds:
-    """The queries that a run ranks, by the ids of their rows."""
-    column = "image_id" if run.direction == Run.ANNOTATION else "caption_id"
-    rows = Ranking.objects.filter(run=run).values_list(column, flat=True)
-    return np.fromiter(rows.iterator(10_000), np.int64)
 
 
 def folds_of(whole: RunPool, run: Run, snapshot: QrelsSnapshot, number: int) -> list[RunPool]:
@@ -236,7 +253,13 @@ def folds_of(whole: RunPool, run: Run, snapshot: QrelsSnapshot, number: int) -> 
         if whole.within is not None:
             within = np.intersect1d(within, whole.within)
         found.append(
-            RunPool(whole.queries[queries], whole.items[items], part, whole.closed, whole.level, within)
+            replace(
+                whole,
+                queries=whole.queries[queries],
+                items=whole.items[items],
+                judged=part,
+                within=within,
+            )
         )
     return found
 

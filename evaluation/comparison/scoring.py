@@ -2,8 +2,9 @@
 
 All runs of a comparison are scored on the queries of one snapshot that all of them rank (`ranked_runs` says
 what takes part); by choice on all queries, and then what a run does not rank has an empty list, and scores
-as if nothing was found. An image and its own caption, where the snapshot has the pair, are originals; one
-that nobody judged is known to be relevant, and counts as judged.
+as if nothing was found. What figures are of, `figure_basis` says for commands, pages, reports and the API. An
+image and its own caption, where the snapshot has the pair, are originals; one that nobody judged is known to
+be relevant, and counts as judged.
 
 Tests. Each run is compared with the first on each measure: one that is 0 or 1 for a query (R@k, S@k) by
 McNemar's exact test, median ranks and means by Fisher's randomisation. Where several queries are of one image
@@ -20,6 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from annotation.common.batching import chunks
+from evaluation.comparison.query_sets import ASKS, ranked_queries, unjudged_pairs, unknown_queries
 from evaluation.comparison.ranked_runs import (
     LEFT_OUT,
     NotComparable,
@@ -34,12 +36,14 @@ from evaluation.comparison.ranked_runs import (
     place,
     pool_of,
     ranked_by_all,
-    ranked_queries,
 )
 from evaluation.comparison.subsets import Subset
+from evaluation.formats.figure_basis import FigureBasis
 from evaluation.metrics import METRICS
 from evaluation.metrics.scoring import Score, evaluate
+from evaluation.metrics.sums import number_of
 from evaluation.models import QrelsSnapshot, Run
+from evaluation.relevance.qrels import rule_named
 from evaluation.significance.mcnemar import mcnemar
 from evaluation.significance.pairing import shared_images
 from evaluation.significance.preference import Preference, preference
@@ -59,17 +63,22 @@ JUDGED_AT = 10
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A run's figures on `queries`, the ids of their rows; `scores` is by measure.
+    """A run's figures on `queries`, the ids of their rows, images or captions as `asks` says; `scores` is by
+    measure.
 
-    The qrels ask about `asked` queries, and `missing` of those are not ranked by the run. `items` items take
-    part, and `candidates` are those that the run ranks. `judged` maps each measure to (k, the mean share of
-    the top k that somebody judged).
+    The qrels ask about `asked` queries, and `missing` of those are not ranked by the run; `without_relevant`
+    of the scored ones have no relevant item. Where it is not `known` which queries were asked, these are the
+    judged ones. `items` items take part, and `candidates` are those that the run ranks. `judged` maps each
+    measure to (k, the mean share of the top k that somebody judged).
     """
 
     run: str
+    asks: str
     queries: RowIds
     asked: int
     missing: int
+    without_relevant: int
+    known: bool
     items: int
     candidates: RankedItems
     scores: Mapping[str, Score]
@@ -184,9 +193,12 @@ def score_placed(
     left_out = len(placed.pool.queries) < len(whole.queries)
     return Scored(
         run=run.name,
+        asks=ASKS[run.direction],
         queries=placed.pool.queries,
         asked=len(whole.queries),
         missing=len(np.setdiff1d(whole.queries, ranked_queries(run))) if left_out else placed.missing,
+        without_relevant=int((number_of(placed.ranked, placed.ranked.relevant) == 0).sum()),
+        known=whole.known,
         items=whole.size,
         candidates=placed.candidates,
         scores={one.name: found[one.name] for one in asked},
@@ -251,6 +263,29 @@ def score_all(
         check_fits(run, snapshot)
     asked = scored_queries(whole, runs, snapshot, missing)
     return [_score(run, snapshot, whole, asked, measures) for run in runs]
+
+
+def figure_basis(
+    parts: Sequence[Scored], snapshot: QrelsSnapshot, *, subset: Subset | None = None, missing: str = LEFT_OUT
+) -> FigureBasis:
+    """What figures are of: those of runs that were scored together (any one of them), or of the folds of one.
+
+    Notes say what the qrels lack: queries that were asked, or answers of their batch.
+    """
+    unknown = "" if parts[0].known else unknown_queries(snapshot, parts[0].asks)
+    rule = f"{rule_named(snapshot.rule).described()}; originals "
+    rule += "relevant" if snapshot.originals else "as judged"
+    pool = [f"qrels {snapshot}", snapshot.subset, subset.called if subset else ""]
+    return FigureBasis(
+        cases="queries" if parts[0].known else "judged queries",
+        counted=sum(len(one.queries) for one in parts),
+        out_of=sum(one.asked for one in parts),
+        without_relevant=sum(one.without_relevant for one in parts),
+        pool=", ".join(dict.fromkeys(filter(None, pool))),
+        protocol=snapshot.pool or rule,
+        missing=missing,
+        notes=tuple(filter(None, (unknown, unjudged_pairs(snapshot)))),
+    )
 
 
 def differing_by_ties(

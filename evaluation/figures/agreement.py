@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from annotation.figures.style import canvas, legend, legend_height, system_look, value_grid
 from evaluation.figures.base import Plot, figure_kind, rows_by
+from evaluation.formats.figure_basis import FigureBasis
 from evaluation.formats.figure_tables import Cell, Table
 from evaluation.report_data.judging import SweptKappas
 
@@ -23,12 +24,18 @@ def plot(swept: SweptKappas, number: int) -> Plot:
         for row, line in zip(swept.rows, swept.kappa, strict=True)
         for column, cell in zip(swept.columns, line, strict=True)
     ]
+    basis = FigureBasis(
+        cases=swept.unit,
+        counted=swept.items,
+        out_of=swept.items,
+        pool=f"{swept.first} and {swept.second}",
+    )
     return Plot(
         key="agreement" if number == 1 else f"agreement-{number}",
         kind=KIND,
         title=f"Agreement of {swept.first} with {swept.second}, by threshold",
         sentence=agreement_sentence(swept),
-        data=Table(head, rows, places={head[0]: 2, head[1]: 2}),
+        data=Table(head, rows, places={head[0]: 2, head[1]: 2}, basis=basis),
     )
 
 

@@ -40,7 +40,7 @@ def plot(direction: DirectionTable) -> Plot | None:
         kind=KIND,
         title=f"R@k and S@k, {direction.direction}",
         sentence=curves_sentence(direction),
-        data=Table(["system", "measure", "k", "share"], rows, places={"share": 4}),
+        data=Table(["system", "measure", "k", "share"], rows, places={"share": 4}, basis=direction.basis),
     )
 
 

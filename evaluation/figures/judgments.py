@@ -23,7 +23,7 @@ def plot(judging: JudgingSummary) -> Plot:
         kind=KIND,
         title="Judgments per pair",
         sentence=_sentence(judging),
-        data=Table(["judgments", "pairs", "unanimous", "divided"], rows),
+        data=Table(["judgments", "pairs", "unanimous", "divided"], rows, basis=judging.basis),
     )
 
 

@@ -43,7 +43,7 @@ def plot(direction: DirectionTable) -> Plot | None:
         kind=KIND,
         title=f"Ranks of the originals, {direction.direction}",
         sentence=_sentence(direction),
-        data=Table(["system", "rank", "queries", "share"], rows, places={"share": 4}),
+        data=Table(["system", "rank", "queries", "share"], rows, places={"share": 4}, basis=direction.basis),
     )
 
 

@@ -19,6 +19,7 @@ from annotation.figures.style import (
     value_grid,
 )
 from evaluation.figures.base import Plot, figure_kind, rows_by
+from evaluation.formats.figure_basis import FigureBasis
 from evaluation.formats.figure_tables import Cell, Table
 
 if TYPE_CHECKING:
@@ -41,16 +42,16 @@ class SweptFigure:
     high: float
 
 
-def plot(key: str, title: str, axis: str, swept: Sequence[SweptFigure]) -> Plot:
+def plot(key: str, title: str, axis: str, swept: Sequence[SweptFigure], *, basis: FigureBasis) -> Plot:
     """The figure of these, whose setting is called `axis`; series and measures in the order in which they
-    come. Raises ValueError for none."""
+    come. `basis` is what the figures are of. Raises ValueError for none."""
     if not swept:
         raise ValueError("nothing was swept; give at least one figure")
     rows: list[list[Cell]] = [
         [one.series, one.measure, axis, one.setting, one.value, one.low, one.high] for one in swept
     ]
     head = ["series", "measure", "axis", "setting", "value", "low", "high"]
-    data = Table(head, rows, dict.fromkeys(head[4:], 4))
+    data = Table(head, rows, dict.fromkeys(head[4:], 4), basis=basis)
     return Plot(key, KIND, title, sweeps_sentence(axis, swept), data)
 
 

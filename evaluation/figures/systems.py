@@ -19,7 +19,7 @@ from annotation.figures.style import (
 from evaluation.figures.base import Plot, figure_kind, rows_by
 from evaluation.formats.figure_tables import Cell, Table
 from evaluation.metrics.table import METRICS
-from evaluation.report_data.directions import DirectionTable
+from evaluation.report_data.directions import DirectionTable, basis_of_directions
 from evaluation.report_data.orders import BY_JUDGMENTS, BY_ORIGINALS, OrderAgreement, first_of
 
 if TYPE_CHECKING:
@@ -65,7 +65,12 @@ def plot(directions: Sequence[DirectionTable], orders: Sequence[OrderAgreement])
             [one for one in orders if (one.direction, one.originals, one.judged) in held],
             numbered=len({str(row[2]) for row in rows}) > COLOURED,
         ),
-        data=Table(head, rows, places={"original figure": 4, "judged figure": 4}),
+        data=Table(
+            head,
+            rows,
+            places={"original figure": 4, "judged figure": 4},
+            basis=basis_of_directions(directions),
+        ),
     )
 
 

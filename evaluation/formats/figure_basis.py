@@ -94,3 +94,12 @@ def differences(bases: Iterable[FigureBasis]) -> list[str]:
     """In what several bases differ from the first one, each difference once."""
     first, *others = bases
     return list(dict.fromkeys(line for other in others for line in first.differs(other)))
+
+
+def basis_of_several(bases: Mapping[str, FigureBasis]) -> FigureBasis:
+    """The basis of a table with figures of several things, by what each is called: theirs where it is the
+    same, else a note about each."""
+    first, *others = bases.values()
+    if all(other == first for other in others):
+        return first
+    return FigureBasis(notes=tuple(f"{name}: {' '.join(own.lines())}" for name, own in bases.items()))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -29,7 +30,8 @@ _ESCAPED = str.maketrans(
         **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     }
 )
-
+#: The sign of a negative number, which text sets as a hyphen.
+_MINUS = re.compile(r"(?<![\w.-])-(?=\d)")
 
 Weight = Literal["", "best", "near"]
 
@@ -65,7 +67,7 @@ class Table:
     rows: Sequence[Sequence[Cell]]
     places: dict[str, int] = field(default_factory=dict)
     notes: Sequence[str] = ()
-    basis: FigureBasis | None = None
+    basis: FigureBasis = field(kw_only=True)
 
     def __post_init__(self) -> None:
         for number, row in enumerate(self.rows, start=1):
@@ -77,7 +79,7 @@ class Table:
     @property
     def remarks(self) -> list[str]:
         """The sentences of the basis, then the notes."""
-        return [*(self.basis.lines() if self.basis else ()), *self.notes]
+        return [*self.basis.lines(), *self.notes]
 
     def rounded(self, row: Sequence[Cell]) -> list[str]:
         """The cells of a row as people read them."""
@@ -122,8 +124,8 @@ def as_csv(table: Table) -> str:
     head: list[str] = []
     for name, has in zip(table.head, marked, strict=True):
         head += [name, f"{name} mark"] if has else [name]
-    basis = [" ".join(table.basis.lines())] if table.basis else []
-    writer.writerow(map(escape_formula, [*head, *(["basis"] if basis else [])]))
+    basis = " ".join(table.basis.lines())
+    writer.writerow(map(escape_formula, [*head, "basis"]))
     for row in table.rows:
         cells: list[str | int | float] = []
         for cell, has in zip(row, marked, strict=True):
@@ -131,12 +133,12 @@ def as_csv(table: Table) -> str:
             cells.append("" if _absent(plain) else plain)  # type: ignore[arg-type]
             if has:
                 cells.append(cell.mark if isinstance(cell, Marked) else "")
-        writer.writerow(map(escape_formula, [*cells, *basis]))
+        writer.writerow(map(escape_formula, [*cells, basis]))
     return out.getvalue().removesuffix("\n")
 
 
 def as_latex(table: Table) -> str:
-    """A tabular environment of booktabs; marks are raised."""
+    """A tabular environment of booktabs, which a comment above it asks for; marks are raised."""
     columns = "".join("r" if number else "l" for number in table.numeric())
     lines = [[name.translate(_ESCAPED) for name in table.head]]
     for row in table.rows:
@@ -145,6 +147,7 @@ def as_latex(table: Table) -> str:
             mark = cell.mark if isinstance(cell, Marked) else ""
             plain = cell.value if isinstance(cell, Marked) else cell
             text = _rounded(plain, table.places.get(name, 3)).translate(_ESCAPED)
+            text = _MINUS.sub("$-$", text)
             if isinstance(cell, Marked) and cell.weight:
                 text = _WEIGHED[cell.weight] % text
             line.append(f"{text}$^{{{mark}}}$" if mark else text)
@@ -152,6 +155,7 @@ def as_latex(table: Table) -> str:
     body = [" & ".join(line) + r" \\" for line in lines]
     return "\n".join(
         [
+            "% Needs \\usepackage{booktabs}.",
             *(f"% {' '.join(note.split())}" for note in table.remarks),
             rf"\begin{{tabular}}{{{columns}}}",
             r"\toprule",

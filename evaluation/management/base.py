@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +103,23 @@ def add_subset(parser: CommandParser, *, seed: bool = True) -> None:
     )
     if seed:
         parser.add_argument("--fold-seed", type=int, default=0, help="Seed of the folds (default: 0)")
+
+
+def add_queries(parser: CommandParser) -> None:
+    """Which queries were asked; `queries_named` reads it."""
+    parser.add_argument(
+        "--queries",
+        default="",
+        help=f"The queries that were asked: a file of images or captions, {OF_RUN}NAME for those of a run, "
+        "or a split for its images and their captions (a batch stores its own)",
+    )
+
+
+def queries_text(asked: Mapping[str, int], number: int) -> str:
+    """How many queries qrels are for, in words; the judged ones where nobody says which were asked."""
+    if not asked:
+        return f"{number} judged queries"
+    return " and ".join(f"{count} {kind}s" for kind, count in sorted(asked.items(), reverse=True))
 
 
 def subset_of(corpus: str, options: dict[str, Any]) -> Subset | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from evaluation.metrics.ranked import QueryValues, Ranked
-from evaluation.metrics.sums import count_within, cut, number_of, shares_or_nan, sum_per_query
+from evaluation.metrics.sums import count_within, cut, number_of, shares_or_zero, sum_per_query
 from evaluation.metrics.table import METRICS, Measure
 
 #: trec_eval's constant that keeps infAP's share defined where nothing above was judged.
@@ -33,7 +33,7 @@ def bpref(ranked: Ranked, k: int | None = None) -> QueryValues:
     scale = np.minimum(relevant, refused)[places.query]
     lost = np.divide(above, scale, out=np.zeros(len(above)), where=above > 0)
     gained = sum_per_query(ranked, places.query, np.where(np.isinf(places.place), 0, 1 - lost))
-    return shares_or_nan(gained, relevant)
+    return shares_or_zero(gained, relevant)
 
 
 def inferred_ap(ranked: Ranked, k: int | None = None) -> QueryValues:
@@ -46,11 +46,12 @@ def inferred_ap(ranked: Ranked, k: int | None = None) -> QueryValues:
     share = (earlier + _INFAP_EPSILON) / (earlier + refused + 2 * _INFAP_EPSILON)
     expected = 1 / place + (earlier + refused + pooled) / place * np.where(place > 1, share, 0)
     gained = sum_per_query(ranked, places.query, np.where(found, expected, 0))
-    return shares_or_nan(gained, number_of(ranked, ranked.relevant))
+    return shares_or_zero(gained, number_of(ranked, ranked.relevant))
 
 
 def judged_share(ranked: Ranked, k: int) -> QueryValues:
-    """How much of the top k was judged at all.
+    """How much of the top k was judged at all; of a ranking shorter than k, of all that it holds, as
+    ir_measures has it. Nothing of an empty one.
 
     >>> from evaluation.metrics.judged import judged
     >>> from evaluation.metrics.ranked import from_scores
@@ -58,7 +59,8 @@ def judged_share(ranked: Ranked, k: int) -> QueryValues:
     >>> judged_share(from_scores([[0.9, 0.8, 0.7, 0.6]], pairs), 4).tolist()
     [0.5]
     """
-    return count_within(ranked, ranked.places(ranked.judged.grade >= 0), cut(ranked, k)) / k
+    seen = count_within(ranked, ranked.places(ranked.judged.grade >= 0), cut(ranked, k))
+    return shares_or_zero(seen, np.minimum(ranked.depth, k).astype(np.float64))
 
 
 def unjudged_within(ranked: Ranked, limit: QueryValues) -> QueryValues:

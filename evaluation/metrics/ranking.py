@@ -5,8 +5,8 @@ never mixed: R@k and the ranks ask for the *original* items (Hodosh et al. 2013,
 original item among the top k"; of several, any), all others for the *relevant* ones of the qrels.
 
 Conventions.
-- A query without a relevant item (for R@k and ranks: without an original) has no value, NaN, and
-  does not enter the mean. trec_eval counts 0 for it.
+- A query without a relevant item counts 0, as in trec_eval. Without an original it has no R@k and no rank,
+  NaN, and does not enter their means.
 - What nobody judged is not relevant. The `..._at_best` functions count every unjudged item within
   the cut as relevant, the number R of relevant items as judged (for recall: with those added).
 - A ranking shorter than k is still divided by k. What was not retrieved has no place and adds 0.
@@ -43,9 +43,8 @@ from evaluation.metrics.sums import (
     cut,
     first_place,
     number_of,
-    shares_or_nan,
+    shares_or_zero,
     sum_per_query,
-    where_any,
 )
 from evaluation.metrics.table import METRICS, Measure
 
@@ -68,32 +67,30 @@ def original_in_top(ranked: Ranked, k: int) -> QueryValues:
 
 def success(ranked: Ranked, k: int) -> QueryValues:
     """1 where a relevant item is among the top k, else 0; shape (queries,)."""
-    first = first_place(ranked, ranked.relevant)
-    return np.where(np.isnan(first), np.nan, first <= k)
+    return (first_place(ranked, ranked.relevant) <= k).astype(np.float64)
 
 
 def reciprocal_rank(ranked: Ranked, k: int | None = None) -> QueryValues:
     """1 / rank of the first relevant item, 0 where it is below the top k; shape (queries,)."""
     first = first_place(ranked, ranked.relevant)
-    return np.where(first > cut(ranked, k), 0.0, 1 / first)
+    return np.where(first <= cut(ranked, k), 1 / first, 0.0)
 
 
 def precision(ranked: Ranked, k: int) -> QueryValues:
     """The share of the top k that is relevant, divided by k however short the ranking; shape (queries,)."""
-    found = count_within(ranked, ranked.places(ranked.relevant), cut(ranked, k))
-    return where_any(found / k, number_of(ranked, ranked.relevant))
+    return count_within(ranked, ranked.places(ranked.relevant), cut(ranked, k)) / k
 
 
 def recall(ranked: Ranked, k: int) -> QueryValues:
     """The share of the relevant items that are in the top k; shape (queries,)."""
     found = count_within(ranked, ranked.places(ranked.relevant), cut(ranked, k))
-    return shares_or_nan(found, number_of(ranked, ranked.relevant))
+    return shares_or_zero(found, number_of(ranked, ranked.relevant))
 
 
 def r_precision(ranked: Ranked, k: int | None = None) -> QueryValues:
     """Precision at R, the number of the query's relevant items; shape (queries,)."""
     number = number_of(ranked, ranked.relevant)
-    return shares_or_nan(count_within(ranked, ranked.places(ranked.relevant), number), number)
+    return shares_or_zero(count_within(ranked, ranked.places(ranked.relevant), number), number)
 
 
 def average_precision(ranked: Ranked, k: int | None = None) -> QueryValues:
@@ -110,7 +107,7 @@ def _average_precision(ranked: Ranked, limit: QueryValues) -> QueryValues:
     places = ranked.places(ranked.relevant)
     counted = places.place <= limit[places.query]
     gained = sum_per_query(ranked, places.query, counted * places.order / places.place)
-    return shares_or_nan(gained, number_of(ranked, ranked.relevant))
+    return shares_or_zero(gained, number_of(ranked, ranked.relevant))
 
 
 def ndcg(ranked: Ranked, k: int | None = None) -> QueryValues:
@@ -128,7 +125,7 @@ def ndcg(ranked: Ranked, k: int | None = None) -> QueryValues:
     # Places are counted within a query whatever the order inside it, so they serve the ideal order too.
     ideal = np.where(places.order <= limit[places.query], 1 / np.log2(1 + places.order), 0)
     reachable = sum_per_query(ranked, places.query, ranked.judged.grade[places.pair][best] * ideal)
-    return shares_or_nan(sum_per_query(ranked, places.query, gains * discounts), reachable)
+    return shares_or_zero(sum_per_query(ranked, places.query, gains * discounts), reachable)
 
 
 def success_at_best(ranked: Ranked, k: int) -> QueryValues:
@@ -145,13 +142,13 @@ def recall_at_best(ranked: Ranked, k: int) -> QueryValues:
     """As `recall`, with every unjudged item of the top k relevant, and counted among the relevant ones."""
     number = number_of(ranked, ranked.relevant)
     added = unjudged_within(ranked, cut(ranked, k))
-    return where_any(shares_or_nan(recall(ranked, k) * number + added, number + added), number)
+    return shares_or_zero(recall(ranked, k) * number + added, number + added)
 
 
 def r_precision_at_best(ranked: Ranked, k: int | None = None) -> QueryValues:
     """As `r_precision`, with every unjudged item up to place R relevant; R stays, and the most is 1."""
     number = number_of(ranked, ranked.relevant)
-    return np.minimum(r_precision(ranked) + shares_or_nan(unjudged_within(ranked, number), number), 1)
+    return np.minimum(r_precision(ranked) + shares_or_zero(unjudged_within(ranked, number), number), 1)
 
 
 METRICS.register(

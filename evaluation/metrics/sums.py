@@ -19,14 +19,9 @@ def number_of(ranked: Ranked, mask: Mask) -> QueryValues:
     return sum_per_query(ranked, ranked.judged.query[mask], np.ones(int(mask.sum())))
 
 
-def shares_or_nan(amounts: QueryValues, by: QueryValues) -> QueryValues:
-    """Shares; NaN where there is nothing to divide by."""
-    return np.divide(amounts, by, out=np.full(len(amounts), np.nan), where=by > 0)
-
-
-def where_any(values: QueryValues, number: QueryValues) -> QueryValues:
-    """The values; NaN where the query has none of what is counted."""
-    return np.where(number > 0, values, np.nan)
+def shares_or_zero(amounts: QueryValues, by: QueryValues) -> QueryValues:
+    """Shares; 0 where there is nothing to divide by, as trec_eval has it."""
+    return np.divide(amounts, by, out=np.zeros(len(amounts)), where=by > 0)
 
 
 def first_place(ranked: Ranked, mask: Mask) -> QueryValues:

@@ -6,7 +6,7 @@
   that are among the k best true ones; where v < k, both stop at v. So without distractors the pool
   holds true tags only and precision grows with k to 1, as print observes.
 - MAP is the mean over tags of the average precision of ranking images, MiAP the mean over images of
-  ranking tags; both as `ranking.average_precision`, and nothing else.
+  ranking tags; both as `ranking.average_precision`, over the tags of any image and the images with tags.
 
 Source: structured listwise tagging, section 4.3 (its Figure 3 and Table 5); MiAP: Li et al. 2016.
 The paper does not define precision@k where order matters and nothing is irrelevant; the definition

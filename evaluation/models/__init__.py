@@ -6,15 +6,16 @@ A foreign key that opens a unique constraint has no index of its own: the constr
 Whatever is under way stays invisible until `published` is set, by one UPDATE.
 """
 
-from evaluation.models.judged import JudgmentSet, PairAnswers, QrelsRow, QrelsSnapshot
+from evaluation.models.judged import JudgmentSet, PairAnswers, QrelsQueries, QrelsRow, QrelsSnapshot
 from evaluation.models.localized import LocalizationSet, PhraseDetections, PhraseLocalization
-from evaluation.models.made import Batch, BatchRun, Report, ReportRun
+from evaluation.models.made import Batch, BatchQueries, BatchRun, Report, ReportRun
 from evaluation.models.ranked import Ranking, Run, System
 from evaluation.models.tagged import TaggedImage, TagSet
 from evaluation.models.written import CaptionSet, WrittenCaption
 
 __all__ = [
     "Batch",
+    "BatchQueries",
     "BatchRun",
     "CaptionSet",
     "JudgmentSet",
@@ -22,6 +23,7 @@ __all__ = [
     "PairAnswers",
     "PhraseDetections",
     "PhraseLocalization",
+    "QrelsQueries",
     "QrelsRow",
     "QrelsSnapshot",
     "Ranking",

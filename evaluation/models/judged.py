@@ -15,6 +15,20 @@ from annotation.common.roles import Scope
 ONE_QUERY = Q(image__isnull=False, keyword="") | (Q(image__isnull=True) & ~Q(keyword=""))
 
 
+class PackedQueries(models.Model):
+    """The queries that were asked of one kind: ids of rows, ascending, as little-endian int64.
+
+    Packed as rankings are: 155,000 captions take 1.2 MB. Without a row it is not known what was asked.
+    """
+
+    asks = models.CharField(max_length=10, choices=[("image", "image"), ("caption", "caption")])
+    ids = models.BinaryField()
+    count = models.PositiveIntegerField()
+
+    class Meta:
+        abstract = True
+
+
 class JudgmentSet(models.Model):
     """A file of judgments about one corpus; `digest` is over its pairs in their order.
 
@@ -100,6 +114,9 @@ class QrelsSnapshot(models.Model):
     judgments were frozen for a `subset` of images. Imported qrels tell their `source`, and are about what it
     `asks`: rankings for images, for captions, or, where that is empty, for both. `digest` is that of
     `evaluation.relevance.qrels.Qrels`: over settings and rows, not over name and version.
+
+    `queries` (`QrelsQueries`) says what was asked, whatever was judged of it. Of a batch's judgments,
+    `pairs_judged` of `pairs_asked` had as many answers as the batch wanted.
     """
 
     corpus = models.ForeignKey("annotation.Corpus", on_delete=models.PROTECT, related_name="qrels")
@@ -119,6 +136,8 @@ class QrelsSnapshot(models.Model):
         choices=[("image", "image"), ("caption", "caption")],
         help_text="Empty: both",
     )
+    pairs_asked = models.PositiveIntegerField(null=True, help_text="Pairs that the batch had asked about")
+    pairs_judged = models.PositiveIntegerField(null=True, help_text="Of them, those with enough answers")
     name = models.SlugField(max_length=100)
     version = models.PositiveIntegerField()
     rule = models.CharField(max_length=100)
@@ -149,6 +168,21 @@ class QrelsSnapshot(models.Model):
     def scope(self) -> Scope:
         """What a role must be granted for to act on it."""
         return Scope(self.corpus_id)
+
+
+class QrelsQueries(PackedQueries):
+    """The queries of a snapshot."""
+
+    snapshot = models.ForeignKey(
+        QrelsSnapshot, on_delete=models.CASCADE, related_name="queries", db_index=False
+    )
+
+    class Meta:
+        verbose_name_plural = "qrels queries"
+        constraints = [models.UniqueConstraint(fields=["snapshot", "asks"], name="queries_once_per_snapshot")]
+
+    def __str__(self) -> str:
+        return f"{self.count} {self.asks}s of qrels {self.snapshot_id}"
 
 
 class QrelsRow(models.Model):

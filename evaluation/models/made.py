@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 
 from annotation.common.roles import Scope
-from evaluation.models.judged import JudgmentSet, QrelsSnapshot
+from evaluation.models.judged import JudgmentSet, PackedQueries, QrelsSnapshot
 from evaluation.models.ranked import Run
 
 
@@ -77,6 +77,19 @@ class BatchRun(models.Model):
 
     def __str__(self) -> str:
         return f"run {self.run_id} of batch {self.batch_id}"
+
+
+class BatchQueries(PackedQueries):
+    """The queries that the runs of a batch were asked to rank, as they were at launch."""
+
+    batch = models.ForeignKey(Batch, on_delete=models.CASCADE, related_name="queries", db_index=False)
+
+    class Meta:
+        verbose_name_plural = "batch queries"
+        constraints = [models.UniqueConstraint(fields=["batch", "asks"], name="queries_once_per_batch")]
+
+    def __str__(self) -> str:
+        return f"{self.count} {self.asks}s of batch {self.batch_id}"
 
 
 class Report(models.Model):

@@ -137,16 +137,19 @@ def rule_named(name: str) -> AnyRule:
 class QrelsSettings:
     """How judgments become relevance. `originals`: whether originals are relevant unjudged.
 
-    `images` is a digest of the images that take part, empty where all do.
+    `images` is a digest of the images that take part, empty where all do; `queries` one of the queries that
+    were asked, empty where they are those of the rows.
     """
 
     rule: AnyRule = MAJORITY
     originals: bool = True
     images: str = ""
+    queries: str = ""
 
     def described(self) -> str:
         """One line that says everything, as the digest has it."""
         some = f"; of images {self.images}" if self.images else ""
+        some += f"; queries {self.queries}" if self.queries else ""
         return f"{self.rule.described()}; originals {'relevant' if self.originals else 'as judged'}{some}"
 
 

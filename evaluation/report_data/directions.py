@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluation.agreement.estimates import Bootstrap
+from evaluation.formats.figure_basis import FigureBasis, basis_of_several
 from evaluation.formats.figure_tables import Weight, finite_or_none
 from evaluation.metrics.scoring import Score
 from evaluation.metrics.table import METRICS
@@ -85,17 +86,21 @@ class SignificanceTest:
 class DirectionTable:
     """One direction's table, systems in the order named; `baseline` is a label, "" where there is none.
 
-    The qrels ask about `asked` queries, and figures are of `queries`. `remarks` say what was not ranked.
+    `basis` says which queries figures are of. `remarks` say what was not ranked.
     """
 
     direction: str
-    queries: int
-    asked: int
+    basis: FigureBasis
     remarks: Sequence[str]
     baseline: str
     measures: Sequence[str]
     systems: Sequence[SystemFigures]
     tests: Sequence[SignificanceTest]
+
+
+def basis_of_directions(directions: Sequence[DirectionTable]) -> FigureBasis:
+    """What figures of all directions together are of."""
+    return basis_of_several({one.direction: one.basis for one in directions})
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +129,10 @@ def labels_of(runs: Sequence[tuple[str, str]]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class DirectionHead:
-    """What stands above a direction's table; `baseline` is a label, `asked` the queries of the whole pool."""
+    """What stands above a direction's table: what figures are of, and the `baseline`, a label."""
 
     direction: str
-    queries: int
-    asked: int
+    basis: FigureBasis
     remarks: Sequence[str]
     baseline: str
 
@@ -177,9 +181,7 @@ def direction_of(
                 binned(one.first_ranks),
             )
         )
-    return DirectionTable(
-        head.direction, head.queries, head.asked, head.remarks, head.baseline, measures, systems, tests
-    )
+    return DirectionTable(head.direction, head.basis, head.remarks, head.baseline, measures, systems, tests)
 
 
 def weights_of(scores: Sequence[Score], draws: Bootstrap) -> list[Weight]:

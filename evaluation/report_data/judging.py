@@ -18,6 +18,7 @@ from evaluation.agreement.coefficients import answer_counts, as_ratings, fleiss,
 from evaluation.agreement.estimates import AgreementError, Bootstrap, Estimate, Floats
 from evaluation.agreement.summary import Resampling
 from evaluation.agreement.thresholds import Sweep, sweep
+from evaluation.formats.figure_basis import FigureBasis
 from evaluation.relevance.pairs import JudgedPair
 
 #: Lines and points of a sweep that can be told apart: three judges' means of grades 1 to 4 have nine cuts.
@@ -66,6 +67,12 @@ class JudgingSummary:
     per_pair: Sequence[AnswersPerPair]
     coefficients: dict[str, Estimate]
     sweeps: Sequence[SweptKappas]
+
+    @property
+    def basis(self) -> FigureBasis:
+        """What its figures are of."""
+        pool = f"judgments {self.judgments}"
+        return FigureBasis(cases="pairs", counted=self.pairs, out_of=self.pairs, pool=pool)
 
 
 def judging_of(

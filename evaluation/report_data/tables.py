@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from evaluation.agreement.estimates import ALIKE, BOOTSTRAP, FEW_CLUSTERS, Estimate, few_clusters_remark
 from evaluation.agreement.shares import WILSON
+from evaluation.formats.figure_basis import FigureBasis
 from evaluation.formats.figure_tables import Cell, Marked, Table
 from evaluation.metrics.table import METRICS
 from evaluation.report_data.directions import DirectionTable, MeasuredFigure
@@ -25,7 +26,7 @@ EMPHASIS = (
 #: What figures at best are; no upper bound.
 AT_BEST = (
     "At best: unjudged items within the cut-off count as relevant, those beyond it do not. R of "
-    "R-precision, and the queries that have a relevant item, are as judged. Shares in per cent."
+    "R-precision is as judged. Shares in per cent."
 )
 
 
@@ -74,9 +75,9 @@ def figures(direction: DirectionTable, *, judged: bool, level: float) -> Titled:
     note += direction.remarks
     return Titled(
         key=f"figures-{direction.direction}",
-        title=f"Results, {direction.direction}: {direction.queries:,} queries",
+        title=f"Results, {direction.direction}: {direction.basis.counted:,} {direction.basis.cases}",
         note=" ".join(note),
-        table=Table(head, rows, places=dict.fromkeys(head, 1)),
+        table=Table(head, rows, places=dict.fromkeys(head, 1), basis=direction.basis),
         raw=tidy(direction),
     )
 
@@ -91,7 +92,7 @@ def intervals(direction: DirectionTable, *, level: float, resamples: int) -> Tit
         key=f"intervals-{direction.direction}",
         title=f"Intervals, {direction.direction}",
         note=" ".join([_kinds(direction, level, resamples), "Shares in per cent.", *_few_images(direction)]),
-        table=Table(["system", *direction.measures], rows),
+        table=Table(["system", *direction.measures], rows, basis=direction.basis),
     )
 
 
@@ -133,8 +134,8 @@ def _kinds(direction: DirectionTable, level: float, resamples: int) -> str:
 def bounds(direction: DirectionTable) -> Titled | None:
     """Figures with unjudged items within the cut counted as relevant; None where that says nothing.
 
-    No upper bound: the cut of R-precision stays where what is judged puts it, recall knows of nothing
-    beyond the cut, and queries without a relevant item are left out as before.
+    No upper bound: the cut of R-precision stays where what is judged puts it, and recall knows of nothing
+    beyond the cut.
     """
     measures = [
         name
@@ -158,7 +159,7 @@ def bounds(direction: DirectionTable) -> Titled | None:
         key=f"bounds-{direction.direction}",
         title=f"If unjudged items within the cut-off were relevant, {direction.direction}",
         note=AT_BEST,
-        table=Table(head, rows, places=dict.fromkeys(head, 1)),
+        table=Table(head, rows, places=dict.fromkeys(head, 1), basis=direction.basis),
     )
 
 
@@ -185,8 +186,8 @@ def tests(direction: DirectionTable) -> Titled | None:
         key=f"tests-{direction.direction}",
         title=f"Tests, {direction.direction}",
         note="Differences of shares are in percentage points. p values are adjusted by Holm over this table.",
-        table=_without_empty(Table(head, rows, places={"difference": 1})),
-        raw=Table(head, raw),
+        table=_without_empty(Table(head, rows, places={"difference": 1}, basis=direction.basis)),
+        raw=Table(head, raw, basis=direction.basis),
     )
 
 
@@ -205,11 +206,11 @@ def tidy(direction: DirectionTable) -> Table:
         for system in direction.systems
         for name, one in system.figures.items()
     ]
-    return Table(head, rows)
+    return Table(head, rows, basis=direction.basis)
 
 
-def orders(found: Sequence[OrderAgreement]) -> Titled | None:
-    """Rank correlations, as Table 7 of Hodosh et al. 2013."""
+def orders(found: Sequence[OrderAgreement], *, basis: FigureBasis) -> Titled | None:
+    """Rank correlations, as Table 7 of Hodosh et al. 2013; `basis` is that of the figures that rank."""
     if not found:
         return None
     head = [
@@ -228,8 +229,10 @@ def orders(found: Sequence[OrderAgreement]) -> Titled | None:
         key="orders",
         title="Do originals rank systems as judgments do?",
         note="tau is tau-b. Lower median ranks are better, so agreement with them shows as negative values.",
-        table=_without_empty(Table(head, rows, places={"Spearman's rho": 2, "Kendall's tau": 2})),
-        raw=Table(head, rows),
+        table=_without_empty(
+            Table(head, rows, places={"Spearman's rho": 2, "Kendall's tau": 2}, basis=basis)
+        ),
+        raw=Table(head, rows, basis=basis),
     )
 
 
@@ -245,14 +248,14 @@ def coefficients(judging: JudgingSummary, *, level: float) -> Titled:
         title="Agreement of the judges",
         note=f"Low and high: {level_text(level)} interval from bootstrap resamples of the images. Remarks "
         "say why a figure is missing, or concern its interval.",
-        table=_without_empty(Table(head, rows)),
-        raw=Table(head, rows),
+        table=_without_empty(Table(head, rows, basis=judging.basis)),
+        raw=Table(head, rows, basis=judging.basis),
     )
 
 
-def facts_table(key: str, title: str, note: str, rows: Sequence[tuple[str, Cell]]) -> Titled:
+def facts_table(key: str, title: str, rows: Sequence[tuple[str, Cell]], *, basis: FigureBasis) -> Titled:
     """What has a name and a value each."""
-    return Titled(key, title, note, Table(["", "value"], [list(row) for row in rows]))
+    return Titled(key, title, "", Table(["", "value"], [list(row) for row in rows], basis=basis))
 
 
 def level_text(level: float) -> str:
@@ -285,6 +288,7 @@ def _without_empty(table: Table) -> Table:
         [table.head[place] for place in kept],
         [[row[place] for place in kept] for row in table.rows],
         table.places,
+        basis=table.basis,
     )
 
 

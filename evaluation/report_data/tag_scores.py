@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evaluation.formats.figure_basis import FigureBasis, basis_from_dict, basis_of_several
 from evaluation.formats.figure_tables import Cell, Table
 from evaluation.report_data.tables import Titled, level_text
 
@@ -39,6 +40,7 @@ def tag_tables(scored: Sequence[ScoredTags], *, level: float) -> list[Titled]:
     head = ["tag set", *names]
     pools = [name for name in names if "@" in name and name[0] == "p"]
     raw = ["set", "system", "measure", "distractors", "value", "low", "high", "chance", "gain"]
+    basis = basis_of_tags(scored)
     note = (
         "p@k: of the first k tags in a pool of an image's own tags and distractors, the share of those that "
         "people's captions put first. P@k, MAP and MiAP: among all tags. In per cent."
@@ -48,21 +50,23 @@ def tag_tables(scored: Sequence[ScoredTags], *, level: float) -> list[Titled]:
             "tags",
             "Ranked tags",
             note,
-            Table(head, rows, dict.fromkeys(head, 1)),
-            Table([*raw, "gain low", "gain high", *(key.replace("_", " ") for key in _WORDS)], tidy),
+            Table(head, rows, dict.fromkeys(head, 1), basis=basis),
+            Table(
+                [*raw, "gain low", "gain high", *(key.replace("_", " ") for key in _WORDS)], tidy, basis=basis
+            ),
         ),
         Titled(
             "tag-intervals",
             "Ranked tags, intervals",
             f"{level_text(level)} intervals, in per cent: Wilson's where every image has 0 or 1, else from "
             "bootstrap resamples of images, of MAP of tags.",
-            Table(head, between),
+            Table(head, between, basis=basis),
         ),
         Titled(
             "tag-gains",
             "Ranked tags, gain over a random order",
             "Precision over that of a random order of the pool, less 1; in per cent.",
-            Table(["tag set", *pools], gains, dict.fromkeys(pools, 0)),
+            Table(["tag set", *pools], gains, dict.fromkeys(pools, 0), basis=basis),
         ),
     ]
 
@@ -77,6 +81,11 @@ def tag_remarks(scored: Sequence[ScoredTags]) -> list[str]:
         for one in scored
     ]
     return [*compared, *(f"{one['name']}: {said}." for one in scored for said in interval_remarks(one))]
+
+
+def basis_of_tags(scored: Sequence[ScoredTags]) -> FigureBasis:
+    """What the figures of these sets are of."""
+    return basis_of_several({one["name"]: basis_from_dict(one["basis"]) for one in scored})
 
 
 def interval_remarks(scored: ScoredTags) -> list[str]:

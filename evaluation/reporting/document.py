@@ -13,16 +13,17 @@ from typing import Any
 from evaluation.agreement.estimates import FEW_CLUSTERS
 from evaluation.figures import agreement, curves, judgments, ranks, sweeps, systems
 from evaluation.figures.base import Plot
+from evaluation.formats.figure_basis import FigureBasis
 from evaluation.formats.figure_tables import Cell
 from evaluation.report_data import tables
-from evaluation.report_data.directions import ANNOTATION_TABLE, DirectionTable
+from evaluation.report_data.directions import ANNOTATION_TABLE, DirectionTable, basis_of_directions
 from evaluation.report_data.judging import JudgingSummary
 from evaluation.report_data.orders import BY_JUDGMENTS, BY_ORIGINALS, OrderAgreement, first_of, orders_of
 from evaluation.report_data.tables import Titled, level_text
-from evaluation.report_data.tag_scores import ScoredTags, tag_remarks, tag_tables
+from evaluation.report_data.tag_scores import ScoredTags, basis_of_tags, tag_remarks, tag_tables
 
 #: Raised where what a report's files mean changes.
-REPORT_DEFINITION = 5
+REPORT_DEFINITION = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,9 @@ class ReportDocument:
 def sections_of(report: ReportDocument) -> list[Section]:
     """What a report shows, in the order in which it is read."""
     found = [_of_direction(report, one) for one in report.directions]
-    if correlations := tables.orders(report.orders):
+    if report.orders and (
+        correlations := tables.orders(report.orders, basis=basis_of_directions(report.directions))
+    ):
         scatter = systems.plot(report.directions, report.orders)
         found.append(Section("Rankings of the systems", [], [correlations], [scatter] if scatter else []))
     if report.tags:
@@ -275,7 +278,12 @@ def _of_batch(batch: BatchNumbers) -> Section:
     elif batch.threshold is not None:
         remarks.append("No filler was judged, so the loss of the filter is unknown.")
     title = f"Batch {batch.batch}: {batch.tasks}, {batch.state}"
-    return Section(title, remarks, [tables.facts_table("batch", "The batch in numbers", "", rows)], [])
+    basis = FigureBasis(
+        cases="pairs", counted=numbers["pooled"], out_of=numbers["pooled"], pool=f"batch {batch.batch}"
+    )
+    return Section(
+        title, remarks, [tables.facts_table("batch", "The batch in numbers", rows, basis=basis)], []
+    )
 
 
 def _of_tags(report: ReportDocument) -> Section:
@@ -291,7 +299,15 @@ def _of_tags(report: ReportDocument) -> Section:
         "Tags",
         tag_remarks(report.tags),
         tag_tables(report.tags, level=report.inputs["settings"]["level"]),
-        [sweeps.plot("tags", "Precision of tags by distractors", "distractors", swept)],
+        [
+            sweeps.plot(
+                "tags",
+                "Precision of tags by distractors",
+                "distractors",
+                swept,
+                basis=basis_of_tags(report.tags),
+            )
+        ],
     )
 
 

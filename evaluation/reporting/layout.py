@@ -26,7 +26,7 @@ def report_json(report: ReportDocument, sections: list[Section]) -> str:
 
 def table_files(titled: Titled) -> dict[str, str]:
     """A table's files by their name; paths are within the report's folder."""
-    remarks = [titled.title, titled.note, "Needs \\usepackage{booktabs}."]
+    remarks = [titled.title, titled.note]
     comments = "".join(f"% {' '.join(text.split())}\n" for text in remarks if text)
     return {
         f"tables/{titled.key}.tex": f"{comments}{as_latex(titled.table)}\n",
@@ -54,7 +54,7 @@ def cells(table: Table) -> dict[str, Any]:
     return {
         "head": [{"text": name, "number": number} for name, number in zip(table.head, numeric, strict=True)],
         "rows": rows,
-        "basis": table.basis.as_dict() if table.basis else None,
+        "basis": table.basis.as_dict(),
     }
 
 

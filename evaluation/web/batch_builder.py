@@ -31,6 +31,7 @@ from evaluation.models import Batch, JudgmentSet, Run
 from evaluation.pooling.pools import BadPool
 from evaluation.pooling.unlikely import BLEU_PRE_THRESHOLD
 from evaluation.relevance.pair_tasks import USUAL_TASKS, all_pair_tasks, pair_tasks
+from evaluation.selectors import BATCH_FORMAT
 from evaluation.services.batches.launching import check_known
 from evaluation.services.batches.next_pairs import SHARE
 from evaluation.services.batches.planning import BATCH_DEPTH, BatchRequest, Plan, plan
@@ -232,7 +233,7 @@ def _shown(
         wanted=wanted,
         runs=runs,
         more_runs=more,
-        sets=[one for one in sets if not one.format.startswith("batch-")],
+        sets=[one for one in sets if not one.format.startswith(BATCH_FORMAT)],
         splits=splits,
         kinds=_questions(),
         paged=pair_tasks(wanted.tasks).paged,

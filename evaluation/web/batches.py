@@ -31,10 +31,11 @@ from evaluation.models import Batch, QrelsSnapshot
 from evaluation.relevance.grades import GRADED_RULES
 from evaluation.relevance.pair_tasks import pair_tasks
 from evaluation.relevance.qrels import RELEVANCE_RULES, rule_named
+from evaluation.selectors import judgments_source
 from evaluation.services.batches.collecting import judges_of, staying_out
 from evaluation.services.batches.reassignment import CLOSED_MESSAGE
 from evaluation.services.batches.scheduler import round_after
-from evaluation.services.batches.sources import counted_by_name, judgments_source
+from evaluation.services.batches.sources import counted_by_name
 from evaluation.services.batches.state import BatchState, cached_batch_state
 from evaluation.services.batches.stored_answers import BatchRefused
 from evaluation.services.common import ImportRefused, check_name
@@ -59,23 +60,18 @@ _LOOKED_THROUGH = 60
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A batch in the list: the share of its answers that are there, those to come, and the cost so far.
+    """A batch in the list: the answers that its open tasks still want, the cost so far, and its newest qrels.
 
+    How many pairs have enough answers is counted on the page of the batch, and stored with qrels.
     `left_out` judges do not count though their answers stand: others could be asked in their place.
     """
 
     batch: Batch
     asked: int
-    share: float
     wanting: int
     cost: str
-    qrels: str
+    qrels: QrelsSnapshot | None
     left_out: int
-
-    @property
-    def percent(self) -> int:
-        """The share of answers in whole per cent, rounded down."""
-        return int(100 * self.share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,18 +301,16 @@ def _lines(rows: Sequence[Batch]) -> list[_Line]:
     for row in rows:
         pay = campaigns[row.campaign].pay
         left = sum(one.wanting + one.in_hand for one in open_tasks[row.campaign.pk].values())
-        total = row.numbers["task_count"] * row.judges
         frozen = newest.get((judgments_source(row), row.corpus_id))
         spent = sum(line.pay for line in earned.get(row.campaign.pk, ()))
         found.append(
             _Line(
                 batch=row,
                 asked=row.numbers["asked"],
-                share=max(0.0, 1 - left / total) if total else 1.0,
                 # Pairs are only counted: all that is still asked is what is to come (`progress.to_come`).
                 wanting=0 if row.campaign.state == row.campaign.CLOSED else left,
                 cost=money(spent, pay.currency) if pay.basis != UNPAID else "",
-                qrels=f"{frozen.name}:{frozen.version}" if frozen is not None else "",
+                qrels=frozen,
                 left_out=left_out[row.campaign.pk],
             )
         )

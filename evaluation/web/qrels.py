@@ -22,7 +22,7 @@ from annotation.formats.base import FormatError
 from annotation.selectors.jobs import Job
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles, for_roles_on
 from annotation.web.staff.frame import said
-from evaluation.comparison.ranked_runs import ASKS
+from evaluation.comparison.query_sets import ASKS, query_remarks
 from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.formats.qrels_files import QRELS_FORMATS
 from evaluation.models import JudgmentSet, QrelsSnapshot, Run
@@ -112,6 +112,7 @@ def qrels_detail(request: HttpRequest, newest_row: QrelsSnapshot) -> HttpRespons
             deeper=True,
             name=newest_row.name,
             line=line,
+            remarks=[] if line.counts.keywords else query_remarks(shown),
             versions=versions,
             runs=found[:_MOST_RUNS],
             more_runs=len(found) > _MOST_RUNS,

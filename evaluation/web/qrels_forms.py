@@ -15,9 +15,10 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
 from annotation import jobs
-from annotation.selectors.corpora import split_names
+from annotation.selectors.corpora import corpus_named, split_names
 from annotation.selectors.jobs import Job
 from annotation.web.common.access import RUNNING, account_of, for_roles
+from evaluation.comparison.query_sets import queries_named
 from evaluation.comparison.subsets import subset_from_file, subset_named
 from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.formats.qrels_files import QRELS_FORMATS
@@ -130,6 +131,10 @@ def enqueue_freezing(request: HttpRequest, given: QueryDict, folder: Path) -> Jo
     name = text_parameter(given, "name")
     check_next(name, corpus.name, FROM_A_PROTOCOL if act == FROM_PROTOCOL else FROM_JUDGMENT_SET)
     made = _of_protocol(given) if act == FROM_PROTOCOL else _of_judgments(given, corpus.name)
+    if queries := part_in(given, "queries", corpus):
+        if act == FROM_PROTOCOL:
+            raise NotOffered(_("A protocol says which queries are asked: leave them empty."))
+        made["queries"] = queries
     arguments = {"name": name, "corpus": corpus.name, **made, **_images(request, given, corpus, folder)}
     return jobs.enqueue(kind="freeze_qrels", arguments=arguments, corpus=corpus, actor=account_of(request))
 
@@ -196,10 +201,12 @@ def _qrels(request: HttpRequest, corpus: str, folder: Path) -> HttpResponse:
 
 def import_sent_qrels(request: HttpRequest, given: QueryDict, corpus: str, folder: Path) -> QrelsReport:
     """Import the file of qrels that a request carries; raises one of UPLOAD_REFUSALS."""
+    queries = part_in(given, "queries", corpus_named(corpus))
     return import_qrels(
         QrelsImport(
             name=text_parameter(given, "name"),
             corpus=corpus,
+            queries=queries_named(corpus, queries, files=False),
             path=(file := _sent(request, folder)),
             format=_known(given, list(QRELS_FORMATS.keys())),
             asks=text_parameter(given, "asks"),

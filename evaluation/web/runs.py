@@ -23,7 +23,8 @@ from annotation.selectors.corpora import split_names
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles, for_roles_on
 from annotation.web.staff.frame import query_string, said
 from evaluation.comparison.comparisons import per_query_rows, score_run
-from evaluation.comparison.ranked_runs import ASKS, LEFT_OUT, MISSING, NotComparable
+from evaluation.comparison.query_sets import ASKS
+from evaluation.comparison.ranked_runs import LEFT_OUT, MISSING, NotComparable
 from evaluation.comparison.subsets import BadSubset, Subset, subset_named
 from evaluation.formats.per_query import WRITERS, write_per_query
 from evaluation.metrics.table import UnknownMeasure
@@ -146,7 +147,7 @@ def run_detail(request: HttpRequest, row: Run) -> HttpResponseBase:
             def make() -> dict[str, Any]:
                 return score_run(row, snapshot, subset=subset, missing=missing)
 
-            figures = cached_for_runs("scored-4", [row], snapshot, make, split, images_key(subset), missing)
+            figures = cached_for_runs("scored-5", [row], snapshot, make, split, images_key(subset), missing)
     except RUN_REFUSALS as error:
         wrong = str(error)
     other = Run.objects.filter(published=True, corpus=row.corpus).exclude(direction=row.direction)

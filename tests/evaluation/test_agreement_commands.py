@@ -78,14 +78,16 @@ def test_agreement_between_files(judgments: Path, tmp_path: Path) -> None:
 def test_agreement_is_a_table_for_papers_too(judgments: Path, tmp_path: Path) -> None:
     report = json.loads(said("agreement", judgments, "--resamples", 50, "--json"))
     rows = list(csv.reader(io.StringIO(said("agreement", judgments, "--resamples", 50, "--csv"))))
-    assert rows[0] == ["coefficient", "value", "low", "high", "pairs", "reason"]
+    assert rows[0] == ["coefficient", "value", "low", "high", "pairs", "reason", "basis"]
+    assert report["basis"]["counted"] == report["pairs"]
     assert [float(row[1]) for row in rows[1:5]] == [one["value"] for one in report["alpha"].values()]
     assert rows[-1][:2] == ["Cohen's kappa, ann and bob", str(report["cohen"][0]["value"])]
-    assert said("agreement", judgments, "--latex").startswith(r"\begin{tabular}{lrrrrl}")
+    assert r"\begin{tabular}{lrrrrl}" in said("agreement", judgments, "--latex")
     other = tmp_path / "other.csv"
     other.write_text("query,document,yes,no\na.jpg,1,3,0\na.jpg,2,1,2\nb.jpg,1,0,3\n")
     cuts = said("agreement", judgments, "--against", other, "--resamples", 0, "--csv").splitlines()
-    assert cuts[:2] == ["kappa,>= 1,>= 0.333", ">= 1,1.0,0.4"]
+    basis = f"Pairs: 3 of 3. Pool: judgments {judgments.name} and judgments other.csv."
+    assert cuts[:2] == ["kappa,>= 1,>= 0.333,basis", f">= 1,1.0,0.4,{basis}"]
 
 
 @pytest.mark.parametrize(

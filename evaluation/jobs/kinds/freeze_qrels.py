@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy
 from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
 from annotation.jobs import JobProgress, job_kind
+from evaluation.comparison.query_sets import queries_named
 from evaluation.comparison.subsets import BadSubset, Subset, subset_named
 from evaluation.jobs.progress import job_listener
 from evaluation.relevance.grades import LINEAR, MEAN
@@ -25,7 +26,7 @@ class FreezeRequest:
     """Judgments of a corpus to be frozen as the qrels `name`, or its originals under a `protocol`.
 
     A split is no file of the machine's; where somebody sent a file of names, `images` are their rows, and
-    `listed` is what the file is called.
+    `listed` is what the file is called. `queries` are those that were asked: `run:NAME`, or a split.
     """
 
     name: str
@@ -43,6 +44,7 @@ class FreezeRequest:
     seed: int = 0
     images: Sequence[int] = ()
     listed: str = ""
+    queries: str = ""
 
     @property
     def subset(self) -> Subset | None:
@@ -91,6 +93,7 @@ def freeze_qrels_job(progress: JobProgress, request: FreezeRequest) -> dict[str,
             relevance=request.relevance,
             originals=request.originals,
             subset=subset,
+            queries=queries_named(request.corpus, request.queries, files=False),
             tell=job_listener(progress),
             actor=progress.actor,
         )

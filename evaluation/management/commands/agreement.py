@@ -31,6 +31,7 @@ from evaluation.agreement.summary import (
     agreement_within,
 )
 from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
+from evaluation.formats.figure_basis import FigureBasis
 from evaluation.formats.figure_tables import Table
 from evaluation.management.base import TableCommand
 from evaluation.selectors import judged_pairs, judgment_set, names_of
@@ -135,20 +136,28 @@ class Command(TableCommand):
                 unjudged_is_no=options["unjudged_is_no"],
                 unit=unit,
             )
-        return (
+        self.basis = FigureBasis(
+            cases="pairs",
+            counted=self.found.pairs if isinstance(self.found, AgreementWithin) else self.found.common,
+            out_of=self.found.pairs,
+            pool=" and ".join(one.called for one in sets if one),
+        )
+        found = (
             _within_json(self.found) if isinstance(self.found, AgreementWithin) else _between_json(self.found)
         )
+        return {**found, "basis": self.basis.as_dict()}
 
     def text(self, report: dict[str, Any]) -> str:
-        return (
+        found = (
             _within_text(self.found) if isinstance(self.found, AgreementWithin) else _between_text(self.found)
         )
+        return "\n".join([found, *self.basis.lines()])
 
     def table(self, report: dict[str, Any]) -> Table:
         return (
-            _within_table(self.found)
+            _within_table(self.found, self.basis)
             if isinstance(self.found, AgreementWithin)
-            else _between_table(self.found)
+            else _between_table(self.found, self.basis)
         )
 
 
@@ -172,6 +181,11 @@ class _Source:
 
     def __bool__(self) -> bool:
         return bool(self.path or self.name)
+
+    @property
+    def called(self) -> str:
+        """Which judgments these are, in words."""
+        return f"judgments {self.name or (self.path.name if self.path else '')}"
 
     def unit(self, corpus: str | None) -> str:
         """What the set's queries are, which intervals draw."""
@@ -227,7 +241,7 @@ def _between_json(found: AgreementBetween) -> dict[str, Any]:
     }
 
 
-def _within_table(found: AgreementWithin) -> Table:
+def _within_table(found: AgreementWithin, basis: FigureBasis) -> Table:
     """Every coefficient with its interval."""
     named = {f"Krippendorff's alpha, {level}": value for level, value in found.alpha.items()}
     named["Fleiss' kappa"] = found.fleiss
@@ -235,10 +249,11 @@ def _within_table(found: AgreementWithin) -> Table:
     return Table(
         ["coefficient", "value", "low", "high", "pairs", "reason"],
         [[name, one.value, one.low, one.high, one.items, one.reason] for name, one in named.items()],
+        basis=basis,
     )
 
 
-def _between_table(found: AgreementBetween) -> Table:
+def _between_table(found: AgreementBetween, basis: FigureBasis) -> Table:
     """Kappa of every two cuts, a row for each of the first set's."""
     return Table(
         ["kappa", *(f">= {column:.3g}" for column in found.sweep.columns)],
@@ -246,6 +261,7 @@ def _between_table(found: AgreementBetween) -> Table:
             [f">= {row:.3g}", *(value.value for value in line)]
             for row, line in zip(found.sweep.rows, found.sweep.kappa, strict=True)
         ],
+        basis=basis,
     )
 
 

@@ -9,6 +9,7 @@ Folds that are done are kept: a run that was stopped, or one with further recipe
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from evaluation.comparison.cross_validation import (
     cross_validated_figures,
     printed_pairs,
 )
+from evaluation.formats.figure_basis import FigureBasis, basis_from_dict
 from evaluation.formats.figure_tables import Cell, Table, as_text
 from evaluation.management.base import TableCommand
 from evaluation.management.training import (
@@ -102,6 +104,7 @@ class Command(TableCommand):
         tests = compare_systems(crossed.systems, [*printed_pairs(names), *((a, b) for a, b in pairs)])
         return {
             **crossed.facts,
+            "basis": _basis(crossed.facts).as_dict(),
             "systems": [
                 asdict(cross_validated_figures(one, resamples=options["resamples"], seed=options["seed"]))
                 for one in crossed.systems
@@ -170,7 +173,7 @@ def _figures(report: dict[str, Any], *, spread: bool = False) -> Table:
                 else:
                     row.append(bracketed(value, low, high, images=found["clusters"], remark=found["remark"]))
         rows.append([*row, "; ".join(filter(None, said))] if spread else row)
-    return Table(head, rows, places=dict.fromkeys(head[1:], 1))
+    return Table(head, rows, places=dict.fromkeys(head[1:], 1), basis=basis_from_dict(report["basis"]))
 
 
 def _tests(report: dict[str, Any]) -> Table:
@@ -183,4 +186,15 @@ def _tests(report: dict[str, Any]) -> Table:
         ]
         for test in report["tests"]
     ]
-    return Table(head, rows, places={"difference": 1})
+    return Table(head, rows, places={"difference": 1}, basis=basis_from_dict(report["basis"]))
+
+
+def _basis(facts: Mapping[str, Any]) -> FigureBasis:
+    """What the figures are of: each image asks once, and so does each of its captions."""
+    return FigureBasis(
+        cases="images",
+        counted=facts["images"],
+        out_of=facts["images"] + facts["left_out"],
+        pool=f"corpus {facts['corpus']}, {facts['pool']} images of each fold",
+        protocol=f"{facts['folds']} folds, seed {facts['seed']}",
+    )

@@ -2,12 +2,13 @@
 
     python manage.py freeze_qrels hodosh --corpus flickr8k --judgments flickr8k-crowd
     python manage.py freeze_qrels coco --corpus coco --protocol any-of-five --split test
-    python manage.py freeze_qrels sits --corpus coco --judgments cxc-sits --relevant-from 3
+    python manage.py freeze_qrels sits --corpus coco --judgments cxc-sits --queries run:clip --relevant-from 3
 
 The first from judgments, under a rule: of votes, or of grades, whose gains are kept for nDCG. The second
 without any: each image's own captions are its originals, and the protocol says which captions take part.
-Either for all images, or for those of a split, a fold, a file or a run. Each change makes a new version;
-`score_run --qrels hodosh:1` still finds the first.
+Either for all images, or for those of a split, a fold, a file or a run. Figures are over the queries that
+were asked: a batch stores its own; of judgments from files, name them by --queries or --split. Each change
+makes a new version; `score_run --qrels hodosh:1` still finds the first.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from django.core.management.base import CommandError, CommandParser
 from annotation.common.locks import Busy
 from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand
+from evaluation.comparison.query_sets import queries_named
 from evaluation.comparison.subsets import BadSubset
-from evaluation.management.base import add_subset, subset_of
+from evaluation.management.base import add_queries, add_subset, queries_text, subset_of
 from evaluation.management.relevance import add_relevance, relevance_of
 from evaluation.metrics.protocols import PROTOCOLS
 from evaluation.relevance.grades import GRADED_RULES, MEAN_GRADE
@@ -71,6 +73,7 @@ class Command(ReportCommand):
         parser.add_argument(
             "--caption", type=int, help="With --protocol: which caption of each image, from 0"
         )
+        add_queries(parser)
         add_subset(parser)
 
     def report(self, **options: Any) -> dict[str, Any]:
@@ -79,7 +82,7 @@ class Command(ReportCommand):
         if options["protocol"] is not None:
             _refuse(
                 options,
-                ("rule", "without_originals", "scale", "relevant_from", "gains", "median"),
+                ("rule", "without_originals", "scale", "relevant_from", "gains", "median", "queries"),
                 "--protocol",
             )
             made = freeze_protocol(
@@ -98,6 +101,7 @@ class Command(ReportCommand):
                 relevance=relevance_of(options),
                 originals=not options["without_originals"],
                 subset=subset,
+                queries=queries_named(corpus, options["queries"]),
             )
         return asdict(made)
 
@@ -106,10 +110,10 @@ class Command(ReportCommand):
         by_rule = ", ".join(f"{rule} {number}" for rule, number in report["by_rule"].items())
         outside = f", {report['left_out']} pairs outside left out" if report["left_out"] else ""
         judged = (
-            f"{report['relevant']} of {report['rows']} pairs of {report['queries']} queries are relevant, "
-            f"{report['unjudged']} of them unjudged "
-            f"originals{' (' + report['subset'] + outside + ')' if report['subset'] else ''}\nrelevant by "
-            f"rule: {by_rule}"
+            f"{report['relevant']} of {report['rows']} pairs are relevant, {report['unjudged']} of them "
+            f"unjudged originals{' (' + report['subset'] + outside + ')' if report['subset'] else ''}\n"
+            f"queries: {queries_text(report['asked'], report['queries'])}{_of_batch(report)}\n"
+            f"relevant by rule: {by_rule}"
         )
         own = f"{report['rows']} original pairs of {report['queries']} images ({report['pool']})"
         return (
@@ -119,8 +123,15 @@ class Command(ReportCommand):
         )
 
 
+def _of_batch(report: dict[str, Any]) -> str:
+    """How much of a batch was judged."""
+    if report["pairs_asked"] is None:
+        return ""
+    return f"; {report['pairs_judged']} of the {report['pairs_asked']} pairs asked have enough answers"
+
+
 def _refuse(options: dict[str, Any], names: tuple[str, ...], other: str) -> None:
     """CommandError for an option that means nothing beside `other`."""
     for name in names:
-        if options[name] not in (None, False):
+        if options[name] not in (None, False, ""):
             raise CommandError(f"--{name.replace('_', '-')} cannot be used with {other}; leave one out")

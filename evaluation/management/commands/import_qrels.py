@@ -5,8 +5,8 @@
     python manage.py import_qrels sits sits_test.csv --corpus coco --format cxc-sits --skip-unknown
 
 Rows are taken as they are: no original is added. What a file says of rankings for images is not held
-against rankings for captions, unless both are asked for. A format of judgments is imported as judgments
-and frozen in one go. Each change makes a new version.
+against rankings for captions, unless both are asked for. The queries are those of the file, or of --queries.
+A format of judgments is imported as judgments and frozen in one go. Each change makes a new version.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ from django.core.management.base import CommandParser
 from annotation.common.locks import Busy
 from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand
+from evaluation.comparison.query_sets import queries_named
+from evaluation.comparison.subsets import BadSubset
 from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.formats.qrels_files import QRELS_FORMATS
-from evaluation.management.base import left_out_text
+from evaluation.management.base import add_queries, left_out_text, queries_text
 from evaluation.management.relevance import add_relevance, relevance_of
 from evaluation.relevance.scales import BadScale
 from evaluation.services.common import ImportRefused
@@ -34,7 +36,7 @@ class Command(ReportCommand):
         "Import qrels. If anything is wrong, nothing is imported. If the same qrels already exist, "
         "nothing changes."
     )
-    refusals = (*ReportCommand.refusals, FormatError, ImportRefused, Busy, BadScale, OSError)
+    refusals = (*ReportCommand.refusals, FormatError, ImportRefused, Busy, BadScale, BadSubset, OSError)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -63,6 +65,7 @@ class Command(ReportCommand):
             help="In judgments, if a pair occurs twice and no judge is named: refuse the file, or count "
             "two answers (default: refuse)",
         )
+        add_queries(parser)
         add_relevance(parser)
 
     def report(self, **options: Any) -> dict[str, Any]:
@@ -77,6 +80,7 @@ class Command(ReportCommand):
                 skip_unknown=options["skip_unknown"],
                 repeats=options["repeats"] == "answers",
                 relevance=relevance_of(options),
+                queries=queries_named(options["corpus"], options["queries"]),
             )
         )
         return {**asdict(made), "corpus": options["corpus"]}
@@ -85,8 +89,8 @@ class Command(ReportCommand):
         end = "already exists, nothing changed" if report["unchanged"] else "imported"
         asks = f", for {report['asks']}s" if report["asks"] else ""
         return (
-            f"{report['relevant']} of {report['rows']} pairs of {report['queries']} images are relevant"
-            f"{asks}\n"
+            f"{report['relevant']} of {report['rows']} pairs are relevant{asks}\n"
+            f"queries: {queries_text(report['asked'], report['queries'])}\n"
             f"{left_out_text(report['left_out'], report['lacking'], report['corpus'])}"
             f"qrels {report['qrels']!r} version {report['version']} {end} ({report['settings']})\n"
             f"digest {report['digest']}"

@@ -18,6 +18,7 @@ from django.core.management.base import CommandParser
 
 from annotation.formats.base import FormatError
 from annotation.management.base import plain_table, with_progress
+from evaluation.formats.figure_basis import FigureBasis
 from evaluation.formats.figure_tables import Table
 from evaluation.formats.flickr8k_judgments import Flickr8kCrowd, Flickr8kExpert
 from evaluation.management.base import TableCommand
@@ -27,6 +28,10 @@ from evaluation.reproduction.conventions import Conventions
 from evaluation.reproduction.evidence import Evidence
 from evaluation.reproduction.report import ReproductionReport, Steps, reproduce
 from evaluation.selectors import judged_pairs, judgment_set, names_of
+
+_BASIS = FigureBasis(
+    protocol="Hodosh et al. 2013", notes=("Each row is of the cases that its printed table is of.",)
+)
 
 
 class Command(TableCommand):
@@ -52,7 +57,7 @@ class Command(TableCommand):
             for who in ("experts", "crowd"):
                 imported[who] = judged_pairs(judgment_set(names.corpus, options[who]), names)
         self.found = reproduce(Evidence.read(options["folder"], **imported), watch=_watch)
-        return self.found.as_json()
+        return {**self.found.as_json(), "basis": _BASIS.as_dict()}
 
     def table(self, report: dict[str, Any]) -> Table:
         return Table(
@@ -65,11 +70,15 @@ class Command(TableCommand):
                 ]
                 for cell in self.found.cells
             ],
+            basis=_BASIS,
         )
 
     def text(self, report: dict[str, Any]) -> str:
         return "\n\n".join(
-            [_cells(self.found), _summary(self.found), _not_within(self.found), _others(self.found)]
+            [
+                *(_cells(self.found), _summary(self.found), _not_within(self.found), _others(self.found)),
+                *_BASIS.lines(),
+            ]
         )
 
 

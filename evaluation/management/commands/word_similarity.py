@@ -16,6 +16,7 @@ from django.core.management.base import CommandParser
 from annotation.formats.base import FormatError
 from annotation.formats.flickr8k import Flickr8k
 from annotation.management.base import plain_table, with_progress
+from evaluation.formats.figure_basis import FigureBasis, basis_from_dict
 from evaluation.formats.figure_tables import Table
 from evaluation.management.base import TableCommand
 from evaluation.reproduction.evidence import LEMMAS
@@ -63,8 +64,15 @@ class Command(TableCommand):
                 )
         pairs = [(record, lemmas[key]) for key, record in written.items()]
         words = tagged(with_progress(pairs, what="images tagged", total=len(pairs)), Lemmatiser())
+        basis = FigureBasis(
+            cases="images",
+            counted=len(pairs),
+            out_of=len(pairs),
+            pool="captions of Flickr8k's training images",
+            protocol="Hodosh et al. 2013, Figure 3",
+        )
         self.figure = make_figure3(words, wordnet, why_no_wordnet=why)
-        return _as_json(self.figure)
+        return {**_as_json(self.figure), "basis": basis.as_dict()}
 
     def table(self, report: dict[str, Any]) -> Table:
         head = ["similarity", "word", "similar", "printed", "ours", "within", "our rank", "remark"]
@@ -77,7 +85,7 @@ class Command(TableCommand):
             ]
             for entry in report["neighbours"]
         ]
-        return Table(head, rows, places={"printed": 2})
+        return Table(head, rows, places={"printed": 2}, basis=basis_from_dict(report["basis"]))
 
     def remarks(self, report: dict[str, Any]) -> str:
         sizes = plain_table(

@@ -23,13 +23,12 @@ from django.db.models import F
 
 from annotation.common.by_command import with_known
 from annotation.protocol.campaign_settings import settings_of
-from annotation.protocol.paging import ROLE_WANTED
-from annotation.selectors.pair_judgments import Judge, asked_pairs, judges
+from annotation.selectors.pair_judgments import Judge, judges
 from evaluation.models import Batch, JudgmentSet, PairAnswers
 from evaluation.relevance.pair_tasks import pair_tasks
 from evaluation.relevance.pairs import JudgedPair
-from evaluation.selectors import names_of
-from evaluation.services.batches.sources import counted_by_name, earlier, judgments_source
+from evaluation.selectors import BATCH_FORMAT, asked_of, judgments_source, names_of
+from evaluation.services.batches.sources import counted_by_name, earlier
 from evaluation.services.batches.stored_answers import (
     Answers,
     BatchRefused,
@@ -201,7 +200,7 @@ def _kept(
     place = JudgmentsPlace(
         corpus=corpus,
         name=name,
-        format=f"batch-{batch.campaign.tasks}",
+        format=f"{BATCH_FORMAT}{batch.campaign.tasks}",
         source=source,
         scale=scale,
         simulated=batch.campaign.simulated or _simulated_reused(batch),
@@ -213,11 +212,6 @@ def _simulated_reused(batch: Batch) -> bool:
     """Whether simulated answers are among those it reuses, as batches could that were opened before this was
     refused."""
     return JudgmentSet.objects.filter(corpus=batch.corpus, name__in=batch.reused, simulated=True).exists()
-
-
-def asked_of(batch: Batch) -> set[tuple[int, int]]:
-    """The pairs that a batch asks about, in all its rounds so far: ids of image and caption."""
-    return {(image, caption) for image, caption, role in asked_pairs(batch.campaign) if role == ROLE_WANTED}
 
 
 def short_of(batch: Batch, answers: Answers, asked: Collection[tuple[int, int]]) -> int:

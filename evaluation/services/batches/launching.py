@@ -10,6 +10,7 @@ from annotation.campaigns import OpenedPairs
 from annotation.common import database
 from annotation.quality import controls
 from annotation.selectors.corpora import check_split, corpus_named
+from evaluation.comparison.query_sets import store_queries
 from evaluation.models import Batch, BatchRun
 from evaluation.selectors import run_named
 from evaluation.services.batches.planning import Plan, page_fill_numbers
@@ -98,6 +99,7 @@ def launch(
                 BatchRun(batch=batch, run=run_named(part.run), position=position, digest=part.digest)
                 for position, part in enumerate(plan.runs)
             )
+            store_queries(batch, plan.pooled.queries)
     return Launched(batch, False, opened)
 
 

@@ -30,7 +30,7 @@ from evaluation.pooling.pools import PairIds, among, pool
 from evaluation.pooling.pricing import Price, price
 from evaluation.pooling.unlikely import BLEU_PRE_THRESHOLD
 from evaluation.relevance.pair_tasks import USUAL_TASKS, all_pair_tasks, pair_tasks
-from evaluation.selectors import judgment_set, run_named
+from evaluation.selectors import BATCH_FORMAT, judgment_set, judgments_source, run_named
 from evaluation.services.batches.next_pairs import (
     SHARE,
     RoundChoice,
@@ -39,7 +39,7 @@ from evaluation.services.batches.next_pairs import (
     split_by_filter,
 )
 from evaluation.services.batches.pooled_runs import PooledRuns, pooled
-from evaluation.services.batches.sources import earlier, judgments_source
+from evaluation.services.batches.sources import earlier
 from evaluation.services.batches.stored_answers import BatchRefused, answers_of_batches, reusable
 from evaluation.services.phases import PhaseListener, part_listener, silent
 
@@ -130,6 +130,7 @@ class Plan:
             "amount": self.price.amount,
             "price": money(self.price.amount, self.settings.pay.currency),
             "askable": self.askable,
+            "caption_numbers": list(self.pooled.caption_numbers),
             "runs": [asdict(part) for part in self.runs],
         }
 
@@ -270,7 +271,7 @@ def _check_reused(request: BatchRequest, names: Sequence[str], before: Sequence[
                 f"judgments {name!r} are of simulated workers, whose answers are not mixed with people's; "
                 "leave them out, or have simulated workers answer this batch too (--simulated)"
             )
-        if found.format.startswith("batch-") and found.source in of_batches:
+        if found.format.startswith(BATCH_FORMAT) and found.source in of_batches:
             raise BatchRefused(
                 f"judgments {name!r} were collected from batch {of_batches[found.source]!r}, whose answers "
                 "are reused anyway; leave them out"

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from annotation.campaigns.counted import caption_name
 from annotation.protocol.paging import Pair
 from annotation.selectors.corpora import corpus_named
+from evaluation.comparison.query_sets import ASKS
 from evaluation.models import Run
-from evaluation.pooling.pools import ANNOTATION, BadPool, PairIds, Shortlist, Space
+from evaluation.pooling.pools import ANNOTATION, SEARCH, BadPool, PairIds, Shortlist, Space
 from evaluation.pooling.unlikely import bleu_pre
 from evaluation.selectors import CANDIDATES, captions_of_images, image_keys, images_of_captions, rankings_of
 from evaluation.services.phases import PhaseListener, silent
@@ -31,7 +32,8 @@ class PooledRuns:
     """Runs of one corpus: their shortlists, and what their numbers mean.
 
     `image` and `caption`, ascending, are the ids of rows that the numbers of `space` stand for. Captions that
-    are `candidates` are to be judged: nobody says that they describe their image.
+    are `candidates` are to be judged: nobody says that they describe their image. Captions take part that
+    have one of the `caption_numbers` among their image's.
     """
 
     corpus: str
@@ -40,6 +42,16 @@ class PooledRuns:
     image: PairIds
     caption: PairIds
     shortlists: tuple[Shortlist, ...]
+    caption_numbers: tuple[int, ...] = ()
+
+    @property
+    def queries(self) -> dict[str, PairIds]:
+        """What the runs were asked to rank for: ids of rows, ascending, by kind ("image", "caption")."""
+        found = {}
+        for direction, ids in ((ANNOTATION, self.image), (SEARCH, self.caption)):
+            if own := [run.queries for run in self.shortlists if run.direction == direction]:
+                found[ASKS[direction]] = ids[np.unique(np.concatenate(own))]
+        return found
 
     def numbers(self, images: PairIds, captions: PairIds) -> tuple[PairIds, NDArray[np.bool_]]:
         """The pairs of ids of rows, and which of the given ones are pairs of this space."""
@@ -111,17 +123,18 @@ def pooled(
         if not queries:
             raise BadPool(f"run {run.name!r} contains no rankings; leave it out")
         lists.append((run, queries, items))
-    image, caption, owner = _taking_part(corpus, lists)
+    image, caption, owner, numbers = _taking_part(corpus, lists)
     candidates = corpus_named(corpus).format == CANDIDATES
     space = Space(len(image), owner, originals=not candidates)
     shortlists = tuple(_shortlist(run, queries, items, image, caption) for run, queries, items in lists)
-    return PooledRuns(corpus, candidates, space, image, caption, shortlists)
+    return PooledRuns(corpus, candidates, space, image, caption, shortlists, numbers)
 
 
 def _taking_part(
     corpus: str, lists: Sequence[tuple[Run, list[int], list[PairIds]]]
-) -> tuple[PairIds, PairIds, PairIds]:
-    """Ids of images and captions, both ascending, and the number of each caption's image."""
+) -> tuple[PairIds, PairIds, PairIds, tuple[int, ...]]:
+    """Ids of images and captions, both ascending, the number of each caption's image, and which captions of
+    an image take part."""
     images: set[int] = set()
     captions: set[int] = set()
     for run, queries, items in lists:
@@ -136,7 +149,7 @@ def _taking_part(
     chosen = sorted((caption, image) for image, caption, number in rows if number in numbers)
     image = np.array(sorted(images | others), np.int64)
     caption, owner = np.array(chosen, np.int64).reshape(-1, 2).T
-    return image, caption, np.searchsorted(image, owner)
+    return image, caption, np.searchsorted(image, owner), tuple(sorted(numbers))
 
 
 def _shortlist(

@@ -8,11 +8,6 @@ from __future__ import annotations
 from evaluation.models import Batch
 
 
-def judgments_source(batch: Batch) -> str:
-    """What the judgments that are collected from a batch have for their source."""
-    return f"batch {batch.name}"
-
-
 def counted_by_name(batch: Batch) -> list[str]:
     """The judges of a batch whose answers from before they were reinstated its newest judgments hold."""
     return [] if batch.judgments is None else list(batch.judgments.counted.get(batch.name, []))

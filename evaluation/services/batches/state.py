@@ -30,7 +30,8 @@ from evaluation.pooling.unlikely import FilterLoss, filter_loss
 from evaluation.relevance.pair_tasks import pair_tasks
 from evaluation.relevance.pairs import JudgedPair
 from evaluation.relevance.qrels import AnyRule
-from evaluation.services.batches.collecting import answers_of, asked_of, batch_named, is_collected, short_of
+from evaluation.selectors import asked_of
+from evaluation.services.batches.collecting import answers_of, batch_named, is_collected, short_of
 from evaluation.services.batches.next_pairs import known_pairs, split_by_filter
 from evaluation.services.batches.pooled_runs import WIDEST, PooledRuns, pooled
 from evaluation.services.batches.reassignment import Reassignment, plan_reassignment

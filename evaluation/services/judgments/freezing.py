@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
@@ -14,10 +14,18 @@ from annotation import audit
 from annotation.common import database
 from annotation.common.batching import chunks, delete_in_pages
 from annotation.selectors.corpora import corpus_named
+from evaluation.comparison.query_sets import (
+    CAPTION,
+    IMAGE,
+    as_queries,
+    queries_of_images,
+    queries_within,
+    store_queries,
+)
 from evaluation.comparison.subsets import Subset
 from evaluation.formats import JudgedPair
 from evaluation.metrics.protocols import protocol_named, select
-from evaluation.models import JudgmentSet, QrelsRow, QrelsSnapshot
+from evaluation.models import Batch, JudgmentSet, QrelsRow, QrelsSnapshot
 from evaluation.relevance.qrels import (
     Qrel,
     Qrels,
@@ -29,12 +37,17 @@ from evaluation.relevance.qrels import (
 )
 from evaluation.selectors import (
     CorpusNames,
+    Queries,
+    asked_of,
+    batch_of,
     digest_of_images,
+    digest_of_queries,
     judged_pairs,
     judgment_set,
     names_of,
     qrels_of,
     snapshot_named,
+    stored_queries,
 )
 from evaluation.services.common import ROWS_PER_INSERT, ImportRefused, check_name, exclusive_work
 from evaluation.services.judgments.importing import KEYWORD_FORMATS
@@ -59,9 +72,12 @@ _INSERT = (
 class QrelsReport:
     """A snapshot. `unchanged`: the newest of its name holds the same already, made of the same.
 
-    `by_rule` is how many pairs would be relevant under each rule of its kind; `pool` describes the
-    protocol, and is empty elsewhere. `left_out` pairs do not take part in a subset, or are about what the
-    corpus lacks, and `lacking` names the first of that. `asks` is what the rankings are for, "" for both.
+    `asked` counts the queries that were asked, by kind ("image", "caption"), as far as that is known, and
+    `queries` those of the side that the qrels are for, or the judged ones. `by_rule` is how many pairs would
+    be relevant under each rule of its kind; `pool` describes the protocol, and is empty elsewhere.
+    `left_out` pairs do not take part in a subset, or are about what the corpus lacks, and `lacking` names the
+    first of that. `asks` is what the rankings are for, "" for both. Of a batch's judgments, `pairs_judged` of
+    the `pairs_asked` had enough answers.
     """
 
     qrels: str
@@ -69,6 +85,7 @@ class QrelsReport:
     settings: str
     digest: str
     unchanged: bool
+    asked: dict[str, int]
     queries: int
     rows: int
     relevant: int
@@ -79,6 +96,8 @@ class QrelsReport:
     left_out: int = 0
     lacking: tuple[str, ...] = ()
     asks: str = ""
+    pairs_asked: int | None = None
+    pairs_judged: int | None = None
 
 
 def freeze_qrels(
@@ -89,47 +108,104 @@ def freeze_qrels(
     relevance: RelevanceChoice | None = None,
     originals: bool = True,
     subset: Subset | None = None,
+    queries: Queries | None = None,
     tell: PhaseListener = silent,
     actor: Any = None,
 ) -> QrelsReport:
     """Freeze the published `judgments` of `corpus` as the next version of the qrels `name`.
 
-    With `originals` every image that was asked about, or whose caption was judged, has its own captions
-    of the numbers that were judged as relevant, judged or not; not in a corpus of candidates. With a
-    `subset`, only its images and their own captions take part. Where the newest version holds the same, and
-    its judgments the same answers, nothing changes; other answers that lead to the same rows make a new
-    version, since a version tells its judgments.
+    The queries are those that the batch's runs were asked to rank, whatever was answered. Of judgments from
+    files they are `queries`, else the images of a `subset` with their captions; where there is neither, they
+    are not known. With `originals` every query has its originals as
+    relevant, judged or not: a caption its image, an image its own captions of the numbers that take part; not
+    in a corpus of candidates. With a `subset`, only its images and their own captions take part. Where the
+    newest version holds the same, and its judgments the same answers, nothing changes; other answers that
+    lead to the same rows make a new version, since a version tells its judgments.
     Raises UnknownName for a name or rule nobody knows, Busy, else ImportRefused.
     """
     relevance = relevance or RelevanceChoice()
-    asked = rule_named(relevance.rule) if relevance.rule is not None else None
+    asked_rule = rule_named(relevance.rule) if relevance.rule is not None else None
     check_name(name, "qrels")
     source = judgment_set(corpus, judgments)
     names = names_of(corpus)
     originals = originals and not names.candidates
-    found = judged_pairs(source, names)
     read = list(
         tell_steps(
-            found, total=source.pair_count, tell=part_listener(tell, 0.0, 0.4), phase="reading judgments"
+            judged_pairs(source, names),
+            total=source.pair_count,
+            tell=part_listener(tell, 0.0, 0.4),
+            phase="reading judgments",
         )
     )
     # A keyword may be spelt as an image is called.
     images = {} if source.format in KEYWORD_FORMATS else names.image
     some = sorted(subset.images) if subset else []
-    settings = QrelsSettings(
-        fitting_rule(relevance, asked, source, read), originals, digest_of_images(some, names)
-    )
     pairs = read if subset is None else [pair for pair in read if _inside(pair, subset, names, images)]
     if not pairs:
         raise ImportRefused(
             f"judgments {judgments!r} contain no pair of {subset.called if subset else corpus}"
         )
-    own = _originals(pairs, names, images) if originals else []
+    batch = batch_of(source)
+    numbers = {names.number[names.caption[pair.document]] for pair in pairs}
+    if batch is not None:
+        numbers = set(batch.numbers.get("caption_numbers", numbers))
+    asked = _asked_queries(source, batch, queries, subset, names, numbers)
+    settings = QrelsSettings(
+        fitting_rule(relevance, asked_rule, source, read),
+        originals,
+        digest_of_images(some, names),
+        digest_of_queries(asked, names),
+    )
+    own = _originals(pairs, names, images, asked, numbers) if originals else []
     called = subset.called if subset else ""
-    content = _Content(pairs, own)
+    content = _Content(pairs, own, queries=asked, of_batch=_judged_of_batch(batch, pairs, subset, names))
     made_of = {"judgments": source, "subset": called, "images": some}
     made = _freeze(name, settings, content, names, images, tell, actor=actor, **made_of)
     return replace(made, subset=called, left_out=len(read) - len(pairs))
+
+
+def _asked_queries(
+    source: JudgmentSet,
+    batch: Batch | None,
+    queries: Queries | None,
+    subset: Subset | None,
+    names: CorpusNames,
+    numbers: Collection[int],
+) -> Queries:
+    """The queries that judgments are for, by kind; a kind that nobody knows is not there."""
+    stored = stored_queries(batch) if batch is not None else {}
+    if stored:
+        if queries:
+            raise ImportRefused(
+                f"judgments {source.name!r} are from a batch, which stores its queries; leave --queries out"
+            )
+        return queries_within(stored, subset, names)
+    if source.format in KEYWORD_FORMATS:
+        if queries:
+            raise ImportRefused(f"judgments {source.name!r} have keywords as queries; leave --queries out")
+        return {}
+    if queries:
+        return queries_within(queries, subset, names)
+    return {} if subset is None else queries_of_images(subset.images, names, numbers)
+
+
+def _judged_of_batch(
+    batch: Batch | None, pairs: Sequence[JudgedPair], subset: Subset | None, names: CorpusNames
+) -> dict[str, int]:
+    """How many pairs a batch had asked about, and of how many the judgments hold enough answers."""
+    if batch is None:
+        return {}
+    asked = {
+        (image, caption)
+        for image, caption in asked_of(batch)
+        if subset is None or subset.images.issuperset((image, names.owner[caption]))
+    }
+    enough = {
+        (names.image[pair.query], names.caption[pair.document])
+        for pair in pairs
+        if len(pair.grades) >= batch.judges
+    }
+    return {"pairs_asked": len(asked), "pairs_judged": len(asked & enough)}
 
 
 def _inside(pair: JudgedPair, subset: Subset, names: CorpusNames, images: Mapping[str, int]) -> bool:
@@ -173,11 +249,13 @@ def freeze_protocol(
         (called[owner], names.caption_name[captions[caption]])
         for caption, owner in zip(found.captions.tolist(), found.owner.tolist(), strict=True)
     ]
+    queries = as_queries(image=chosen, caption=[captions[caption] for caption in found.captions.tolist()])
     wanted = asked.number if number is None else number
     pool = [asked.name, f"number {wanted}" if wanted is not None else "", subset.called if subset else ""]
     shown = ", ".join(part for part in pool if part)
-    content = _Content(originals=own)
-    return _freeze(name, QrelsSettings(), content, names, names.image, actor=actor, pool=shown)
+    content = _Content(originals=own, queries=queries)
+    settings = QrelsSettings(queries=digest_of_queries(queries, names))
+    return _freeze(name, settings, content, names, names.image, actor=actor, pool=shown)
 
 
 def check_next(name: str, corpus: str, kind: str) -> QrelsSnapshot | None:
@@ -218,6 +296,7 @@ def freeze_given(
     name: str,
     settings: QrelsSettings,
     rows: Sequence[Qrel],
+    queries: Queries,
     names: CorpusNames,
     *,
     left_out: int = 0,
@@ -229,17 +308,22 @@ def freeze_given(
 
     They keep their order. `source` says where they are from, as columns of the snapshot.
     """
-    made = _freeze(name, settings, _Content(given=rows), names, names.image, actor=actor, **source)
+    made = _freeze(
+        name, settings, _Content(given=rows, queries=queries), names, names.image, actor=actor, **source
+    )
     return replace(made, left_out=left_out, lacking=lacking, asks=source.get("asks", ""))
 
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """What qrels hold: rows as they were `given`, in their order, else what pairs and originals make."""
+    """What qrels hold: rows as they were `given`, in their order, else what pairs and originals make; the
+    queries that were asked; and how much of a batch was judged, as columns of the snapshot."""
 
     pairs: list[JudgedPair] = field(default_factory=list)
     originals: _Pairs = field(default_factory=list)
     given: Sequence[Qrel] | None = None
+    queries: Queries = field(default_factory=dict)
+    of_batch: Mapping[str, int] = field(default_factory=dict)
 
 
 def _freeze(
@@ -289,8 +373,10 @@ def _freeze(
                 originals=settings.originals,
                 digest=made.digest,
                 row_count=len(made.rows),
+                **content.of_batch,
                 **source,
             )
+            store_queries(snapshot, content.queries)
             _write(content.given or made.rows, snapshot, names, asking, tell, actor)
     return QrelsReport(
         qrels=name,
@@ -298,12 +384,15 @@ def _freeze(
         settings=made.settings.described(),
         digest=made.digest,
         unchanged=made is previous,
-        queries=len({row.query for row in made.rows}),
+        asked=(asked := {kind: len(ids) for kind, ids in content.queries.items()}),
+        queries=asked.get(source.get("asks") or IMAGE, len({row.query for row in made.rows})),
         rows=len(made.rows),
         relevant=sum(row.relevance >= settings.rule.level for row in made.rows),
         unjudged=sum(not row.judged for row in made.rows),
         by_rule=relevant_by_rule(content.pairs, content.originals, like=settings.rule),
         pool=source.get("pool", ""),
+        pairs_asked=content.of_batch.get("pairs_asked"),
+        pairs_judged=content.of_batch.get("pairs_judged"),
     )
 
 
@@ -331,19 +420,30 @@ def is_made_of(
     return own == judgments or (own.digest, own.counted) == (judgments.digest, judgments.counted)
 
 
-def _originals(pairs: list[JudgedPair], names: CorpusNames, asking: Mapping[str, int]) -> _Pairs:
-    """Each image with its own captions, of the numbers among those judged."""
+def _originals(
+    pairs: list[JudgedPair],
+    names: CorpusNames,
+    asking: Mapping[str, int],
+    queries: Queries,
+    numbers: Collection[int],
+) -> _Pairs:
+    """The originals of each query: a caption's image, and an image's own captions of some `numbers`.
+
+    Where it is not known which images were asked, they are those of the pairs and of their captions; where
+    it is not known which captions were, they are those of the pairs.
+    """
     if not asking:
         raise ImportRefused(
             "the judgments have keywords as queries, and keywords have no originals; freeze without originals"
         )
-    captions = {names.caption[pair.document] for pair in pairs}
-    numbers = {names.number[caption] for caption in captions}
-    images = {asking[pair.query] for pair in pairs} | {names.owner[caption] for caption in captions}
+    judged = {names.caption[pair.document] for pair in pairs}
+    images = {asking[pair.query] for pair in pairs} | {names.owner[caption] for caption in judged}
+    images = set(queries[IMAGE].tolist()) if IMAGE in queries else images
+    captions = set(queries[CAPTION].tolist()) if CAPTION in queries else judged
     return [
         (names.image_name[owner], names.caption_name[caption])
         for caption, owner in names.owner.items()
-        if owner in images and names.number[caption] in numbers
+        if caption in captions or (owner in images and names.number[caption] in numbers)
     ]
 
 

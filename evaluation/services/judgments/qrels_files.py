@@ -14,14 +14,14 @@ from typing import Any
 
 from annotation.common.registry import UnknownName
 from annotation.formats.files.text import whole_file
-from evaluation.comparison.ranked_runs import ASKS
+from evaluation.comparison.query_sets import CAPTION, IMAGE, as_queries
 from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.formats.qrels_files import QRELS_FORMATS, QrelsLine
 from evaluation.metrics.judged import POOLED
 from evaluation.models import QrelsRow, QrelsSnapshot
 from evaluation.relevance.grades import GREATEST_GAIN
 from evaluation.relevance.qrels import GivenRelevance, Qrel, QrelsSettings, rule_named
-from evaluation.selectors import CorpusNames, names_of, snapshot_named
+from evaluation.selectors import CorpusNames, Queries, digest_of_queries, names_of, snapshot_named
 from evaluation.services.common import ImportRefused, check_file, check_name
 from evaluation.services.judgments.freezing import QrelsReport, freeze_given, freeze_qrels
 from evaluation.services.judgments.importing import (
@@ -33,7 +33,6 @@ from evaluation.services.judgments.importing import (
 from evaluation.services.judgments.relevance import RelevanceChoice
 from evaluation.services.runs.files import digest_of_files
 
-IMAGE, CAPTION = tuple(ASKS.values())
 #: What an import is asked for: rankings for images, for captions, or both.
 ASKING_SIDES = (IMAGE, CAPTION, "both")
 #: How images are called in a file: by their names, or by the ids that their source gave them.
@@ -57,7 +56,8 @@ class QrelsImport:
     A format of judgments is imported as judgments of that name, and frozen by `relevance` without
     originals. Of all others, a pair of relevance `level` or more is relevant. `asks` says what the rankings
     are for that the file judges; by default it is what its queries are, images or captions. Pairs of what
-    the corpus lacks are refused, or with `skip_unknown` left out and counted.
+    the corpus lacks are refused, or with `skip_unknown` left out and counted. The queries that were asked are
+    those of the file, or `queries`.
     """
 
     name: str
@@ -70,6 +70,7 @@ class QrelsImport:
     relevance: RelevanceChoice | None = None
     source: str = ""
     repeats: bool = False
+    queries: Queries | None = None
 
 
 def import_qrels(request: QrelsImport, *, actor: Any = None) -> QrelsReport:
@@ -100,19 +101,21 @@ def import_qrels(request: QrelsImport, *, actor: Any = None) -> QrelsReport:
         raise ImportRefused(f"relevant from {level}: expected 1 to {GREATEST_GAIN}")
     names, told = names_of(request.corpus), request.source or path.name
     rows = list(QRELS_FORMATS.get(format).read(path))
-    queries = _queries(rows, names, asks, told)
-    found, lacking = _known(rows, names, queries, told, skip_unknown=request.skip_unknown)
+    side = _queries(rows, names, asks, told)
+    found, lacking = _known(rows, names, side, told, skip_unknown=request.skip_unknown)
+    queries = request.queries or _queries_in(rows, names, side, both=asks == "both")
     return freeze_given(
         name,
-        QrelsSettings(GivenRelevance(level), originals=False),
+        QrelsSettings(GivenRelevance(level), originals=False, queries=digest_of_queries(queries, names)),
         found,
+        queries,
         names,
         left_out=len(rows) - len(found),
         lacking=tuple(lacking[:NAMED_AT_MOST]),
         actor=actor,
         source=told,
         source_digest=digest_of_files([path]),
-        asks="" if asks == "both" else queries,
+        asks="" if asks == "both" else side,
     )
 
 
@@ -154,7 +157,7 @@ def _judged(request: QrelsImport, actor: Any) -> QrelsReport:
         ),
         actor=actor,
     )
-    how = {"relevance": relevance, "originals": False, "actor": actor}
+    how = {"relevance": relevance, "originals": False, "queries": request.queries, "actor": actor}
     try:
         frozen = freeze_qrels(name=name, corpus=corpus, judgments=name, **how)
     except BaseException:
@@ -180,6 +183,16 @@ def _queries(rows: Sequence[QrelsLine], names: CorpusNames, asks: str, told: str
             f"{rows[0][1]!r}); choose the corpus that was judged, or name the side of the queries (--asks)"
         )
     return IMAGE if of_images > of_captions else CAPTION
+
+
+def _queries_in(rows: Sequence[QrelsLine], names: CorpusNames, side: str, *, both: bool) -> Queries:
+    """The queries of a file that the corpus has, whatever stands beside them: of a side, or of both."""
+    asking, asked = (names.image, names.caption) if side == IMAGE else (names.caption, names.image)
+    other = CAPTION if side == IMAGE else IMAGE
+    ids = {side: (asking[query] for query, _, _ in rows if query in asking)}
+    if both:
+        ids[other] = (asked[item] for _, item, _ in rows if item in asked)
+    return as_queries(**ids)
 
 
 def _known(

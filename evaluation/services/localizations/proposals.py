@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from annotation.common.registry import UnknownName
 from annotation.protocol.terms import CATEGORIES
 from evaluation.agreement.summary import Resampling
+from evaluation.comparison.missing import WORST
 from evaluation.comparison.subsets import Subset
+from evaluation.formats.figure_basis import FigureBasis, basis_from_dict
 from evaluation.formats.figure_tables import Table
 from evaluation.metrics.localization import RIGHT_IOU, area, box_recall, first_right, iou, upper_bound
 from evaluation.models import LocalizationSet
@@ -92,7 +94,21 @@ def score_proposals(
     for category in [*(one for one in CATEGORIES if one in held), *sorted(held - set(CATEGORIES))]:
         rows.append((category, np.asarray([category in mention.categories for mention in mentions])))
     images = [str(mention.image) for mention in mentions]
-    report: dict[str, Any] = {"corpus": corpus, "regions": found.label, "layer": layer, "rows": []}
+    basis = FigureBasis(
+        cases="mentions",
+        counted=len(mentions),
+        out_of=len(mentions),
+        without_output=sum(mention.image not in boxes_of for mention in mentions),
+        pool=f"{layer or 'the'} layer of corpus {corpus}, {subset.called if subset else 'all images'}",
+        missing=WORST,
+    )
+    report: dict[str, Any] = {
+        "corpus": corpus,
+        "regions": found.label,
+        "layer": layer,
+        "basis": basis.as_dict(),
+        "rows": [],
+    }
     for name, own in rows:
         row: dict[str, Any] = {"category": name, "mentions": int(own.sum())}
         for k in up_to:
@@ -131,4 +147,4 @@ def table_of_proposals(report: dict[str, Any]) -> Table:
     columns = ["category", "mentions", *ranks, "low", "high", "all"]
     rows = [[row.get(column) for column in columns] for row in report["rows"]]
     shown = ["R@100, low" if one == "low" else "R@100, high" if one == "high" else one for one in columns]
-    return Table(shown, rows, dict.fromkeys(shown[2:], 4))
+    return Table(shown, rows, dict.fromkeys(shown[2:], 4), basis=basis_from_dict(report["basis"]))

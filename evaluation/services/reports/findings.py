@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable, Sequence
 
 from evaluation.agreement.estimates import AgreementError, Bootstrap
 from evaluation.agreement.summary import Resampling
+from evaluation.comparison.missing import REFUSE, WORST
 from evaluation.comparison.ranked_runs import Placed, RunPool, place, pool_of
 from evaluation.comparison.scoring import (
     OF_ORIGINALS,
     Scored,
     adjusted_by_holm,
     against,
+    figure_basis,
     images_of_queries,
     remarks_on,
     score_placed,
@@ -61,10 +63,16 @@ def compute_findings(asked: ReportRows, progress: ReportProgress) -> ReportDocum
 
 
 def _tags(asked: ReportRows, steps: _Steps) -> list[ScoredTags]:
-    """The scores of each tag set. Raises ImportRefused where none of its images has a true tag."""
+    """The scores of each tag set; images without tags are refused, unless missing output is the worst.
+
+    Raises MissingOutput, and ImportRefused where none of its images has a true tag.
+    """
     wanted = asked.wanted
     found: list[ScoredTags] = []
-    how = TagScoring(resampling=Resampling(wanted.resamples, wanted.level, wanted.seed))
+    how = TagScoring(
+        missing=WORST if wanted.missing == WORST else REFUSE,
+        resampling=Resampling(wanted.resamples, wanted.level, wanted.seed),
+    )
     for one in asked.tags:
         steps(f"scoring tags of {one.name}", counts=False)
         corpus = asked.snapshot.corpus.name
@@ -132,9 +140,10 @@ def _direction(asked: ReportRows, direction: str, steps: _Steps) -> DirectionTab
         for one in adjusted_by_holm(in_order)
     ]
     remarks = remarks_on(list(scored.values()))
+    basis = figure_basis([scored[baseline]], snapshot, subset=asked.subset, missing=wanted.missing)
     shown_baseline = labels[baseline] if tests else ""
     return direction_of(
-        DirectionHead(direction, len(pool.queries), len(whole.queries), remarks, shown_baseline),
+        DirectionHead(direction, basis, remarks, shown_baseline),
         measured,
         tests,
         draws=Bootstrap(images, wanted.resamples, wanted.level, wanted.seed),

@@ -268,7 +268,9 @@ def _whole_figures(known: TrueTags, how: TagScoring) -> list[dict[str, Any]]:
         own = known.scores[there][images.judged.query, images.judged.item]
         images = replace(images, better=np.where(own <= _ABSENT, np.inf, images.better))
     named = {f"P@{k}": precision(images, k) for k in how.depths}
-    named |= {"MAP": average_precision(tags), "MiAP": average_precision(images)}
+    # A tag of none of the images is no query.
+    of_tags = np.where(relevant.any(axis=0), average_precision(tags), np.nan)
+    named |= {"MAP": of_tags, "MiAP": average_precision(images)}
     return [
         {
             "measure": name,

@@ -15,12 +15,15 @@ register = template.Library()
 
 #: What figures are a mean over (`FigureBasis.cases`), as pages write it.
 CASES = {
+    "judged queries": gettext_lazy("Judged queries"),
+    "answers": gettext_lazy("Answers"),
     "captions": gettext_lazy("Captions"),
     "images": gettext_lazy("Images"),
     "mentions": gettext_lazy("Mentions"),
     "pairs": gettext_lazy("Pairs"),
     "phrases": gettext_lazy("Phrases"),
     "queries": gettext_lazy("Queries"),
+    "regions": gettext_lazy("Regions"),
     "systems": gettext_lazy("Systems"),
 }
 

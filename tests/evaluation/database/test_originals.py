@@ -122,13 +122,17 @@ def check_ranks(found: Scored, direction: str, expected: dict[str, float]) -> No
 
 
 def asked_by(snapshot: QrelsSnapshot, direction: str, inside: set[str]) -> set[str]:
-    """The queries of qrels: whatever asks in one of their rows, of the images that take part."""
+    """The queries of qrels: whatever asks in one of their rows, of the images that take part.
+
+    A file says what it asks; of judgments, a pair counts that is inside.
+    """
     names = names_of("some")
     found = set()
     for image, caption in QrelsRow.objects.filter(snapshot=snapshot).values_list("image_id", "caption_id"):
         pair = names.image_name[image or 0], names.caption_name[caption]
-        if inside.issuperset(map(owner, pair)):
-            found.add(pair[direction == Run.SEARCH])
+        query = pair[direction == Run.SEARCH]
+        if inside.issuperset(map(owner, [query] if snapshot.source else pair)):
+            found.add(query)
     return found
 
 
@@ -152,8 +156,8 @@ def test_an_original_that_nobody_judged_is_looked_for(two: Ranking, tmp_path: Pa
         assert (found.scores["R@1"].value, found.scores["R@1"].queries) == (0.5, 2)
         assert found.scores["median rank"].value == found.scores["mean rank"].value == 1.5
         # Grades are as they were given: i1 has nothing relevant, and its own caption is not judged.
-        assert (found.scores["S@1"].value, found.scores["S@1"].queries) == (1, 1)
-        assert found.scores["judged@1"].value == 1
+        assert (found.scores["S@1"].value, found.scores["S@1"].queries) == (0.5, 2)
+        assert (found.scores["judged@1"].value, found.without_relevant) == (1, 1)
         assert found.items == 1, "how many items the qrels know"
 
 

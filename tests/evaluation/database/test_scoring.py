@@ -58,18 +58,19 @@ def test_figures_by_hand(qrels: str, runs: list[str]) -> None:
     assert figures["S@1"]["value"] == 1
     # a: a and c relevant of a, {b, c tied}; b: only b; c: c and a of c, {a, b tied}.
     assert figures["R-precision"]["value"] == pytest.approx((0.5 + 1 + 0.5) / 3)
-    # c never saw b judged: 2 of its top 3 are known.
-    assert figures["R@5"]["judged"] == pytest.approx((3 + 2 + 2) / 15)
+    # There are three captions; b and c never saw one judged.
+    assert figures["R@5"]["judged"] == pytest.approx((3 + 2 + 2) / 9)
 
 
 def test_originals_that_are_as_judged_may_be_refused(corpus: str, crowd: Path, runs: list[str]) -> None:
-    """b's original was refused, so b has nothing relevant and is left out; c's was never asked about, and R@1
+    """b's original was refused, so b has nothing relevant and counts 0; c's was never asked about, and R@1
     looks for it all the same."""
     import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"))
     freeze_qrels(name="bare", corpus=corpus, judgments="flickr8k-crowd", originals=False)
     report = json.loads(said("score_run", "good", "--qrels", "bare", "--measures", "S@1,R@1", "--json"))
     figures = {m["measure"]: (m["value"], m["queries"]) for m in report["measures"]}
-    assert figures["S@1"] == (pytest.approx(1 / 2), 2)
+    assert figures["S@1"] == (pytest.approx(1 / 3), 3)
+    assert (report["basis"]["counted"], report["basis"]["without_relevant"]) == (3, 1)
     assert figures["R@1"] == (1, 3), "an original is one still"
 
 
@@ -127,14 +128,17 @@ def test_queries_that_the_run_lacks_are_left_out_or_count_as_the_worst_by_choice
 
 def test_measures_go_by_any_of_their_names(qrels: str, runs: list[str]) -> None:
     text = said("score_run", "good", "--qrels", qrels, "--measures", "hit_rate@1, Success@5, r-precision")
-    assert [line.split()[0] for line in text.splitlines()[-3:]] == ["S@1", "S@5", "R-precision"]
+    _, _, table = text.partition("-\n")
+    assert [line.split()[0] for line in table.splitlines()[:3]] == ["S@1", "S@5", "R-precision"]
 
 
 def test_csv_and_latex_print_the_table_alone(qrels: str, runs: list[str]) -> None:
     rows = list(csv.reader(io.StringIO(said("score_run", "good", "--qrels", qrels, "--csv"))))
-    assert rows[0] == ["measure", "value", "at best", "judged", "in the top", "queries"]
+    assert rows[0] == ["measure", "value", "at best", "judged", "in the top", "queries", "basis"]
     assert rows[1][:2] == ["R@1", "1.0"]
-    assert said("score_run", "good", "--qrels", qrels, "--latex").startswith(r"\begin{tabular}{lrrrrr}")
+    latex = said("score_run", "good", "--qrels", qrels, "--latex").splitlines()
+    bare = [line for line in latex if not line.startswith("%")]
+    assert latex[0] == "% Figures are over 3 of 3 judged queries." and bare[0] == r"\begin{tabular}{lrrrrr}"
 
 
 def test_compared_systems_are_tested_against_the_first(qrels: str, runs: list[str]) -> None:
@@ -161,7 +165,7 @@ def test_compared_systems_are_tested_against_the_first(qrels: str, runs: list[st
         counts = [int((apart == way).sum()) for way in (1, 0, -1)]
         assert [test["preference"][key] for key in ("better", "equal", "worse")] == counts
     rows = list(csv.reader(io.StringIO(said("compare_systems", *runs, *arguments, "--preferences", "--csv"))))
-    assert rows[0] == ["measure", "run", "better", "equal", "worse", "share", "low", "high", "p"]
+    assert rows[0] == ["measure", "run", "better", "equal", "worse", "share", "low", "high", "p", "basis"]
     assert [row[0] for row in rows[1:]] == names
     assert "p of the exact sign test" in said("compare_systems", *runs, *arguments, "--preferences")
 

@@ -21,7 +21,7 @@ from evaluation.comparison.scoring import score, score_against_first
 from evaluation.comparison.subsets import Subset, subset_named
 from evaluation.formats.trec import read_run
 from evaluation.models import QrelsRow, QrelsSnapshot, Report, Run
-from evaluation.selectors import names_of, run_named, snapshot_named
+from evaluation.selectors import names_of, run_named, snapshot_named, stored_queries
 from evaluation.services.judgments.freezing import freeze_protocol, freeze_qrels
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from evaluation.services.reports import building
@@ -188,7 +188,9 @@ def test_judgments_frozen_for_a_subset_hold_its_pairs_alone(tmp_path: Path) -> N
     import_judgments(JudgmentsImport(corpus="many", path=tmp_path / "j.csv", format="table", name="j"))
     subset = subset_named("many", "val")
     made = freeze_qrels(name="part", corpus="many", judgments="j", subset=subset)
-    whole = freeze_qrels(name="whole", corpus="many", judgments="j")
+    whole = freeze_qrels(
+        name="whole", corpus="many", judgments="j", queries=stored_queries(snapshot_named("part"))
+    )
     assert (made.subset, made.version) == ("split val", 1)
     inside = [row for row in rows if all(not int(part.split(".")[0][1:]) % 3 for part in row.split(",")[:2])]
     assert made.left_out == len(rows) - len(inside) > 0
@@ -280,7 +282,7 @@ def test_a_comparison_is_of_the_queries_that_all_runs_rank_and_says_what_they_la
     report = json.loads(said(*command, "--json"))
     assert (report["queries"], report["asked"]) == (8, 24) and set(told) <= set(report["remarks"])
     head, first, *_ = said(*command, "--csv").split("\n")
-    assert head.endswith("not ranked,candidates") and first.endswith("8,80")
+    assert head.endswith("not ranked,candidates,basis") and ",8,80," in first
     worst = json.loads(said(*command, "--missing", "worst", "--json"))
     assert worst["queries"] == 24 and "they count as the worst result" in worst["remarks"][0]
     with pytest.raises(
@@ -320,7 +322,7 @@ def test_a_report_of_images_in_a_file_keeps_to_them_and_tells_no_folder(tmp_path
     (tmp_path / "te.txt").write_text("nobody.jpg")
     assert not outdated(row)
     text = (building.report_folder("rep") / "report.json").read_text()
-    assert str(tmp_path) not in text and json.loads(text)["findings"]["directions"][0]["queries"] == 12
+    assert str(tmp_path) not in text and json.loads(text)["findings"]["directions"][0]["basis"]["counted"] == 12
     said("build_report", "val", "--qrels", "own", "--runs", "r", "--split", "val", "--resamples", 50)
     assert not outdated(Report.objects.get(name="val"))
 
@@ -343,7 +345,7 @@ def test_each_querys_values_come_out_and_their_means_are_the_figures(tmp_path: P
             found[ending] = json.loads(file.read_text())
     assert found["json"] == found["parquet"] and len(found["json"]) == NUMBER
     lines = (tmp_path / "values.csv").read_text().splitlines()
-    assert lines[0] == "query,run,R@5,median rank" and lines[1].startswith("i0.jpg,r,")
+    assert lines[0] == "query,run,R@5,median rank,basis" and lines[1].startswith("i0.jpg,r,")
     value = {m["measure"]: m["value"] for m in report["measures"]}
     assert np.mean([row["R@5"] for row in found["json"]]) == pytest.approx(value["R@5"])
     assert np.median([row["median rank"] for row in found["json"]]) == pytest.approx(value["median rank"])

@@ -14,6 +14,7 @@ from evaluation.agreement.summary import Resampling
 from evaluation.figures import agreement, curves, judgments, ranks, sweeps, systems
 from evaluation.figures.base import FIGURE_DRAWERS, Plot
 from evaluation.figures.files import as_pdf, as_svg
+from evaluation.formats.figure_basis import FigureBasis
 from evaluation.relevance.pairs import JudgedPair
 from evaluation.report_data.directions import DirectionTable
 from evaluation.report_data.judging import judging_of
@@ -49,7 +50,7 @@ def plots(direction: DirectionTable) -> list[Plot]:
         systems.plot([direction], orders_of([direction])),
         judgments.plot(judged),
         agreement.plot(judged.sweeps[0], 1),
-        sweeps.plot("tag-tops", "Precision by K_top", "K_top", swept()),
+        sweeps.plot("tag-tops", "Precision by K_top", "K_top", swept(), basis=FigureBasis()),
     ]
     return [plot for plot in found if plot is not None]
 
@@ -208,4 +209,4 @@ def test_a_sweep_says_of_each_measure_what_is_best_and_refuses_nothing_at_all() 
     said = sweeps.sweeps_sentence("K_top", swept())
     assert said == "p@1: 75.0% at best, compounds at K_top 1. p@5: 75.0% at best, compounds at K_top 1."
     with pytest.raises(ValueError, match="nothing was swept"):
-        sweeps.plot("none", "None", "K_top", [])
+        sweeps.plot("none", "None", "K_top", [], basis=FigureBasis())

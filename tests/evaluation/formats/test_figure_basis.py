@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from evaluation.formats.figure_basis import FigureBasis, basis_from_dict, differences
+from evaluation.formats.figure_basis import FigureBasis, basis_from_dict, basis_of_several, differences
 
 BASIS = FigureBasis(
     cases="queries",
@@ -56,4 +56,14 @@ def test_figures_of_other_cases_or_conditions_differ_but_not_what_systems_have_s
     assert differences([BASIS, same, other, other]) == [
         "cases: 935 and 1000",
         "missing output: 'leave-out' and 'worst'",
+    ]
+
+
+def test_a_table_of_several_systems_says_of_each_what_differs() -> None:
+    part = FigureBasis(cases="images", counted=60, out_of=125)
+    assert basis_of_several({"a": part, "b": part}) == part
+    whole = FigureBasis(cases="images", counted=125, out_of=125)
+    assert basis_of_several({"a": part, "b": whole}).lines() == [
+        "a: Images: 60 of 125.",
+        "b: Images: 125 of 125.",
     ]

@@ -88,9 +88,7 @@ def test_what_a_measure_does_not_say_of_itself_is_named(
 def test_a_measure_without_a_definition_is_named(folder: Path) -> None:
     text = (folder / "metric.py").read_text()
     _, _, body = text.partition('tests.\n"""\n')
-    head, doc, rest = body.partition(
-        '    """A share of each query, shape (queries,), NaN where it has no relevant item."""\n'
-    )
+    head, doc, rest = body.partition('    """A share of each query, shape (queries,)."""\n')
     assert body and doc
     (folder / "metric.py").write_text(head + rest)
     (error,) = checked()

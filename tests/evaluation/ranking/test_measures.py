@@ -117,18 +117,19 @@ def test_what_was_not_retrieved_is_nowhere():
     assert figures["median rank"].value == math.inf
 
 
-def test_a_query_without_relevant_items_has_no_value_and_does_not_count():
+def test_a_query_without_relevant_items_counts_zero():
     ranked = from_scores([[1, 2], [2, 1]], judged([0, 1], [0, 0], [0, 1], queries=2, items=2))
     for name in ("MAP", "S@1", "P@1", "nDCG", "R-precision", "MRR", "recall@1", "bpref", "infAP", "mAP@R"):
         score = evaluate(ranked, [name])[name]
-        assert (math.isnan(score.per_query[0]), score.value, score.queries) == (True, 1, 1), name
+        assert (score.per_query[0], score.value, score.queries) == (0, 0.5, 2), name
 
 
-def test_nothing_judged_gives_no_figure():
+def test_where_nothing_is_judged_nothing_is_relevant_and_no_original_has_a_rank():
     ranked = from_scores(np.zeros((3, 4)), judged([], [], [], queries=3, items=4))
     figures = evaluate(ranked, [m.name.replace("@k", "@2") for m in METRICS if m.family == "ranking"])
-    assert figures.pop("judged@2").value == 0
-    assert all(math.isnan(score.value) and score.queries == 0 for score in figures.values())
+    for name in ("R@2", "median rank", "mean rank"):
+        assert math.isnan(figures[name].value) and figures.pop(name).queries == 0
+    assert {(score.value, score.queries) for score in figures.values()} == {(0, 3)}
 
 
 def test_unjudged_items_bound_what_was_measured():

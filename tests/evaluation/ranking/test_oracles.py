@@ -1,9 +1,8 @@
 """Our ranking measures against trec_eval (pytrec_eval) and ir_measures, on thousands of queries.
 
-Where we differ on purpose:
-- a query without a relevant item has no value here; trec_eval gives 0 and counts it;
-- tied items share places here; trec_eval puts the higher id first. Given its order as a list, the
-  figures are the same; from tied scores, ours lie where the tests below say.
+Where we differ on purpose: tied items share places here; trec_eval puts the higher id first. Given its order
+as a list, the figures are the same; from tied scores, ours lie where the tests below say. A query without a
+relevant item counts 0 in both.
 """
 
 from __future__ import annotations
@@ -55,8 +54,9 @@ def test_lists_score_as_trec_eval_scores_them(seed, levels):
     ours = evaluate(from_lists(case.lists, case.judgments), NAMES.values())
     for theirs, values in trec_eval(case).items():
         found = ours[NAMES[theirs]].per_query
-        np.testing.assert_allclose(np.nan_to_num(found), values, atol=1e-9, err_msg=theirs)
-        assert not values[np.isnan(found)].any()
+        np.testing.assert_allclose(found, values, atol=1e-9, err_msg=theirs)
+    relevant = case.judgments.query[case.judgments.grade > 0]
+    assert len(np.unique(relevant)) < ours["S@1"].queries == 100, "some queries have no relevant item"
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -64,7 +64,7 @@ def test_dense_scores_without_ties_score_as_trec_eval_scores_them(seed):
     case = cases(1000 + seed, 100, all_retrieved=True)
     ours = evaluate(from_scores(case.scores, case.judgments), NAMES.values())
     for theirs, values in trec_eval(case).items():
-        found = np.nan_to_num(ours[NAMES[theirs]].per_query)
+        found = ours[NAMES[theirs]].per_query
         np.testing.assert_allclose(found, values, atol=1e-9, err_msg=theirs)
 
 
@@ -79,7 +79,7 @@ def test_with_ties_trec_eval_lies_between_pessimistic_and_optimistic_and_so_does
     )
     for theirs, values in trec_eval(case).items():
         if theirs in MONOTONE:
-            worst, half, best = (np.nan_to_num(e[NAMES[theirs]].per_query) for e in (low, middle, high))
+            worst, half, best = (e[NAMES[theirs]].per_query for e in (low, middle, high))
             assert (worst <= values + 1e-9).all(), theirs
             assert (values <= best + 1e-9).all(), theirs
             assert (worst <= half + 1e-9).all(), theirs
@@ -117,13 +117,14 @@ def test_ir_measures_finds_the_same_under_its_own_names(seed):
         found = {m.query_id: m.value for m in ir_measures.iter_calc([measure], qrels, run)}
         values = np.array([found.get(f"q{q}", 0) for q in range(case.judgments.queries)])
         mine = ours[METRICS.find(name).name].per_query
-        np.testing.assert_allclose(np.nan_to_num(mine), values, atol=1e-9, err_msg=name)
+        np.testing.assert_allclose(mine, values, atol=1e-9, err_msg=name)
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_judged_share_is_ir_measures_s_but_for_pooled_pairs_and_short_lists(seed):
-    """ir_measures counts every pair of the qrels; a grade of -1 is not a judgment here. It divides by the
-    length of a list shorter than k; we divide by k, as precision does."""
+@pytest.mark.parametrize("k", [1, 5, 10])
+def test_judged_share_is_ir_measures_s_but_for_pooled_pairs(seed, k):
+    """ir_measures counts every pair of the qrels; a grade of -1 is not a judgment here. Both divide by the
+    length of a list that is shorter than k."""
     case = cases(5000 + seed, 60)
     qrels = [
         ir_measures.Qrel(query, item, grade)
@@ -136,11 +137,9 @@ def test_judged_share_is_ir_measures_s_but_for_pooled_pairs_and_short_lists(seed
         for query, own in case.run.items()
         for item, score in own.items()
     ]
-    measure = ir_measures.parse_measure("Judged@5")
+    measure = ir_measures.parse_measure(f"Judged@{k}")
     found = {m.query_id: m.value for m in ir_measures.iter_calc([measure], qrels, run)}
     ranked = from_lists(case.lists, case.judgments)
-    ours = evaluate(ranked, ["Judged@5"])["judged@5"].per_query
-    for query, value in found.items():
-        number = int(query[1:])
-        if ranked.depth[number] >= 5:
-            assert ours[number] == pytest.approx(value)
+    ours = evaluate(ranked, [f"Judged@{k}"])[f"judged@{k}"].per_query
+    assert {query: ours[int(query[1:])] for query in found} == pytest.approx(found)
+    assert k == 1 or (ranked.depth < k).any()

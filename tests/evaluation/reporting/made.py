@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from evaluation.formats.figure_basis import FigureBasis
 from evaluation.report_data.directions import DirectionTable, MeasuredFigure, SystemFigures
+
+BASIS = FigureBasis(cases="queries", counted=100, out_of=100)
 
 
 def a_direction(
@@ -28,4 +31,4 @@ def a_direction(
         )
         for name, (found, precise) in systems.items()
     ]
-    return DirectionTable(direction, 100, 100, [], "", ["R@10", "R-precision"], made, [])
+    return DirectionTable(direction, BASIS, [], "", ["R@10", "R-precision"], made, [])

@@ -16,6 +16,7 @@ from evaluation.agreement.estimates import AgreementError, Bootstrap
 from evaluation.agreement.summary import Resampling
 from evaluation.figures import agreement
 from evaluation.formats import JUDGMENT_FORMATS
+from evaluation.formats.figure_basis import FigureBasis
 from evaluation.formats.figure_tables import as_csv, as_latex, as_text
 from evaluation.metrics.scoring import Score
 from evaluation.relevance.pairs import JudgedPair
@@ -181,7 +182,7 @@ def direction_of_few(images: int, values: dict[str, list[float]]) -> DirectionTa
     ]
     draws = Bootstrap([n % images for n in range(queries)], 50)
     return direction_of(
-        DirectionHead("annotation", queries, queries, [], ""),
+        DirectionHead("annotation", FigureBasis(cases="queries", counted=queries), [], ""),
         measured,
         [],
         draws=draws,

@@ -277,7 +277,7 @@ def test_a_table_and_a_packed_file_are_read_and_pairs_of_others_left_out_and_cou
     assert (made.asks, made.rule, counts_of([made])[made.pk]) == (
         "",
         "given from 3",
-        QrelsCounts(1, 1, 0, False),
+        QrelsCounts({"image": 1, "caption": 1}, 1, 1, 0, False),
     )
 
 
@@ -423,6 +423,7 @@ def test_counts_are_those_of_the_rows(tmp_path):
     held = qrels_of(snapshot_named("crowd"), names_of("small"))
     crowd = snapshot_named("crowd")
     assert counts_of([crowd])[crowd.pk] == QrelsCounts(
+        {},
         len({row.query for row in held.rows}),
         sum(len(items) for items in held.relevant.values()),
         sum(not row.judged for row in held.rows),

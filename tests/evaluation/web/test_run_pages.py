@@ -106,13 +106,13 @@ def test_figures_on_the_images_of_a_run_are_of_those_that_it_has_now(ada, tmp_pa
     assert asked() == [2, 2, 2]
 
 
-@pytest.mark.parametrize("missing", ["left-out", "worst"])
+@pytest.mark.parametrize("missing", ["leave-out", "worst"])
 def test_a_run_is_scored_on_the_images_asked_for_and_says_what_it_does_not_rank(ada, tmp_path, missing):
     row = run_of(tmp_path, "part", ["a.jpg"])
     page = ada.get(f"/evaluation/runs/part/?split=test&missing={missing}")
     report = score_run(row, snapshot_named("crowd"), subset=subset_named("small", "test"), missing=missing)
     assert page.context["figures"] == report and report["missing"] == 1
-    how = "They are left out." if missing == "left-out" else "They count as the worst result."
+    how = "They are left out." if missing == "leave-out" else "They count as the worst result."
     text = words(page)
     assert f"part does not rank 1 of 2 queries. {how}" in text and "(split test)" in text
     german = ada.get("/evaluation/runs/part/?split=test", headers={"Accept-Language": "de"})

@@ -1,8 +1,8 @@
 """Weighted precision: which part of the weight of the top k places holds relevant items.
 
 Place p, which may be half where scores are equal, weighs 1 / p. The value is the weight of the places up to
-k that hold relevant items, over the weight of all places up to k: 1 where all are relevant, 0 where none is,
-and no value where the query has no relevant item. Source: made up, for the tests.
+k that hold relevant items, over the weight of all places up to k: 1 where all are relevant, 0 where none is.
+Source: made up, for the tests.
 """
 
 from __future__ import annotations
@@ -10,17 +10,16 @@ from __future__ import annotations
 import numpy as np
 
 from evaluation.metrics.ranked import QueryValues, Ranked
-from evaluation.metrics.sums import number_of, where_any
 from evaluation.metrics.table import METRICS, Measure
 
 
 def weighted_precision(ranked: Ranked, k: int) -> QueryValues:
-    """A share of each query, shape (queries,), NaN where it has no relevant item."""
+    """A share of each query, shape (queries,)."""
     places = ranked.places(ranked.relevant)
     weight = np.where(places.place <= k, 1 / places.place, 0.0)
     found = np.bincount(places.query, weights=weight, minlength=ranked.judged.queries)
     whole = float(np.sum(1 / np.arange(1, k + 1)))
-    return where_any(np.minimum(found / whole, 1.0), number_of(ranked, ranked.relevant))
+    return np.minimum(found / whole, 1.0)
 
 
 METRICS.register(
