@@ -18,7 +18,7 @@ from annotation.selectors.jobs import Job
 from annotation.selectors.scopes import within_scope
 from evaluation.api.given import as_form, as_plain_json
 from evaluation.api.systems import RESEARCHES, OfCorpus
-from evaluation.comparison.missing import MISSING
+from evaluation.comparison.missing import MISSING_CHOICES
 from evaluation.models import LocalizationSet, System
 from evaluation.services.localizations.files import write_localizations
 from evaluation.services.localizations.kept_scores import kept_reports
@@ -115,7 +115,7 @@ class LocalizationScoringWanted(CallFields):
 
     layer = TextField()
     against = NameField(required=False)
-    missing = serializers.ChoiceField(MISSING, required=False)
+    missing = serializers.ChoiceField(MISSING_CHOICES, required=False)
 
 
 @serves(

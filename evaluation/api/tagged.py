@@ -17,7 +17,7 @@ from annotation.selectors.jobs import Job
 from annotation.selectors.scopes import within_scope
 from evaluation.api.given import as_form, as_plain_json
 from evaluation.api.systems import RESEARCHES, OfCorpus
-from evaluation.comparison.missing import MISSING
+from evaluation.comparison.missing import MISSING_CHOICES
 from evaluation.models import System, TagSet
 from evaluation.services.tagging.scores import kept_figures
 from evaluation.services.tagging.sets import remove_tag_set, write_tag_set
@@ -69,7 +69,7 @@ class TagScoringWanted(CallFields):
     `missing`: images without tags are refused (without it), count as the worst result, or are left out."""
 
     split = TextField(required=False)
-    missing = serializers.ChoiceField(MISSING, required=False)
+    missing = serializers.ChoiceField(MISSING_CHOICES, required=False)
 
 
 @serves(

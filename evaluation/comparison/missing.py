@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Literal, get_args
 
 Missing = Literal["refuse", "worst", "leave-out"]
-MISSING: tuple[Missing, ...] = get_args(Missing)
-REFUSE, WORST, LEAVE_OUT = MISSING
+MISSING_CHOICES: tuple[Missing, ...] = get_args(Missing)
+REFUSE, WORST, LEAVE_OUT = MISSING_CHOICES
 
 #: Cases without output of which the first are named.
 _NAMED = 3
@@ -31,10 +31,10 @@ def check_missing(missing: str, *, lacking: Sequence[str], out_of: int, cases: s
     """Raise MissingOutput where cases, named by `lacking`, have no output and `missing` is REFUSE.
 
     `cases` and `output` are words in the plural and the singular: "images" lack a "caption". Raises
-    MissingOutput for a word that is none of MISSING, too.
+    MissingOutput for a word that is none of MISSING_CHOICES, too.
     """
-    if missing not in MISSING:
-        raise MissingOutput(f"missing {cases} {missing!r}: expected {', '.join(MISSING)}")
+    if missing not in MISSING_CHOICES:
+        raise MissingOutput(f"missing {cases} {missing!r}: expected {', '.join(MISSING_CHOICES)}")
     if missing == REFUSE and lacking:
         raise MissingOutput(
             f"{named_cases(len(lacking), f'of {out_of:,} {cases}', lacking)} have no {output}: supply them, "

@@ -87,7 +87,7 @@ def add_missing_output(parser: CommandParser, what: str) -> None:
     """What becomes of cases that a system has no output for; `what` is as "images without a caption"."""
     parser.add_argument(
         "--missing",
-        choices=missing.MISSING,
+        choices=missing.MISSING_CHOICES,
         default=missing.REFUSE,
         help=f"Refuse {what}, count them as the worst result, or leave them out (default: {missing.REFUSE})",
     )

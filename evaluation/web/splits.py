@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from annotation.selectors.corpora import split_names
-from evaluation.comparison.missing import MISSING, REFUSE, Missing
+from evaluation.comparison.missing import MISSING_CHOICES, REFUSE, Missing
 from evaluation.comparison.subsets import FOLD, OF_RUN
 from evaluation.models import Run
 from evaluation.web.frame import text_parameter
@@ -73,7 +73,7 @@ def regions_in(given: Mapping[str, str], *, default: int) -> int:
 def missing_output_in(given: Mapping[str, str]) -> Missing:
     """What becomes of images without output, in a form; "refuse" where it says nothing; raises NotOffered."""
     word = text_parameter(given, "missing") or REFUSE
-    for known in MISSING:
+    for known in MISSING_CHOICES:
         if word == known:
             return known
     raise NotOffered(

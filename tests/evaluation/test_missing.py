@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.comparison.missing import LEAVE_OUT, MISSING, REFUSE, WORST, MissingOutput, check_missing
+from evaluation.comparison.missing import (
+    LEAVE_OUT,
+    MISSING_CHOICES,
+    REFUSE,
+    WORST,
+    MissingOutput,
+    check_missing,
+)
 
 LACKING = ["a.jpg", "b.jpg", "c.jpg", "d.jpg"]
 
@@ -18,7 +25,7 @@ def test_missing_output_is_refused_with_its_number_unless_somebody_chooses_other
     )
     for missing in (WORST, LEAVE_OUT):
         check_missing(missing, lacking=LACKING, out_of=125, cases="images", output="caption")
-    for missing in MISSING:
+    for missing in MISSING_CHOICES:
         check_missing(missing, lacking=[], out_of=125, cases="images", output="caption")
     with pytest.raises(MissingOutput, match="missing images 'drop': expected refuse, worst, leave-out"):
         check_missing("drop", lacking=[], out_of=125, cases="images", output="caption")

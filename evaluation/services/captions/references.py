@@ -33,7 +33,7 @@ class Documents:
         return f"{self.called} ({len(self.texts):,} documents, sha256 {digest[:_DIGITS]})"
 
 
-def references_of(corpus: str) -> tuple[dict[int, tuple[str, ...]], dict[int, int]]:
+def references_by_image(corpus: str) -> tuple[dict[int, tuple[str, ...]], dict[int, int]]:
     """The captions of each image by the id of its row, and how many that are unrelated it has besides.
 
     Images are in the order of the corpus. Raises UnknownName.

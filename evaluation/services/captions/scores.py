@@ -18,7 +18,7 @@ from evaluation.formats.figure_tables import Table
 from evaluation.metrics.captions import DEFAULT_CUT, Captions, score_captions
 from evaluation.models import CaptionSet
 from evaluation.selectors import names_of
-from evaluation.services.captions.references import documents_of, references_of
+from evaluation.services.captions.references import documents_of, references_by_image
 from evaluation.services.common import ImportRefused
 from evaluation.significance.captions import caption_interval
 
@@ -97,7 +97,7 @@ def score_caption_file(
     documents, all of the corpus for None; `tokens` names a cut of `CUTS`. Raises UnknownName, FormatError,
     UnknownMeasure, MissingOutput, MeteorMissing, MeteorFailed and AgreementError, each one line.
     """
-    references, unrelated = references_of(corpus)
+    references, unrelated = references_by_image(corpus)
     matched = _match(
         corpus, file, candidates_of(file, corpus), references, unrelated, subset=subset, missing=missing
     )
