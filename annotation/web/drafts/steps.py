@@ -33,7 +33,6 @@ from annotation.campaigns.drafts.reading import (
     marked_kinds,
     read_draft,
 )
-from annotation.campaigns.opening import SMALLEST_CROWD
 from annotation.common.roles import RESEARCHER
 from annotation.models import Corpus
 from annotation.protocol.campaign_settings import CampaignError
@@ -307,7 +306,7 @@ def _of_opening(request: HttpRequest, plan: DraftPlan) -> dict[str, Any]:
         "currency": plan.settings.pay.currency,
         "pilot_images": PILOT_IMAGES,
         "pilots": found is not None and found.images > PILOT_IMAGES,
-        "smallest": SMALLEST_CROWD,
+        "crowd": plan.crowd_size(),
     }
 
 

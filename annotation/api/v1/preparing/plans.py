@@ -109,10 +109,20 @@ class ReadinessShown(serializers.Serializer[Any]):
     step = serializers.ChoiceField(fields.STEPS, help_text="The page on which it is set.")
 
 
+class CrowdSizeShown(serializers.Serializer[Any]):
+    """How many different workers a campaign needs: nobody answers a question twice."""
+
+    least = serializers.IntegerField(help_text="With fewer, a question may stay open.")
+    enough = serializers.IntegerField(
+        help_text="With so many, none stays open, also where a question is reported or comes back."
+    )
+
+
 class CampaignPlanShown(serializers.Serializer[Any]):
     """What a campaign would come to, and whether it can be opened; no estimate where it has no image."""
 
     ready = serializers.BooleanField()
+    workers = CrowdSizeShown()
     readiness = ReadinessShown(many=True)
     estimate = EstimateShown(allow_null=True)
 
@@ -149,6 +159,7 @@ def campaign_plan_call(call: ApiCall) -> dict[str, Any]:
     found = estimate_draft(plan, pilot=PILOT_IMAGES)
     return {
         "ready": can_open(lines),
+        "workers": asdict(plan.crowd_size()),
         "readiness": [asdict(line) for line in lines],
         "estimate": _estimate_plain(found, plan) if found is not None else None,
     }
