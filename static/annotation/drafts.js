@@ -3,7 +3,16 @@
 const basis = document.getElementById("pay.basis");
 const hourly = document.getElementById("pay.hourly");
 const number = (text) => Number.parseFloat(text.replace(",", ".")) || 0;
-const told = (amount) => amount.toLocaleString(document.documentElement.lang, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+const currency = document.getElementById("pay.currency");
+
+// As many digits as the currency has.
+function told(amount) {
+  let digits = 2;
+  try {
+    digits = new Intl.NumberFormat("en", { style: "currency", currency: currency.value.trim() }).resolvedOptions().maximumFractionDigits;
+  } catch { /* no code of a currency */ }
+  return amount.toLocaleString(document.documentElement.lang, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
 
 function reckon() {
   for (const output of document.querySelectorAll("output[data-seconds]")) {

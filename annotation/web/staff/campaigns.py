@@ -21,6 +21,7 @@ from annotation.models import Account, Campaign
 from annotation.protocol.campaign_settings import CampaignError, as_toml, settings_of, settings_of_tasks
 from annotation.protocol.crowd_size import crowd_size
 from annotation.protocol.kinds import all_tasks, is_page, kinds_of_tasks
+from annotation.protocol.money import currency_digits
 from annotation.selectors.campaign import overview
 from annotation.selectors.campaign.kept import acts_on
 from annotation.selectors.campaign.reasons import PAUSED, coded_reason
@@ -139,6 +140,7 @@ def _pilot(request: HttpRequest, shown: Campaign, currency: str) -> dict[str, An
         "left": left,
         "estimate": pilot_estimate(shown, reader=account_of(request)),
         "currency": currency,
+        "digits": f"{currency_digits(currency)}g",
     }
 
 
