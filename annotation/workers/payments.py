@@ -215,7 +215,8 @@ def _paid_out(payout: Payout, pseudonym: str) -> Payout:
 
 
 def pay_everybody(*, campaign: Campaign, reference: str, actor: Account | None = None) -> list[Payout]:
-    """Record that everybody was paid what they were due, in whole cents, all or none. Fractions stay due.
+    """Record that everybody was paid what they were due, all or none. What is less than the last digit of
+    the currency stays due.
 
     Whoever was paid under this `reference` before is passed over, so that it may be done again; so is who is
     not confirmed (`Due.held`).

@@ -1,16 +1,14 @@
 // Pay: what an hour comes to, while an amount is typed. The server says the same once it is saved.
 
+import { currencyDigits } from "./currency.js";
+
 const basis = document.getElementById("pay.basis");
 const hourly = document.getElementById("pay.hourly");
 const number = (text) => Number.parseFloat(text.replace(",", ".")) || 0;
 const currency = document.getElementById("pay.currency");
 
-// As many digits as the currency has.
 function told(amount) {
-  let digits = 2;
-  try {
-    digits = new Intl.NumberFormat("en", { style: "currency", currency: currency.value.trim() }).resolvedOptions().maximumFractionDigits;
-  } catch { /* no code of a currency */ }
+  const digits = currencyDigits(currency.value);
   return amount.toLocaleString(document.documentElement.lang, { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
