@@ -18,7 +18,7 @@ LOOKING_SECONDS: tuple[float, ...] = (2.0, 2.5, 4.0, 5.75, 9.0)
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerCounts:
+class DrawingsAndLooks:
     """Answers of people, or their mean over images: `drawing` a box, and by `looking`."""
 
     drawing: float
@@ -29,20 +29,22 @@ class AnswerCounts:
         return self.drawing * drawing + self.looking * looking
 
 
-def answer_counts(by_kind: Mapping[str, float]) -> AnswerCounts:
+def drawings_and_looks(by_kind: Mapping[str, float]) -> DrawingsAndLooks:
     """Answers by kind of question as drawings and looks."""
     drawing = sum(number for kind, number in by_kind.items() if draws(kind))
-    return AnswerCounts(drawing, sum(by_kind.values()) - drawing)
+    return DrawingsAndLooks(drawing, sum(by_kind.values()) - drawing)
 
 
-def saved_share(before: AnswerCounts, after: AnswerCounts, *, drawing: float, looking: float) -> float:
+def saved_share(
+    before: DrawingsAndLooks, after: DrawingsAndLooks, *, drawing: float, looking: float
+) -> float:
     """The share of the seconds of `before` that `after` saves at these prices; negative where it costs more,
     0 where `before` takes none."""
     seconds = before.seconds(drawing, looking)
     return 1 - after.seconds(drawing, looking) / seconds if seconds else 0.0
 
 
-def saved_shares(before: AnswerCounts, after: AnswerCounts) -> tuple[tuple[float, ...], ...]:
+def saved_shares(before: DrawingsAndLooks, after: DrawingsAndLooks) -> tuple[tuple[float, ...], ...]:
     """The saved share at each price of a look (rows) and of a drawing (columns)."""
     return tuple(
         tuple(saved_share(before, after, drawing=drawing, looking=looking) for drawing in DRAWING_SECONDS)

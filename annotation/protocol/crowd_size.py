@@ -14,9 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import CampaignSettings
-from annotation.protocol.image import BARS_DRAWER, vote_rules
+from annotation.protocol.image import BARS_DRAWER, vote_rules, votes_when_back
 from annotation.protocol.kinds import is_counted, kind_of
 from annotation.protocol.state import BOXES_ALWAYS, BOXES_NEVER, ImageSettings
 
@@ -55,18 +54,9 @@ def _of_kind(kind: str, settings: CampaignSettings) -> CrowdSize:
     if is_counted(kind):
         votes, back = settings.answers.wanted(kind), 0
     else:
-        votes, back = vote_rules(settings.protocol)[kind].most(), _votes_when_back(kind, settings.protocol)
+        votes, back = vote_rules(settings.protocol)[kind].most(), votes_when_back(kind, settings.protocol)
         # Of a share of the questions a second person is asked, also where one answer settles.
         votes = max(votes, 2 if settings.trust.double_check_share else 1)
     least = votes + (kind in BARS_DRAWER)
     # One report fewer than those that send a question to a reviewer.
     return CrowdSize(least, least + back + settings.protocol.flags_to_review - 1)
-
-
-def _votes_when_back(kind: str, settings: ImageSettings) -> int:
-    """The most votes on a question in all the rounds after its first one."""
-    rounds, votes = settings.limits.fruitless, vote_rules(settings)[kind].most()
-    if kind == q.BOX_DRAWING or (kind == q.BOX_COVERAGE and settings.limits.boxes > 1):
-        return rounds * votes
-    # The drawer's "none" is the first vote of the round.
-    return rounds * (votes - 1) if kind == q.BOX_REQUIREMENT else 0

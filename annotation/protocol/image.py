@@ -76,6 +76,16 @@ def vote_rules(settings: ImageSettings) -> dict[str, VoteRule]:
     }
 
 
+def votes_when_back(kind: str, settings: ImageSettings) -> int:
+    """The most votes on a question of the chain in all the rounds after its first one: a round without a new
+    box leads back to it, under the same key."""
+    rounds, votes = settings.limits.fruitless, vote_rules(settings)[kind].most()
+    if kind == q.BOX_DRAWING or (kind == q.BOX_COVERAGE and settings.limits.boxes > 1):
+        return rounds * votes
+    # The drawer's "none" is the first vote of the round.
+    return rounds * (votes - 1) if kind == q.BOX_REQUIREMENT else 0
+
+
 class Fold:
     """The fold of one image; `fold(judgments)` may be called any number of times.
 

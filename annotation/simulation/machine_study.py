@@ -25,8 +25,8 @@ from statistics import mean, stdev
 from typing import Any
 
 from annotation.protocol.answer_times import (
-    AnswerCounts,
-    answer_counts,
+    DrawingsAndLooks,
+    drawings_and_looks,
     saved_share,
     saved_shares,
     table_of_savings,
@@ -197,8 +197,8 @@ class StudySaving:
     the seconds saved over the grid of `answer_times.saved_shares`."""
 
     arm: str
-    alone: AnswerCounts
-    counts: AnswerCounts
+    alone: DrawingsAndLooks
+    counts: DrawingsAndLooks
     shares: tuple[tuple[float, ...], ...]
 
 
@@ -230,11 +230,11 @@ def _saving(people: StudiedArm, arm: StudiedArm) -> StudySaving:
     return StudySaving(arm.name, alone, counts, saved_shares(alone, counts))
 
 
-def _counts(seeds: Sequence[Sequence[StudiedImage]]) -> AnswerCounts:
+def _counts(seeds: Sequence[Sequence[StudiedImage]]) -> DrawingsAndLooks:
     """People's answers for one image, over all seeds."""
     runs = sum(image.runs for images in seeds for image in images)
     total = sum((image.judgments for images in seeds for image in images), Counter[str]())
-    return answer_counts({kind: number / max(1, runs) for kind, number in total.items()})
+    return drawings_and_looks({kind: number / max(1, runs) for kind, number in total.items()})
 
 
 def known_proposals(proposals: Mapping[str, Proposals], settings: MachineSettings) -> ArmOfSeed:
@@ -399,7 +399,7 @@ def _savings_text(report: Mapping[str, Any]) -> Iterator[str]:
     """The seconds that each arm saves, by what a drawing and a look take."""
     yield "Share of people's seconds saved against people alone, by what a drawing and a look take:"
     for each in report["savings"]:
-        alone, counts = AnswerCounts(**each["alone"]), AnswerCounts(**each["counts"])
+        alone, counts = DrawingsAndLooks(**each["alone"]), DrawingsAndLooks(**each["counts"])
         yield (
             f"{each['arm']} ({counts.drawing:.2f} drawings and {counts.looking:.2f} looks an image, for "
             f"{alone.drawing:.2f} and {alone.looking:.2f})"

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from annotation.protocol.answer_times import (
     DRAWING_SECONDS,
     LOOKING_SECONDS,
-    AnswerCounts,
-    answer_counts,
+    DrawingsAndLooks,
+    drawings_and_looks,
     saved_share,
     saved_shares,
     table_of_savings,
@@ -24,8 +24,8 @@ PRICES = {
 }
 
 
-def counts_of(answers: list[str]) -> AnswerCounts:
-    return answer_counts({kind: answers.count(kind) for kind in set(answers)})
+def counts_of(answers: list[str]) -> DrawingsAndLooks:
+    return drawings_and_looks({kind: answers.count(kind) for kind in set(answers)})
 
 
 @given(before=ANSWERS, after=ANSWERS, **PRICES)
@@ -51,11 +51,11 @@ def test_dearer_drawing_saves_more_where_relatively_more_drawings_than_looks_are
 
 
 def test_the_grid_has_a_row_for_each_look_and_a_column_for_each_drawing() -> None:
-    before, after = AnswerCounts(14.06, 60.54), AnswerCounts(3.81, 61.02)
+    before, after = DrawingsAndLooks(14.06, 60.54), DrawingsAndLooks(3.81, 61.02)
     shares = saved_shares(before, after)
     assert (len(shares), len(shares[0])) == (len(LOOKING_SECONDS), len(DRAWING_SECONDS))
     assert (DRAWING_SECONDS[0], DRAWING_SECONDS[-1]) == (7, 35)
     assert (LOOKING_SECONDS[0], LOOKING_SECONDS[-1]) == (2, 9)
     text = table_of_savings(shares).splitlines()
     assert text[0].split()[-2:] == ["35", "s"] and text[-1].split()[2] == "+10.5%"
-    assert saved_share(AnswerCounts(0, 0), after, drawing=7, looking=2) == 0
+    assert saved_share(DrawingsAndLooks(0, 0), after, drawing=7, looking=2) == 0

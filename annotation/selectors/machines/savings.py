@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from annotation.models import Campaign
-from annotation.protocol.answer_times import AnswerCounts, answer_counts, saved_share, saved_shares
+from annotation.protocol.answer_times import DrawingsAndLooks, drawings_and_looks, saved_share, saved_shares
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import draws
 from annotation.selectors.campaign.cost import costs
@@ -18,7 +18,7 @@ class AnswerTimes:
     """People's answers in a campaign, and the mean seconds of a drawing and of an answer by looking; None
     where nobody has given one. Items of tests are in it; answers of machines, which take no time, are not."""
 
-    counts: AnswerCounts
+    counts: DrawingsAndLooks
     drawing: float | None
     looking: float | None
 
@@ -34,7 +34,7 @@ class MachineSaving:
     """
 
     times: AnswerTimes
-    alone: AnswerCounts
+    alone: DrawingsAndLooks
     shares: tuple[tuple[float, ...], ...]
     measured: float | None
 
@@ -42,7 +42,7 @@ class MachineSaving:
 def answer_times(campaign: Campaign) -> AnswerTimes:
     """How many answers people gave in a campaign, and what a drawing and a look took."""
     kinds = costs(campaign, settings_of(campaign.settings).pay).kinds
-    counts = answer_counts({kind: of.answers for kind, of in kinds.items()})
+    counts = drawings_and_looks({kind: of.answers for kind, of in kinds.items()})
     drawing = sum(of.seconds for kind, of in kinds.items() if draws(kind))
     looking = sum(of.seconds for kind, of in kinds.items() if not draws(kind))
     return AnswerTimes(
@@ -57,7 +57,7 @@ def machine_saving(campaign: Campaign, machines: Sequence[MachineReport]) -> Mac
     good, judged = sum(each.good for each in machines), sum(each.judged for each in machines)
     times = answer_times(campaign)
     counts = times.counts
-    alone = AnswerCounts(counts.drawing + good, max(0.0, counts.looking - (judged - good)))
+    alone = DrawingsAndLooks(counts.drawing + good, max(0.0, counts.looking - (judged - good)))
     measured = None
     if times.drawing is not None and times.looking is not None:
         measured = saved_share(alone, counts, drawing=times.drawing, looking=times.looking)

@@ -66,7 +66,7 @@ class MachineWanted(CallFields):
     name = NameField(max_length=30)
 
 
-class AnswerCountsShown(serializers.Serializer[Any]):
+class PeopleAnswersShown(serializers.Serializer[Any]):
     """Answers of people: `drawing` a box, and by `looking`."""
 
     drawing = serializers.FloatField()
@@ -84,8 +84,8 @@ class MachineSavingShown(serializers.Serializer[Any]):
     """What machines saved people. `answers` are people's; `alone`, those that they would have given: drawings
     of the accepted boxes too, and no looks at the refused ones."""
 
-    answers = AnswerCountsShown()
-    alone = AnswerCountsShown()
+    answers = PeopleAnswersShown()
+    alone = PeopleAnswersShown()
     prices = PricesShown()
     shares = serializers.ListField(
         child=serializers.ListField(child=serializers.FloatField()),
