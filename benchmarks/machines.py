@@ -338,6 +338,8 @@ def show(people: StudiedArm, arms: Sequence[StudiedArm], images: int) -> None:
         "seeds": len(people.seeds),
         "interval_remark": "",
         "machine": [asdict(figure) for figure in found.figures],
+        "savings": [asdict(saving) for saving in found.savings],
+        "measured": None,
         "boxes": [asdict(boxes) for boxes in found.boxes],
     }
     print(machine_table(report))

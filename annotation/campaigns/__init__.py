@@ -12,6 +12,7 @@ archive                                     one that lists leave out from now on
 delete, why_kept                            one that nobody has come to
 mark_simulated                              one that simulated workers answer, for good
 reached                                     whether a stop rule holds
+crowd_size                                  how many workers it needs
 """
 
 from annotation.campaigns.archiving import archive_campaign
@@ -39,10 +40,10 @@ from annotation.campaigns.counted import (
 from annotation.campaigns.deleting import delete_campaign, why_kept
 from annotation.campaigns.duplicating import duplicate_campaign
 from annotation.campaigns.opening import (
-    SMALLEST_CROWD,
     CampaignPlan,
     OpenedImages,
     begin_campaign,
+    campaign_crowd_size,
     campaign_named,
     create_campaign,
     open_campaign,
@@ -64,7 +65,6 @@ from annotation.protocol.campaign_settings import CampaignError
 __all__ = [
     "ENTITIES",
     "GOLD_LAYERS",
-    "SMALLEST_CROWD",
     "WHEN",
     "CampaignError",
     "CampaignPlan",
@@ -77,6 +77,7 @@ __all__ = [
     "archive_campaign",
     "begin_campaign",
     "work_has_begun",
+    "campaign_crowd_size",
     "campaign_named",
     "change_campaign_settings",
     "change_some_settings",

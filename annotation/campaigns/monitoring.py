@@ -13,7 +13,7 @@ from datetime import timedelta
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotation.campaigns import SMALLEST_CROWD, StopRule, pause_campaign, reached_stop_rule
+from annotation.campaigns import StopRule, campaign_crowd_size, pause_campaign, reached_stop_rule
 from annotation.campaigns.portions import count_planned
 from annotation.common import database
 from annotation.models import Assignment, Campaign, OpenImage
@@ -293,18 +293,18 @@ def _crowd(
     there = {worker for workers in able.values() for worker in workers}
     if not there:
         return
-    if len(there) < SMALLEST_CROWD:
+    if len(there) < (least := campaign_crowd_size(campaign).least):
         yield Alarm(
             "few_workers",
             "",
             ngettext(
                 "%(n)d worker was active in the last %(hours)d hours; at least %(least)d are needed: "
-                "nobody judges a question twice or their own box",
+                "nobody answers a question twice",
                 "%(n)d workers were active in the last %(hours)d hours; at least %(least)d are needed: "
-                "nobody judges a question twice or their own box",
+                "nobody answers a question twice",
                 len(there),
             )
-            % {"n": len(there), "hours": ACTIVE_FOR, "least": SMALLEST_CROWD},
+            % {"n": len(there), "hours": ACTIVE_FOR, "least": least},
             _("invite more workers"),
         )
     paces = reading_paces(campaign, sorted(there)[:MOST_PACES])

@@ -38,6 +38,7 @@ from annotation.protocol.campaign_settings import (
     settings_of,
     settings_of_tasks,
 )
+from annotation.protocol.crowd_size import CrowdSize, crowd_size
 from annotation.protocol.kinds import all_tasks
 from annotation.protocol.mentions import mentions_of
 from annotation.protocol.trust_settings import kinds_tested
@@ -47,8 +48,6 @@ from annotation.queue import image_rows
 from annotation.selectors.corpora import check_split, corpus_named
 from annotation.selectors.records import marked_spans, stream_records
 
-#: The least crowd that can settle every question.
-SMALLEST_CROWD = 4
 #: Images opened in one transaction: the workers of other campaigns wait no longer than that takes.
 IMAGES_PER_TRANSACTION = 50
 #: Planned images that are named by one query.
@@ -366,6 +365,13 @@ def begin_campaign(*, campaign: Campaign, actor: Account | None = None) -> None:
             raise_revision(campaign)
             record(actor=actor, act="open_campaign", campaign=campaign, images=images)
     campaign.refresh_from_db()
+
+
+def campaign_crowd_size(campaign: Campaign) -> CrowdSize:
+    """How many workers a campaign needs by its settings; where no image of its corpus has a picture, none for
+    boxes unless they are always asked."""
+    pictured = campaign.corpus.images.exclude(picture="").exists()
+    return crowd_size(campaign.kinds, settings_of(campaign.settings), pictured=pictured)
 
 
 def campaign_named(name: str) -> Campaign:

@@ -60,12 +60,30 @@ _KINDS = {
     loop.QUALITY: q.BOX_QUALITY,
     loop.COVERAGE: q.BOX_COVERAGE,
 }
-_RULES: dict[str, VoteRule] = {
-    loop.REQUIREMENT: _REQUIREMENT,
-    loop.DRAWING: _ONE,
-    loop.QUALITY: _ONE,
-    loop.COVERAGE: _COVERAGE,
-}
+#: Questions that whoever drew the newest box is not asked.
+BARS_DRAWER = frozenset((q.BOX_QUALITY, q.BOX_COVERAGE))
+
+
+def vote_rules(settings: ImageSettings) -> dict[str, VoteRule]:
+    """Of each kind of question of the chain, when its votes settle."""
+    return {
+        q.COREF_LINK: majority_rule(settings.link_votes, ("yes", "no")),
+        q.CHAIN_VERIFICATION: majority_rule(settings.verification_votes, ("true", "false")),
+        q.BOX_REQUIREMENT: _REQUIREMENT,
+        q.BOX_DRAWING: _ONE,
+        q.BOX_QUALITY: _ONE,
+        q.BOX_COVERAGE: _COVERAGE,
+    }
+
+
+def votes_when_back(kind: str, settings: ImageSettings) -> int:
+    """The most votes on a question of the chain in all the rounds after its first one: a round without a new
+    box leads back to it, under the same key."""
+    rounds, votes = settings.limits.fruitless, vote_rules(settings)[kind].most()
+    if kind == q.BOX_DRAWING or (kind == q.BOX_COVERAGE and settings.limits.boxes > 1):
+        return rounds * votes
+    # The drawer's "none" is the first vote of the round.
+    return rounds * (votes - 1) if kind == q.BOX_REQUIREMENT else 0
 
 
 class Fold:
@@ -91,8 +109,8 @@ class Fold:
             self.lanes = [fullest_caption_first(lane) for lane in self.lanes]
         self._chances: LinkChances | None = chances_from(saving.link_chances) if saving.link_chances else None
         self._likeness = Likeness(self.mentions)
-        self._link_rule = majority_rule(self.settings.link_votes, ("yes", "no"))
-        self._verification_rule = majority_rule(self.settings.verification_votes, ("true", "false"))
+        self._rules = vote_rules(self.settings)
+        self._link_rule = self._rules[q.COREF_LINK]
 
     def __call__(self, judgments: Iterable[Judgment]) -> ImageState:
         reading = sort_votes_by_key(judgments)
@@ -199,7 +217,7 @@ class Fold:
         chain = tuple(sorted(chain, key=lambda m: m.place))
         key = q.chain_key(q.CHAIN_VERIFICATION, chain)
         votes: list[str] = []
-        rule = self._verification_rule
+        rule = self._rules[q.CHAIN_VERIFICATION]
         outcome, _ = reading.take(key, rule, votes, set(), self.settings.flags_to_review)
         if outcome is None:
             ids = tuple(m.id for m in chain)
@@ -270,17 +288,17 @@ class Fold:
 
         `named` is the name of the mention set in keys.
         """
-        kind, rule = _KINDS[state.stage], _RULES[state.stage]
+        kind = _KINDS[state.stage]
+        rule = self._rules[kind]
         accepted = tuple([d.box for d in state.boxes])
         barred = NOBODY
         if state.stage == loop.QUALITY:
             assert state.pending is not None
             key = q.quality_key(state.pending.judgment, accepted)
-            barred = frozenset((state.pending.worker,))
         else:
             key = q.set_key(kind, named, accepted)
-            if state.stage == loop.COVERAGE:
-                barred = frozenset((state.boxes[-1].worker,))
+        if kind in BARS_DRAWER:
+            barred = frozenset(((state.pending or state.boxes[-1]).worker,))
         if state.stage == loop.COVERAGE and self.settings.saving.coverage_by_count:
             if 0 < likely_count(mentions) <= len(state.boxes):
                 rule = _COVERAGE_AT_COUNT

@@ -24,6 +24,9 @@ class VoteRule(Protocol):
     def wanted(self, votes: Sequence[str]) -> int:
         """How many further votes are needed whatever they say; 0 where settled."""
 
+    def most(self) -> int:
+        """How many votes it takes at most, whatever they say."""
+
 
 @dataclass(frozen=True, slots=True)
 class FirstVote:
@@ -36,6 +39,10 @@ class FirstVote:
     def wanted(self, votes: Sequence[str]) -> int:
         """1 until there is a vote."""
         return 0 if votes else 1
+
+    def most(self) -> int:
+        """1."""
+        return 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +77,10 @@ class AgreeingVotes:
         best = max(Counter(self.outcome_of[v] for v in votes).values(), default=0)
         return self.agreeing - best
 
+    def most(self) -> int:
+        """Each outcome one vote short, and one more."""
+        return len(set(self.outcome_of.values())) * (self.agreeing - 1) + 1
+
 
 def majority_rule(votes: int, outcomes: Sequence[str]) -> VoteRule:
     """One answer (votes = 1), or a majority of an odd number of votes over two `outcomes`."""
@@ -97,3 +108,7 @@ class Exactly:
     def wanted(self, votes: Sequence[str]) -> int:
         """How many of the k votes are missing."""
         return max(0, self.k - len(votes))
+
+    def most(self) -> int:
+        """All of the k votes."""
+        return self.k

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections import Counter
 
+from annotation.protocol.campaign_settings import CampaignSettings
+from annotation.protocol.crowd_size import crowd_size
 from annotation.protocol.dice import Dice
 from annotation.protocol.gold import Gold, Truth, erring
 from annotation.protocol.image import Fold
-from annotation.protocol.questions import Judgment
+from annotation.protocol.questions import QUESTIONS, Judgment
 from annotation.protocol.state import ImageSettings
 from annotation.protocol.terms import SCENE, Box, Chain, LayerObject, LayerRecord, Mention
 
 #: How often each answer is wrong, and the standard deviation of each side of a box, as a share of its extent.
 SLIPS, SLACK = 0.03, 0.03
-#: People who are there to be asked, and rounds of questions after which an image is left to a reviewer.
-_PEOPLE, _ROUNDS = 24, 400
+#: Rounds of questions after which an image is left to a reviewer.
+_ROUNDS = 400
 #: Boxes of a guess stand on a grid of so many columns and rows, so that no two overlap.
 _GRID = 8
 
@@ -28,7 +30,8 @@ def answers_for(gold: Gold, settings: ImageSettings, *, seed: int) -> Counter[st
     image, size, layer = gold
     truth = Truth(layer, image=image, size=size)
     fold = Fold(layer.mentions, settings)
-    people = [f"person-{number}" for number in range(_PEOPLE)]
+    crowd = crowd_size(QUESTIONS, CampaignSettings(protocol=settings))
+    people = [f"person-{number}" for number in range(crowd.enough)]
     judgments: list[Judgment] = []
     asked: Counter[str] = Counter()
     for _ in range(_ROUNDS):

@@ -7,10 +7,12 @@ were drawn by hand, and B-cubed chain F1 and box IoU of the layer, each with a b
 stands Student's interval over the differences of the single seeds: who happens to draw what, and what a
 machine happens to learn, are the same for all images of a seed.
 
-Seconds are told twice. By Papadopoulos et al. 2016 (We don't need no bounding-boxes) drawing takes 25 to 40 s
-and verifying 2 to 3 s: the middles, 32.5 s and 2.5 s, are taken for drawing and for whatever is answered by
-looking. By Su et al. 2012 (Crowdsourcing annotations for visual object detection) the medians of the box loop
-are 25.5 s for drawing, 9.0 s for quality and 7.8 s for coverage; other questions take what quality does.
+How much of the seconds is saved depends on what a drawing and a look take: `StudySaving` has it over a grid
+of prices, from the counts of the answers. Two lists of prices have figures with intervals. By Papadopoulos et
+al. 2016 (We don't need no bounding-boxes) drawing takes 25 to 40 s and verifying 2 to 3 s: the middles, 32.5
+s and 2.5 s, are taken for drawing and for whatever is answered by looking. By Su et al. 2012 (Crowdsourcing
+annotations for visual object detection) the medians of the box loop are 25.5 s for drawing, 9.0 s for quality
+and 7.8 s for coverage; other questions take what quality does.
 """
 
 from __future__ import annotations
@@ -22,6 +24,13 @@ from dataclasses import dataclass, field
 from statistics import mean, stdev
 from typing import Any
 
+from annotation.protocol.answer_times import (
+    DrawingsAndLooks,
+    drawings_and_looks,
+    saved_share,
+    saved_shares,
+    table_of_savings,
+)
 from annotation.protocol.dice import Dice
 from annotation.protocol.gold import Gold, Truth, anywhere
 from annotation.protocol.kinds import all_kinds, draws, kind_of
@@ -183,10 +192,22 @@ class MachineBoxes:
 
 
 @dataclass(frozen=True, slots=True)
+class StudySaving:
+    """What an arm saves people, against people alone: answers for an image in the same seeds, and `shares` of
+    the seconds saved over the grid of `answer_times.saved_shares`."""
+
+    arm: str
+    alone: DrawingsAndLooks
+    counts: DrawingsAndLooks
+    shares: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class MachineStudy:
-    """A study's figures, and what became of the machines' boxes."""
+    """A study's figures, what is saved at which prices, and what became of the machines' boxes."""
 
     figures: tuple[StudyFigure, ...]
+    savings: tuple[StudySaving, ...]
     boxes: tuple[MachineBoxes, ...]
 
 
@@ -194,12 +215,26 @@ def study_of(people: StudiedArm, others: Sequence[StudiedArm], *, resamples: int
     """The figures of some arms, and what became of their machines' boxes."""
     return MachineStudy(
         tuple(study_figures(people, others, resamples=resamples)),
+        tuple(_saving(people, arm) for arm in others),
         tuple(
             MachineBoxes(arm.name, sum(arm.drawn), sum(arm.good), tuple(arm.suspended))
             for arm in others
             if arm.drawn
         ),
     )
+
+
+def _saving(people: StudiedArm, arm: StudiedArm) -> StudySaving:
+    """What an arm saves, against the same seeds of people alone."""
+    alone, counts = _counts(people.seeds[: len(arm.seeds)]), _counts(arm.seeds)
+    return StudySaving(arm.name, alone, counts, saved_shares(alone, counts))
+
+
+def _counts(seeds: Sequence[Sequence[StudiedImage]]) -> DrawingsAndLooks:
+    """People's answers for one image, over all seeds."""
+    runs = sum(image.runs for images in seeds for image in images)
+    total = sum((image.judgments for images in seeds for image in images), Counter[str]())
+    return drawings_and_looks({kind: number / max(1, runs) for kind, number in total.items()})
 
 
 def known_proposals(proposals: Mapping[str, Proposals], settings: MachineSettings) -> ArmOfSeed:
@@ -328,7 +363,8 @@ def _figures(images: Sequence[StudiedImage], drawn: Sequence[int]) -> tuple[floa
 def machine_table(report: Mapping[str, Any]) -> str:
     """A study as text: a line for each figure of each arm, and what became of the machines' boxes.
 
-    `report` has `images`, `seeds`, `interval_remark`, and as plain data `machine` (figures) and `boxes`.
+    `report` has `images`, `seeds`, `interval_remark`, and as plain data `machine` (figures), `savings` and
+    `boxes`, and `measured`: the seconds of a drawing and of a look in a campaign, or None.
     """
     several = any(row["seeds_low"] is not None for row in report["machine"])
     rows = [("arm", "figure", "value", "against people alone", "over seeds" if several else "")]
@@ -356,4 +392,22 @@ def machine_table(report: Mapping[str, Any]) -> str:
             f"{each['arm']}: {each['drawn']} boxes of the machine, {each['good']} accepted; suspended after "
             f"(boxes, by seed): {after}"
         )
-    return "\n".join([head, *lines, *ends])
+    return "\n".join([head, *lines, "", *_savings_text(report), "", *ends])
+
+
+def _savings_text(report: Mapping[str, Any]) -> Iterator[str]:
+    """The seconds that each arm saves, by what a drawing and a look take."""
+    yield "Share of people's seconds saved against people alone, by what a drawing and a look take:"
+    for each in report["savings"]:
+        alone, counts = DrawingsAndLooks(**each["alone"]), DrawingsAndLooks(**each["counts"])
+        yield (
+            f"{each['arm']} ({counts.drawing:.2f} drawings and {counts.looking:.2f} looks an image, for "
+            f"{alone.drawing:.2f} and {alone.looking:.2f})"
+        )
+        yield table_of_savings(each["shares"])
+        if (measured := report["measured"]) is not None:
+            share = saved_share(alone, counts, drawing=measured["drawing"], looking=measured["looking"])
+            yield (
+                f"at {measured['drawing']:.1f} s a drawing and {measured['looking']:.1f} s a look, as "
+                f"measured in campaign {measured['campaign']}: {share:+.1%}"
+            )

@@ -5,7 +5,7 @@ rehearse, CrowdPlan through the queue, in process or over HTTP: with leases, ref
 mix_of              so many workers, divided by shares
 """
 
-from annotation.simulation_driver.people import mix_of
+from annotation.simulation_driver.people import USUAL_MIX, mix_of
 from annotation.simulation_driver.protocol_driver import SimulationReport, simulate_campaign
 from annotation.simulation_driver.queue_driver import (
     CROWD_PATIENCE,
@@ -24,6 +24,7 @@ __all__ = [
     "CrowdPlan",
     "CrowdReport",
     "SimulationReport",
+    "USUAL_MIX",
     "mix_of",
     "run_campaign_crowd",
     "simulate_campaign",

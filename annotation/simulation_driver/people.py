@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from django.contrib.auth.hashers import make_password
 
-from annotation.campaigns import SMALLEST_CROWD
 from annotation.common import database
 from annotation.common.roles import ANNOTATOR
 from annotation.models import Account, Campaign, Identity, RoleGrant
@@ -30,12 +29,12 @@ class SimulatedPerson:
     password: str = ""
 
 
-def mix_of(workers: int, shares: Mapping[str, float] = USUAL_MIX) -> dict[str, int]:
-    """`workers` people divided by `shares`, the largest remainders rounded up."""
-    if workers < SMALLEST_CROWD:
+def mix_of(workers: int, shares: Mapping[str, float] = USUAL_MIX, *, least: int = 1) -> dict[str, int]:
+    """`workers` people divided by `shares`, the largest remainders rounded up. Raises CampaignError where
+    they are fewer than `least`, those that the campaign needs."""
+    if workers < least:
         raise CampaignError(
-            f"{workers} workers are too few: nobody judges a question twice or their own box, so at least "
-            f"{SMALLEST_CROWD} are needed"
+            f"{workers} workers are too few: nobody answers a question twice, so at least {least} are needed"
         )
     total = sum(shares.values())
     exact = {name: workers * share / total for name, share in shares.items()}

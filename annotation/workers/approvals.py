@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import IO
 
 from django.db.models import Count, OuterRef, Subquery
@@ -17,8 +16,9 @@ from annotation.audit import record
 from annotation.common import database
 from annotation.common.spreadsheets import escape_formula
 from annotation.models import Account, Assignment, Campaign, Study, Visit
+from annotation.protocol.money import amount_text, smallest_amount
 from annotation.selectors.campaign.cost import TEST_ROLE
-from annotation.workers.payments import CENT, PaymentError, due_accounts
+from annotation.workers.payments import PaymentError, currency_of, due_accounts
 from annotation.workers.platform_visits import ENDED, MTURK, PROLIFIC, PROVIDERS
 
 #: What is drawn up of a platform: submissions to approve, or people to give a bonus.
@@ -100,23 +100,24 @@ def write_approvals(
 
     Of `SUBMISSIONS`, Prolific takes one id a line; of `BONUSES`, "participant,amount". MTurk's are tables
     with heads: assignments to approve, and for each worker what `SendBonus` takes. Amounts are what is due,
-    cut to whole cents; who is due less has no line.
+    cut to the digits of the currency; who is due less has no line.
     """
     if what not in LISTS:
         raise PaymentError(_("Nothing was chosen: use one of the buttons."))
     found = submissions_to_approve(campaign=campaign, provider=provider)
     reason = _("Work on %(campaign)s") % {"campaign": campaign.name}
     lines: list[list[str]]
+    currency = currency_of(campaign)
     if what == SUBMISSIONS:
         lines = [[row.submission] for row in found]
         head = ["AssignmentId"]
     else:
         lines = [
-            [last.participant, _cents(due)]
+            [last.participant, amount_text(due, currency)]
             if provider == PROLIFIC
-            else [last.participant, last.submission, _cents(due), reason]
-            for last, due in _owed_to_people(found)
-            if due >= CENT
+            else [last.participant, last.submission, amount_text(due, currency), reason]
+            for last, due in _owed_to_people(found, smallest_amount(currency))
+            if due
         ]
         head = ["WorkerId", "AssignmentId", "BonusAmount", "Reason"]
     writer = csv.writer(file, lineterminator="\n")
@@ -135,9 +136,9 @@ def write_approvals(
     return len(lines)
 
 
-def _owed_to_people(found: list[Submission]) -> list[tuple[Submission, int]]:
-    """The last submission of each person of the platform, and the whole cents, in millionths, that are due to
-    all workers that they are here: who comes by another browser may be another one."""
+def _owed_to_people(found: list[Submission], smallest: int) -> list[tuple[Submission, int]]:
+    """The last submission of each person of the platform, and what is due, cut to `smallest`, to all workers
+    that they are here, in millionths: who comes by another browser may be another one."""
     people: dict[str, dict[str, Submission]] = {}
     for row in found:
         workers = people.setdefault(row.participant, {})
@@ -145,10 +146,9 @@ def _owed_to_people(found: list[Submission]) -> list[tuple[Submission, int]]:
         workers.pop(row.worker, None)
         workers[row.worker] = row
     return [
-        (list(workers.values())[-1], sum(row.due - row.due % CENT for row in workers.values() if row.due > 0))
+        (
+            list(workers.values())[-1],
+            sum(row.due - row.due % smallest for row in workers.values() if row.due > 0),
+        )
         for workers in people.values()
     ]
-
-
-def _cents(micros: int) -> str:
-    return f"{Decimal(micros // CENT) / 100:.2f}"

@@ -26,6 +26,7 @@ from annotation.common.by_command import by_command
 from annotation.common.spreadsheets import escape_formula
 from annotation.models import Account, Assignment, Bonus, Campaign, Identity, Payout, Visit, Worker
 from annotation.protocol.campaign_settings import settings_of
+from annotation.protocol.money import smallest_amount
 from annotation.protocol.work import MICROS
 from annotation.selectors.campaign.cost import bonuses, hourly, money, paid, units
 from annotation.selectors.campaign.sums import earned
@@ -34,8 +35,6 @@ from annotation.selectors.campaign.sums import earned
 LEDGER_LINES_PER_QUERY = 2_000
 #: Characters of a reference and of a reason, at most.
 LONGEST_REFERENCE, LONGEST_PAYMENT_REASON = 100, 200
-#: A hundredth of a currency's unit, in millionths: less is not paid out, and platforms take no less.
-CENT = MICROS // 100
 #: The largest amount that is read, in millionths: no payment is that large, and all are stored exactly.
 LARGEST_AMOUNT = 10**18
 _COLUMNS = ("at", "worker", "entry", "kind", "role", "seconds", "amount", "currency", "reference", "settings")
@@ -133,13 +132,14 @@ def unconfirmed(workers: Iterable[int]) -> set[int]:
 
 
 def unpaid(*, worker: int) -> list[tuple[Campaign, int]]:
-    """The campaigns that owe this worker a cent or more, with the amounts; none yet where they are `held`."""
+    """The campaigns that owe this worker an amount that can be paid, with it; none yet where they are
+    `held`."""
     campaigns = Campaign.objects.filter(standings__worker=worker, simulated=False).distinct()
     found = [(campaign, due_accounts(campaign=campaign, worker=worker)) for campaign in campaigns]
     return [
         (campaign, accounts[0].due)
         for campaign, accounts in found
-        if accounts and accounts[0].due >= CENT and not accounts[0].held
+        if accounts and accounts[0].due >= smallest_amount(currency_of(campaign)) and not accounts[0].held
     ]
 
 
@@ -215,7 +215,8 @@ def _paid_out(payout: Payout, pseudonym: str) -> Payout:
 
 
 def pay_everybody(*, campaign: Campaign, reference: str, actor: Account | None = None) -> list[Payout]:
-    """Record that everybody was paid what they were due, in whole cents, all or none. Fractions stay due.
+    """Record that everybody was paid what they were due, all or none. What is less than the last digit of
+    the currency stays due.
 
     Whoever was paid under this `reference` before is passed over, so that it may be done again; so is who is
     not confirmed (`Due.held`).
@@ -236,20 +237,21 @@ def pay_all_due(
     _check_reference(reference)
     with database.writing():
         check_real(Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk))
+        smallest = smallest_amount(currency_of(campaign))
         before = set(standing_payouts(campaign).filter(reference=reference).values_list("worker", flat=True))
         return [
             _paid_out(
                 Payout(
                     campaign=campaign,
                     worker_id=account.worker,
-                    amount=account.due - account.due % CENT,
+                    amount=account.due - account.due % smallest,
                     reference=reference,
                     paid_by=actor,
                 ),
                 account.pseudonym,
             )
             for account in due_accounts(campaign=campaign)
-            if account.due >= CENT
+            if account.due >= smallest
             and not account.held
             and account.worker not in before
             and (workers is None or account.worker in workers)

@@ -1,9 +1,16 @@
 // Pay: what an hour comes to, while an amount is typed. The server says the same once it is saved.
 
+import { currencyDigits } from "./currency.js";
+
 const basis = document.getElementById("pay.basis");
 const hourly = document.getElementById("pay.hourly");
 const number = (text) => Number.parseFloat(text.replace(",", ".")) || 0;
-const told = (amount) => amount.toLocaleString(document.documentElement.lang, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+const currency = document.getElementById("pay.currency");
+
+function told(amount) {
+  const digits = currencyDigits(currency.value);
+  return amount.toLocaleString(document.documentElement.lang, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
 
 function reckon() {
   for (const output of document.querySelectorAll("output[data-seconds]")) {

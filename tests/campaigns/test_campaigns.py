@@ -171,7 +171,7 @@ def test_settings_that_cannot_be_are_refused_by_name(values, message):
 def test_a_crowd_that_could_not_settle_an_image_is_refused():
     assert sum(mix_of(7).values()) == 7 and mix_of(10) == {"careful": 6, "average": 3, "sloppy": 1}
     with pytest.raises(CampaignError, match="3 workers are too few"):
-        mix_of(3)
+        mix_of(3, least=4)
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,8 @@ def test_too_small_a_crowd_is_told_once_it_works():
     assert few.text.startswith("3 workers")
     world.submit(3, world.held(3, q.BOX_REQUIREMENT), then=False)
     assert "few_workers" not in codes(world.campaign)
+    world.campaign.settings["link_votes"] = 7
+    assert "at least 7 are needed" in alarms(world.campaign, "few_workers")[0].text
 
 
 def test_questions_that_every_active_worker_had_are_told():

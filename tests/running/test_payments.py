@@ -14,6 +14,7 @@ from django.db import connection
 from annotation.models import AuditEntry, Payout
 from annotation.protocol import questions as q
 from annotation.selectors.campaign import money
+from annotation.selectors.campaign.cost import cents
 from annotation.workers import payments
 from annotation.workers.payments import PaymentError
 from tests.factories import some_images
@@ -126,6 +127,19 @@ def test_all_are_paid_whole_cents_and_a_fraction_stays_due_and_blocks_nothing():
     ]
     assert due(world) == {first: 1_200, second: 5_000}
     assert payments.unpaid(worker=first) == [] and payments.unpaid(worker=second) == []
+
+
+@pytest.mark.parametrize(
+    ("currency", "paid", "said"),
+    [("JPY", 31_000_000, "31 JPY"), ("USD", 31_210_000, "31.21 USD"), ("KWD", 31_213_000, "31.213 KWD")],
+)
+def test_amounts_are_paid_and_written_in_the_digits_of_their_currency(currency, paid, said):
+    rates = {q.COREF_LINK: 31.2134, q.BOX_DRAWING: 0.0}
+    world = answered({**TRUSTING, "pay": {"basis": "item", "currency": currency, "per_item": rates}})
+    (payout,) = payments.pay_everybody(campaign=world.campaign, reference="march")
+    assert payout.amount == paid
+    assert cents(due(world)[world.workers[0]] + paid, currency) == said
+    assert payments.unpaid(worker=world.workers[0]) == []
 
 
 @pytest.mark.django_db(transaction=True)

@@ -13,6 +13,7 @@ from django.core.management import CommandError, call_command
 from scipy import stats
 
 from annotation.formats.proposals import write_proposals
+from annotation.protocol.answer_times import DRAWING_SECONDS, LOOKING_SECONDS
 from annotation.protocol.gold import Gold, Truth
 from annotation.protocol.machines import MachineSettings, Proposals, ProposedBox
 from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY, Question
@@ -22,12 +23,15 @@ from annotation.simulation.machine import SimulatedMachine
 from annotation.simulation.machine_study import (
     FIGURES,
     PEOPLE_ALONE,
+    StudiedArm,
     crowd_seconds,
     known_proposals,
     machine_table,
     published_seconds,
     run_arm,
+    seconds_of,
     study_figures,
+    study_of,
 )
 from annotation.simulation.machine_study import people_alone as alone
 from annotation.synthetic_corpus.generate import generate
@@ -83,6 +87,22 @@ def test_a_machine_with_gold_boxes_spares_most_drawing_and_a_bad_one_is_soon_sus
     assert bad.drawn <= 60 and bad.suspended[0] is not None and bad.suspended[0] <= 60
     for one in found.figures:
         assert one.low <= one.value <= one.high or one.figure == "rulings"
+
+
+def test_a_saving_is_the_sum_of_the_seconds_of_all_answers_at_each_price(images: list[Gold]) -> None:
+    few, settings = images[:3], MachineSettings(share=1.0)
+    arms = [run_arm(PEOPLE_ALONE, few, alone, seeds=[0, 1])]
+    arms.append(run_arm("machine", few, known_proposals(gold_boxes(few), settings), seeds=[0]))
+    (saving,) = study_of(*arms[:1], arms[1:], resamples=2).savings
+
+    def seconds(arm: StudiedArm, drawing: float, looking: float) -> float:
+        answers = [kind for image in arm.seeds[0] for kind in image.judgments.elements()]
+        return sum(seconds_of(kind, drawing=drawing, looking=looking) for kind in answers)
+
+    for looking, row in zip(LOOKING_SECONDS, saving.shares, strict=True):
+        for drawing, share in zip(DRAWING_SECONDS, row, strict=True):
+            before, after = (seconds(arm, drawing, looking) for arm in arms)
+            assert share == pytest.approx(1 - after / before)
 
 
 def test_seeds_are_told_apart_and_stand_for_their_spread(images: list[Gold]) -> None:
@@ -178,6 +198,7 @@ def test_study_cost_prints_the_table(images: list[Gold], tmp_path: Path) -> None
     assert said.strip() == machine_table(report)
     assert said.startswith("4 images, 1 seeds; costs are those of people for one image")
     assert "drawn by hand" in said and "bad machine" in said
+    assert "Share of people's seconds saved against people alone, by what a drawing and a look take:" in said
     file.write_text('{"image": "elsewhere", "boxes": {}}\n')
     with pytest.raises(CommandError, match="proposes boxes of none of these 4 images"):
         call()

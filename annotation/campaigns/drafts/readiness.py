@@ -12,7 +12,6 @@ from annotation.campaigns.choosing import ENTITIES, gold_layer
 from annotation.campaigns.drafts import fields
 from annotation.campaigns.drafts.marks import strata_there
 from annotation.campaigns.drafts.reading import DraftPlan, marked_kinds
-from annotation.campaigns.opening import SMALLEST_CROWD
 from annotation.datasets.english import ENGLISH_ENOUGH, EnglishShare
 from annotation.models import Caption, Control, Image
 from annotation.protocol.kinds import ABOUT_IMAGE, MEASURED_ON_CONTROLS, kind_of
@@ -205,7 +204,7 @@ def _stops(plan: DraftPlan) -> str:
     stop = plan.settings.stop
     if stop.budget is None and stop.until is None and stop.images is None:
         return _("No stop rule: it ends when everything is answered. It takes %(n)d workers at least.") % {
-            "n": SMALLEST_CROWD
+            "n": plan.crowd_size().least
         }
     return _("The campaign pauses when a stop rule is met.")
 

@@ -18,6 +18,7 @@ from annotation.common.roles import RESEARCHER
 from annotation.datasets.layer_rows import LayerError, check_layer_name
 from annotation.models import Campaign, CampaignDraft, Corpus, Image
 from annotation.protocol.campaign_settings import CampaignSettings
+from annotation.protocol.crowd_size import CrowdSize, crowd_size
 from annotation.protocol.kinds import Kind, all_tasks, kind_of, kinds_of_tasks, only_kind
 from annotation.protocol.work import PER_ITEM as BY_ANSWER
 from annotation.selectors.corpora import split_names
@@ -67,6 +68,11 @@ class DraftPlan:
         return Campaign(
             name=self.name or "-", corpus=self.corpus, tasks=self.tasks, settings=self.settings.as_dict()
         )
+
+    def crowd_size(self) -> CrowdSize:
+        """How many workers the campaign will need."""
+        pictured = Image.objects.filter(pk__in=self.chosen_images().values("pk")).exclude(picture="").exists()
+        return crowd_size(self.kinds, self.settings, pictured=pictured)
 
     def chosen_images(self) -> QuerySet[Image]:
         """The images that the campaign will ask about, all of them, in their order: none that gold does not

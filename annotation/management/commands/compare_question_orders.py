@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from annotation.campaigns import gold_layer
+from annotation.campaigns import CampaignError, campaign_named, gold_layer
 from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
 from annotation.formats.proposals import read_proposals
@@ -18,6 +18,7 @@ from annotation.protocol.gold import Gold
 from annotation.protocol.link_chances import learn_chances
 from annotation.protocol.machines import Proposals
 from annotation.selectors.corpora import corpus_named
+from annotation.selectors.machines.savings import answer_times
 from annotation.selectors.records import stream_records
 from annotation.simulation.economy import arms_run, study_economy
 from annotation.simulation.machine_study import machine_table
@@ -34,9 +35,10 @@ class Command(ReportCommand):
         "Compare the two orders of candidate chains, likely_first and as_printed, at several error "
         "rates: questions per mention, judgments per image, B-cubed chain F1 and box IoU, with 95 % "
         "bootstrap intervals over images. With --economy, print instead what each saving, all of them, and "
-        "machines save people. Uses the generated sample, or a corpus that has gold."
+        "machines save people, by what a drawing and a look take. Uses the generated sample, or a "
+        "corpus that has gold."
     )
-    refusals = (UnknownName, FormatError, OSError)
+    refusals = (UnknownName, CampaignError, FormatError, OSError)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -66,6 +68,12 @@ class Command(ReportCommand):
             metavar="FILE.jsonl",
             help="Instead, or with --economy: what a machine saves that proposes these boxes (see "
             "export_proposals), and what one costs that draws anywhere; may be repeated",
+        )
+
+        parser.add_argument(
+            "--campaign",
+            metavar="NAME",
+            help="With --economy or --machine: what is saved at the seconds that its people took, too",
         )
 
     def report(self, **options: Any) -> dict[str, Any]:
@@ -116,6 +124,8 @@ class Command(ReportCommand):
             "seeds": options["seeds"],
             "interval_remark": few_images(len(images)),
             "machine": [asdict(figure) for figure in found.figures],
+            "savings": [asdict(saving) for saving in found.savings],
+            "measured": _measured(options["campaign"]) if options["campaign"] else None,
             "boxes": [asdict(boxes) for boxes in found.boxes],
         }
 
@@ -158,6 +168,17 @@ def _machines(files: list[Path], images: list[Gold]) -> dict[str, dict[str, Prop
             )
         found[name] = proposals
     return found
+
+
+def _measured(name: str) -> dict[str, Any]:
+    """The seconds of a drawing and of a look in a campaign; CommandError where nobody has given one."""
+    times = answer_times(campaign_named(name))
+    if times.drawing is None or times.looking is None:
+        raise CommandError(
+            f"people have not drawn and looked in campaign {name!r} yet; name another, or leave --campaign "
+            "out"
+        )
+    return {"campaign": name, "drawing": times.drawing, "looking": times.looking}
 
 
 def _rates(text: str) -> list[float]:

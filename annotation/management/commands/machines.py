@@ -9,11 +9,16 @@ from django.core.management.base import CommandParser
 
 from annotation.campaigns import CampaignError, campaign_named
 from annotation.management.base import ReportCommand, plain_table
+from annotation.protocol.answer_times import table_of_savings
 from annotation.selectors.machines.reports import machine_reports
+from annotation.selectors.machines.savings import machine_saving
 
 
 class Command(ReportCommand):
-    help = "List the machines of a campaign: version, state, boxes drawn and accepted, by category."
+    help = (
+        "List the machines of a campaign: version, state, boxes drawn and accepted, by category; and "
+        "what they saved, by what a drawing and a look take."
+    )
     refusals = (CampaignError,)
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -22,9 +27,11 @@ class Command(ReportCommand):
 
     def report(self, **options: Any) -> dict[str, Any]:
         campaign = campaign_named(options["campaign"])
+        reports = machine_reports(campaign)
         return {
             "campaign": campaign.name,
-            "machines": [asdict(report) for report in machine_reports(campaign)],
+            "machines": [asdict(report) for report in reports],
+            "saving": asdict(machine_saving(campaign, reports)),
         }
 
     def show(self, report: dict[str, Any]) -> str:
@@ -48,4 +55,13 @@ class Command(ReportCommand):
                     for one in each["categories"]
                 ]
                 said.append(plain_table(["category", "judged", "accepted", ""], rows))
+        saving, times = report["saving"], report["saving"]["times"]
+        if any(each["judged"] for each in report["machines"]):
+            said.append("Share of people's seconds saved, by what a drawing and a look take:")
+            said.append(table_of_savings(saving["shares"]))
+        if saving["measured"] is not None:
+            said.append(
+                f"at {times['drawing']:.1f} s a drawing and {times['looking']:.1f} s a look, as measured "
+                f"here: {saving['measured']:+.1%}"
+            )
         return "\n".join(said)

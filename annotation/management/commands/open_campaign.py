@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation import campaigns
-from annotation.campaigns import ENTITIES, SMALLEST_CROWD, CampaignError, asks_pairs, monitoring
+from annotation.campaigns import CampaignError, asks_pairs, monitoring
 from annotation.campaigns.drafts.opening import check_no_running_pilot
 from annotation.campaigns.pairs import pairs_from_csv
 from annotation.common.registry import UnknownName
@@ -20,7 +20,7 @@ from annotation.management.base import ReportCommand, move_bar, pages_text, prog
 from annotation.management.commands.campaign_status import alarms_of, alarms_text
 from annotation.models import Campaign
 from annotation.protocol.campaign_settings import settings_of
-from annotation.protocol.kinds import all_tasks, kinds_of_tasks
+from annotation.protocol.kinds import all_tasks
 from annotation.selectors.pair_judgments import page_filling
 from annotation.task_types.wording import BY_KEY
 
@@ -145,6 +145,7 @@ class Command(ReportCommand):
             "filling": asdict(page_filling(campaign)) if of_pairs else None,
             "settings": campaign.settings,
             "unpaid": list(settings_of(campaign.settings).pay.unpaid(campaign.kinds)),
+            "workers": asdict(campaigns.campaign_crowd_size(campaign)),
             "alarms": alarms_of(monitoring.alarms(campaign, words=BY_KEY)),
         }
 
@@ -166,14 +167,10 @@ class Command(ReportCommand):
             lines.append(
                 f"images left out because the gold layer does not cover them: {report['images_without_gold']}"
             )
-        if report["tasks"] != ENTITIES:
-            (kind,) = kinds_of_tasks(report["tasks"])
-            wanted = settings_of(report["settings"]).answers.wanted(kind)
-            lines.append(f"at least {wanted} workers are needed: nobody answers a question twice")
-        else:
-            lines.append(
-                f"at least {SMALLEST_CROWD} workers are needed: nobody judges a question twice or their own "
-                f"box"
-            )
+        crowd = report["workers"]
+        lines.append(
+            f"at least {crowd['least']} workers are needed: nobody answers a question twice; with "
+            f"{crowd['enough']} none is missing, also where a question is reported or comes back"
+        )
         shown = [alarm for alarm in report["alarms"] if alarm["code"] != "draft"]
         return "\n".join([*lines, *alarms_text(shown)])

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.campaigns import campaign_named
+from annotation.campaigns import campaign_crowd_size, campaign_named
 from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
 from annotation.datasets.layer_rows import LayerError
@@ -28,6 +28,7 @@ from annotation.simulation_driver import (
     CROWD_PATIENCE,
     HTTP,
     QUEUE,
+    USUAL_MIX,
     CrowdPlan,
     mix_of,
     run_campaign_crowd,
@@ -100,8 +101,9 @@ class Command(ReportCommand):
 
     def report(self, **options: Any) -> dict[str, Any]:
         campaign = campaign_named(options["campaign"])
-        mix = parse_mix(options["mix"]) if options["mix"] else None
-        people = mix_of(options["workers"], mix) if mix else mix_of(options["workers"])
+        mix = parse_mix(options["mix"]) if options["mix"] else USUAL_MIX
+        least = campaign_crowd_size(campaign).least
+        people = mix_of(options["workers"], mix, least=least)
         if options["processes"] < 1:
             raise CampaignError(f"--processes {options['processes']}: expected 1 or more")
         counted = campaign.kinds != QUESTIONS

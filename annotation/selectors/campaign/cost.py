@@ -15,6 +15,7 @@ from django.db.models import QuerySet, Sum
 from django.utils.formats import number_format
 
 from annotation.models import Bonus, Campaign, Machine, Payout
+from annotation.protocol.money import amount_text, rounded_amount
 from annotation.protocol.questions import CONTROL, DOUBLE_CHECK
 from annotation.protocol.work import MICROS, PaySettings
 from annotation.selectors.campaign.sums import Earned, earned, leases_in_hand
@@ -63,14 +64,12 @@ class CampaignCost:
 
 def money(micros: int, currency: str) -> str:
     """An amount as the language writes it: "12.50 USD", with more digits only where it has them."""
-    amount = Decimal(micros) / MICROS
-    whole = amount.quantize(Decimal("0.01"))
-    return f"{number_format(f'{whole if whole == amount else amount.normalize():f}')} {currency}"
+    return f"{number_format(amount_text(micros, currency))} {currency}"
 
 
 def cents(micros: int, currency: str) -> str:
-    """An amount to two decimals, for tables; the ledger has all of them."""
-    return money(round(micros, -4), currency)
+    """An amount in the digits of its currency, for tables; the ledger has all of them."""
+    return money(rounded_amount(micros, currency), currency)
 
 
 def units(micros: int) -> str:

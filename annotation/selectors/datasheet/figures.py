@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import datetime
-from decimal import Decimal
 from pathlib import PurePath
 from typing import Any
 
@@ -34,8 +33,8 @@ from annotation.models import (
 )
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import is_page, kind_of, kind_order
+from annotation.protocol.money import amount_text
 from annotation.protocol.trust import trust_reading
-from annotation.protocol.work import MICROS
 from annotation.selectors.campaign import CampaignCost, costs
 from annotation.selectors.controls import control_facts, control_item_counts
 from annotation.selectors.datasheet.agreement import QuestionAgreement, agreement_by_question
@@ -128,10 +127,10 @@ def _campaign(campaign: Campaign) -> dict[str, Any]:
         "cost": {
             "basis": pay.basis,
             "currency": cost.currency,
-            "earned": _money(cost.earned),
-            "paid": _money(cost.paid),
+            "earned": amount_text(cost.earned, cost.currency),
+            "paid": amount_text(cost.paid, cost.currency),
             "hours": round(cost.seconds / 3600, 3),
-            "earned_an_hour": _money(cost.hourly),
+            "earned_an_hour": amount_text(cost.hourly, cost.currency) if cost.hourly is not None else None,
             "per_item": {kind: str(amount) for kind, amount in sorted(pay.per_item.items())},
             "hourly": str(pay.hourly),
         },
@@ -231,15 +230,6 @@ def _settings(campaign: Campaign) -> list[dict[str, Any]]:
 
 def _day(at: datetime | None) -> str | None:
     return at.date().isoformat() if at is not None else None
-
-
-def _money(micros: int | None) -> str | None:
-    """An amount of millionths as a decimal text, of two digits at least behind the point."""
-    if micros is None:
-        return None
-    amount = Decimal(micros) / MICROS
-    whole = amount.quantize(Decimal("0.01"))
-    return f"{whole if whole == amount else amount.normalize():f}"
 
 
 def _share(part: int, whole: int) -> float | None:

@@ -33,11 +33,11 @@ from annotation.campaigns.drafts.reading import (
     marked_kinds,
     read_draft,
 )
-from annotation.campaigns.opening import SMALLEST_CROWD
 from annotation.common.roles import RESEARCHER
 from annotation.models import Corpus
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.kinds import all_tasks, kind_of, kinds_of_tasks
+from annotation.protocol.money import currency_digits
 from annotation.selectors.corpora import split_names
 from annotation.selectors.scopes import corpora_of
 from annotation.selectors.tags.kept import tag_list_of
@@ -238,6 +238,7 @@ def _of_pay(request: HttpRequest, plan: DraftPlan) -> dict[str, Any]:
         "basis": inputs["pay.basis"],
         "currency": inputs["pay.currency"],
         "hourly": inputs["pay.hourly"],
+        "digits": currency_digits(plan.settings.pay.currency),
         "rows": [
             PayRow(
                 kind,
@@ -305,9 +306,10 @@ def _of_opening(request: HttpRequest, plan: DraftPlan) -> dict[str, Any]:
         if found
         else [],
         "currency": plan.settings.pay.currency,
+        "digits": f"{currency_digits(plan.settings.pay.currency)}g",
         "pilot_images": PILOT_IMAGES,
         "pilots": found is not None and found.images > PILOT_IMAGES,
-        "smallest": SMALLEST_CROWD,
+        "crowd": plan.crowd_size(),
     }
 
 

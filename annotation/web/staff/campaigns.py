@@ -18,8 +18,10 @@ from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER, WHOLE_SERVER
 from annotation.datasets.layer_rows import LayerError
 from annotation.models import Account, Campaign
-from annotation.protocol.campaign_settings import CampaignError, as_toml, settings_of
+from annotation.protocol.campaign_settings import CampaignError, as_toml, settings_of, settings_of_tasks
+from annotation.protocol.crowd_size import crowd_size
 from annotation.protocol.kinds import all_tasks, is_page, kinds_of_tasks
+from annotation.protocol.money import currency_digits
 from annotation.selectors.campaign import overview
 from annotation.selectors.campaign.kept import acts_on
 from annotation.selectors.campaign.reasons import PAUSED, coded_reason
@@ -138,6 +140,7 @@ def _pilot(request: HttpRequest, shown: Campaign, currency: str) -> dict[str, An
         "left": left,
         "estimate": pilot_estimate(shown, reader=account_of(request)),
         "currency": currency,
+        "digits": f"{currency_digits(currency)}g",
     }
 
 
@@ -234,12 +237,17 @@ def campaign_open(request: HttpRequest) -> HttpResponse:
             "tasks": all_tasks(),
             "given": given,
             "wrong": wrong,
-            "smallest": campaigns.SMALLEST_CROWD,
+            "crowds": [(tasks, _least_crowd(tasks)) for tasks in all_tasks()],
             "example": SETTINGS_EXAMPLE,
             "like": like,
         },
         status=status,
     )
+
+
+def _least_crowd(tasks: str) -> int:
+    """The fewest workers of a campaign of these tasks with the settings that such campaigns usually have."""
+    return crowd_size(kinds_of_tasks(tasks), settings_of_tasks(tasks, {})).least
 
 
 def _like(account: Account, name: str) -> Campaign | None:

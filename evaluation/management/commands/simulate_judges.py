@@ -13,11 +13,13 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotation.campaigns import campaign_crowd_size
 from annotation.common.locks import Busy
 from annotation.management.base import ReportCommand
 from annotation.management.commands.simulate_crowd import parse_mix
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.simulation_driver import CROWD_PATIENCE, HTTP, QUEUE, mix_of
+from evaluation.services.batches.collecting import batch_named
 from evaluation.services.batches.recorded_judges import judge_as_recorded
 from evaluation.services.batches.stored_answers import BatchRefused
 
@@ -47,7 +49,10 @@ class Command(ReportCommand):
         )
 
     def report(self, **options: Any) -> dict[str, Any]:
-        mix = mix_of(options["workers"], parse_mix(options["mix"])) if options["mix"] else None
+        mix = None
+        if options["mix"]:
+            least = campaign_crowd_size(batch_named(options["batch"]).campaign).least
+            mix = mix_of(options["workers"], parse_mix(options["mix"]), least=least)
         done = judge_as_recorded(
             options["batch"],
             options["recorded"],

@@ -1,6 +1,8 @@
 // How many answers today, what they earn, how long they take: the server's count as the page came, and what
 // was given since. The seconds of today's answers stay in this browser.
 
+import { currencyDigits } from "../currency.js";
+
 const KEY = "phrasebox:pace:";
 // Fewer answers tell no pace.
 const ENOUGH = 5;
@@ -15,11 +17,13 @@ export const median = (numbers) => {
   return sorted.length % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
 };
 
-// As the server writes it in the page's language: two digits, or more where the sum has them.
-const amount = new Intl.NumberFormat(document.documentElement.lang, {
-  minimumFractionDigits: 2, maximumFractionDigits: 6, useGrouping: false,
-});
-const sum = (micros, currency) => `${amount.format(Math.round(micros) / MICROS)} ${currency}`;
+// As the server writes it in the page's language: the digits of its currency, or more where the sum has them.
+const sum = (micros, currency) => {
+  const amount = new Intl.NumberFormat(document.documentElement.lang, {
+    minimumFractionDigits: currencyDigits(currency), maximumFractionDigits: 6, useGrouping: false,
+  });
+  return `${amount.format(Math.round(micros) / MICROS)} ${currency}`;
+};
 
 export class Pace {
   // `said` is what a desk says of today, null in a test; `kept` are the entries that it does not count yet.

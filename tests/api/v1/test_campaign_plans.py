@@ -50,6 +50,7 @@ def test_a_plan_says_what_the_page_of_a_draft_with_the_same_choices_says(ada: Ca
     assert (found["hours"], found["answers"]) == (asdict(page.hours), asdict(page.answers))
     assert (found["images"], found["pilot_images"], found["sampled"]) == (22, 20, 0)
     assert told["readiness"] == [asdict(line) for line in readiness(plan)] and told["ready"] is True
+    assert told["workers"] == {"least": 5, "enough": 6} == asdict(plan.crowd_size())
     assert not Campaign.objects.exists() and not Job.objects.exists()
 
 

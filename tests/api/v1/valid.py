@@ -462,6 +462,7 @@ VALID: dict[str, Make] = {
     "corpus_delete": _spare_corpus,
     "machines_list": at(name="quay"),
     "machine_add": told({"name": "drawer"}, name="quay"),
+    "machine_saving": at(name="quay"),
     "machine_teach": _machine,
     "studies_list": at(name="quay"),
     "study_save": told({"provider": "prolific", "study": "another", "wanted": 3}, name="quay"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from django.urls import reverse
@@ -15,7 +16,9 @@ from annotation.api.rest.operations import GET, POST, ApiCall, Created, Operatio
 from annotation.api.v1.addressed import CAMPAIGN_PATH, PREPARING_TAG, RUNS_CAMPAIGN
 from annotation.campaigns import CampaignError, machines
 from annotation.models import Campaign, Job, Study
+from annotation.protocol.answer_times import DRAWING_SECONDS, LOOKING_SECONDS
 from annotation.selectors.machines.reports import MachineReport, machine_reports
+from annotation.selectors.machines.savings import machine_saving
 from annotation.web.staff.recruiting import study_address
 from annotation.workers import platform_visits
 from annotation.workers.platform_visits import PROVIDERS, VisitError
@@ -61,6 +64,39 @@ class MachineWanted(CallFields):
     """A machine of this name."""
 
     name = NameField(max_length=30)
+
+
+class PeopleAnswersShown(serializers.Serializer[Any]):
+    """Answers of people: `drawing` a box, and by `looking`."""
+
+    drawing = serializers.FloatField()
+    looking = serializers.FloatField()
+
+
+class PricesShown(serializers.Serializer[Any]):
+    """Seconds of a drawing and of a look."""
+
+    drawing = serializers.ListField(child=serializers.FloatField())
+    looking = serializers.ListField(child=serializers.FloatField())
+
+
+class MachineSavingShown(serializers.Serializer[Any]):
+    """What machines saved people. `answers` are people's; `alone`, those that they would have given: drawings
+    of the accepted boxes too, and no looks at the refused ones."""
+
+    answers = PeopleAnswersShown()
+    alone = PeopleAnswersShown()
+    prices = PricesShown()
+    shares = serializers.ListField(
+        child=serializers.ListField(child=serializers.FloatField()),
+        help_text="Share of people's seconds saved: a row for each price of a look, in it one for each price "
+        "of a drawing.",
+    )
+    drawing_seconds = serializers.FloatField(allow_null=True, help_text="Of a drawing in this campaign.")
+    looking_seconds = serializers.FloatField(allow_null=True, help_text="Of a look in this campaign.")
+    measured = serializers.FloatField(
+        allow_null=True, help_text="The share saved at these seconds; null where people have not done both."
+    )
 
 
 class StudyShown(serializers.Serializer[Any]):
@@ -142,6 +178,30 @@ def machine_teach_call(call: ApiCall, campaign: Campaign, machine: str) -> Job:
     return jobs.enqueue(
         kind=machines.TEACH_JOB, arguments={"machine": found.name}, campaign=campaign, actor=call.account
     )
+
+
+@serves(
+    Operation(
+        route="machine_saving",
+        method=GET,
+        path=f"{CAMPAIGN_PATH}/machines/saving",
+        tag=_MACHINES,
+        opens=RUNS_CAMPAIGN,
+        answers=MachineSavingShown,
+    )
+)
+def machine_saving_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
+    """What the machines of a campaign saved its people, by what a drawing and a look take."""
+    saving = machine_saving(campaign, machine_reports(campaign))
+    return {
+        "answers": asdict(saving.times.counts),
+        "alone": asdict(saving.alone),
+        "prices": {"drawing": DRAWING_SECONDS, "looking": LOOKING_SECONDS},
+        "shares": saving.shares,
+        "drawing_seconds": saving.times.drawing,
+        "looking_seconds": saving.times.looking,
+        "measured": saving.measured,
+    }
 
 
 @serves(

@@ -25,13 +25,14 @@ from annotation.api.rest.fields import (
 from annotation.api.rest.operations import POST, ApiCall, Operation, serves
 from annotation.api.v1.addressed import CAMPAIGNS_TAG
 from annotation.campaigns.drafts import fields
-from annotation.campaigns.drafts.estimate import DraftEstimate, Range, estimate_draft
+from annotation.campaigns.drafts.estimate import DraftEstimate, estimate_draft
 from annotation.campaigns.drafts.readiness import can_open, readiness
 from annotation.campaigns.drafts.reading import PILOT_IMAGES, DraftPlan, read_draft
 from annotation.common.roles import RESEARCHER
 from annotation.models import Account, Campaign, CampaignDraft, Corpus
 from annotation.protocol.campaign_settings import CampaignError, settings_of_tasks
 from annotation.protocol.kinds import all_tasks
+from annotation.protocol.money import rounded_amount
 from annotation.protocol.work import MICROS
 from annotation.selectors.scopes import campaigns_of, corpora_of
 
@@ -109,10 +110,20 @@ class ReadinessShown(serializers.Serializer[Any]):
     step = serializers.ChoiceField(fields.STEPS, help_text="The page on which it is set.")
 
 
+class CrowdSizeShown(serializers.Serializer[Any]):
+    """How many different workers a campaign needs: nobody answers a question twice."""
+
+    least = serializers.IntegerField(help_text="With fewer, a question may stay open.")
+    enough = serializers.IntegerField(
+        help_text="With so many, none stays open, also where a question is reported or comes back."
+    )
+
+
 class CampaignPlanShown(serializers.Serializer[Any]):
     """What a campaign would come to, and whether it can be opened; no estimate where it has no image."""
 
     ready = serializers.BooleanField()
+    workers = CrowdSizeShown()
     readiness = ReadinessShown(many=True)
     estimate = EstimateShown(allow_null=True)
 
@@ -149,6 +160,7 @@ def campaign_plan_call(call: ApiCall) -> dict[str, Any]:
     found = estimate_draft(plan, pilot=PILOT_IMAGES)
     return {
         "ready": can_open(lines),
+        "workers": asdict(plan.crowd_size()),
         "readiness": [asdict(line) for line in lines],
         "estimate": _estimate_plain(found, plan) if found is not None else None,
     }
@@ -230,24 +242,21 @@ def _wrong(told: Mapping[str, str], *, code: str = "invalid") -> Problem:
 
 
 def _estimate_plain(found: DraftEstimate, plan: DraftPlan) -> dict[str, Any]:
+    currency = plan.settings.pay.currency
     return {
         "images": found.images,
         "answers": asdict(found.answers),
         "hours": asdict(found.hours),
-        "cost": _money(found.cost),
-        "currency": plan.settings.pay.currency,
+        "cost": {name: _amount(value, currency) for name, value in asdict(found.cost).items()},
+        "currency": currency,
         "by_kind": dict(found.by_kind),
         "pilot_images": found.pilot,
-        "pilot_cost": _amount(found.pilot_cost),
+        "pilot_cost": _amount(found.pilot_cost, currency),
         "sampled": found.sampled,
         "guessed": found.guessed,
     }
 
 
-def _money(found: Range) -> dict[str, str]:
-    return {name: _amount(value) for name, value in asdict(found).items()}
-
-
-def _amount(value: float) -> str:
-    """Currency units as a decimal text, to the hundredth: an estimate knows no more."""
-    return decimal_text(round(value * 100) * (MICROS // 100))
+def _amount(value: float, currency: str) -> str:
+    """Currency units as a decimal text, in the digits of the currency: an estimate knows no more."""
+    return decimal_text(rounded_amount(round(value * MICROS), currency))

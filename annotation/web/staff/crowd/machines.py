@@ -17,9 +17,11 @@ from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from annotation.jobs.registry import every_job_kind
 from annotation.models import Campaign
+from annotation.protocol.answer_times import DRAWING_SECONDS, LOOKING_SECONDS
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import machine_kinds
 from annotation.selectors.machines.reports import machine_reports
+from annotation.selectors.machines.savings import machine_saving
 from annotation.web.common.access import account_of, for_roles_on
 from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame, said
 from annotation.web.staff.wording import STANDINGS
@@ -37,6 +39,8 @@ STATES = {
 def machine_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """The machines of a campaign, the newest first."""
     settings = settings_of(campaign.settings).machine
+    reports = machine_reports(campaign)
+    saving = machine_saving(campaign, reports)
     return render(
         request,
         "annotation/staff/machines.html",
@@ -46,9 +50,12 @@ def machine_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             "workers",
             machines=[
                 (report, STATES.get(report.state, report.state), source_in_words(report.source))
-                for report in machine_reports(campaign)
+                for report in reports
             ],
             settings=settings,
+            saving=saving if any(report.judged for report in reports) else None,
+            drawing_seconds=DRAWING_SECONDS,
+            saved_rows=list(zip(LOOKING_SECONDS, saving.shares, strict=True)),
             answers=bool(machine_kinds(campaign.kinds)),
             finished=to_learn_from.count_to_learn_from(campaign),
             teaches=machines.TEACH_JOB in every_job_kind(),

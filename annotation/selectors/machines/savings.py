@@ -1,0 +1,64 @@
+"""What the machines of a campaign have saved its people, at the seconds that these took and at others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from annotation.models import Campaign
+from annotation.protocol.answer_times import DrawingsAndLooks, drawings_and_looks, saved_share, saved_shares
+from annotation.protocol.campaign_settings import settings_of
+from annotation.protocol.kinds import draws
+from annotation.selectors.campaign.cost import costs
+from annotation.selectors.machines.reports import MachineReport
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerTimes:
+    """People's answers in a campaign, and the mean seconds of a drawing and of an answer by looking; None
+    where nobody has given one. Items of tests are in it; answers of machines, which take no time, are not."""
+
+    counts: DrawingsAndLooks
+    drawing: float | None
+    looking: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class MachineSaving:
+    """What machines saved: people's answers, and those that they would have given `alone`.
+
+    Alone they would have drawn the boxes that were accepted, and not looked at those that were refused. What
+    people draw and is refused in turn is left out, so the saving is rather larger. `shares` are those of the
+    seconds over a grid of prices (`answer_times.saved_shares`), `measured` the one at the campaign's own
+    seconds, None where people have not drawn and looked yet.
+    """
+
+    times: AnswerTimes
+    alone: DrawingsAndLooks
+    shares: tuple[tuple[float, ...], ...]
+    measured: float | None
+
+
+def answer_times(campaign: Campaign) -> AnswerTimes:
+    """How many answers people gave in a campaign, and what a drawing and a look took."""
+    kinds = costs(campaign, settings_of(campaign.settings).pay).kinds
+    counts = drawings_and_looks({kind: of.answers for kind, of in kinds.items()})
+    drawing = sum(of.seconds for kind, of in kinds.items() if draws(kind))
+    looking = sum(of.seconds for kind, of in kinds.items() if not draws(kind))
+    return AnswerTimes(
+        counts,
+        drawing / counts.drawing if counts.drawing else None,
+        looking / counts.looking if counts.looking else None,
+    )
+
+
+def machine_saving(campaign: Campaign, machines: Sequence[MachineReport]) -> MachineSaving:
+    """What these, the machines of a campaign, saved: nothing while people have judged none of their boxes."""
+    good, judged = sum(each.good for each in machines), sum(each.judged for each in machines)
+    times = answer_times(campaign)
+    counts = times.counts
+    alone = DrawingsAndLooks(counts.drawing + good, max(0.0, counts.looking - (judged - good)))
+    measured = None
+    if times.drawing is not None and times.looking is not None:
+        measured = saved_share(alone, counts, drawing=times.drawing, looking=times.looking)
+    return MachineSaving(times, alone, saved_shares(alone, counts), measured)

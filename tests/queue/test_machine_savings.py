@@ -1,0 +1,79 @@
+"""What the machines of a campaign saved its people, on the page, by API and by command."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from annotation.models import Assignment, Judgment
+from annotation.protocol import questions as q
+from annotation.protocol.answer_times import DRAWING_SECONDS, LOOKING_SECONDS
+from annotation.selectors.machines.reports import machine_reports
+from annotation.selectors.machines.savings import answer_times, machine_saving
+from tests.api.v1.conftest import Caller
+from tests.factories import some_images
+from tests.queue.machines_at_work import WITH_MACHINE, a_machine, work
+from tests.queue.world import World
+from tests.web import world as people
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def world() -> World:
+    """A campaign whose machine is right in part, with the seconds that its people took."""
+    world = World(some_images(3), settings=WITH_MACHINE)
+    machine = a_machine(world)
+    work(world)
+    own = Judgment.objects.filter(worker=machine.worker, answer="drawn")
+    assert own.exists()
+    for seconds, row in enumerate(Assignment.objects.exclude(worker=machine.worker).order_by("pk"), start=2):
+        Assignment.objects.filter(pk=row.pk).update(seconds=seconds)
+    return world
+
+
+def test_the_saving_is_that_of_the_answers_that_people_gave_one_by_one(world: World) -> None:
+    (report,) = machine_reports(world.campaign)
+    saving = machine_saving(world.campaign, [report])
+    rows = Assignment.objects.filter(state=Assignment.SUBMITTED).exclude(worker__machine__isnull=False)
+    drawn = [row.seconds for row in rows if row.task.kind == q.BOX_DRAWING]
+    looked = [row.seconds for row in rows if row.task.kind != q.BOX_DRAWING]
+    assert (saving.times.counts.drawing, saving.times.counts.looking) == (len(drawn), len(looked))
+    for looking, shares in zip(LOOKING_SECONDS, saving.shares, strict=True):
+        for drawing, share in zip(DRAWING_SECONDS, shares, strict=True):
+            after = sum([drawing for _ in drawn] + [looking for _ in looked])
+            refused = report.judged - report.good
+            before = after + report.good * drawing - refused * looking
+            assert share == pytest.approx(1 - after / before)
+    assert report.good and saving.times.looking == pytest.approx(sum(looked) / len(looked))
+
+
+def test_page_api_and_command_say_the_same(world: World) -> None:
+    ada = people.account("ada", "researcher")
+    saving = machine_saving(world.campaign, machine_reports(world.campaign))
+    told = Caller(ada).get(f"campaigns/{world.campaign.name}/machines/saving").json()
+    assert told["shares"] == [list(row) for row in saving.shares]
+    assert (told["drawing_seconds"], told["measured"]) == (saving.times.drawing, saving.measured)
+    out = StringIO()
+    call_command("machines", world.campaign.name, json=True, stdout=out)
+    assert json.loads(out.getvalue())["saving"]["shares"] == told["shares"]
+    client = Client()
+    client.force_login(ada)
+    page = client.get(f"/campaigns/{world.campaign.name}/machines/").content.decode()
+    assert "Seconds saved" in page and page.count('<td class="number">') >= 25
+
+
+def test_a_study_names_the_seconds_of_a_campaign_or_says_that_there_are_none() -> None:
+    world, out = World(some_images(1)), StringIO()
+    arguments = ["--economy", "--images", "1", "--learn-from", "1", "--seeds", "1", "--resamples", "2"]
+    with pytest.raises(CommandError, match="people have not drawn and looked"):
+        call_command("compare_question_orders", *arguments, campaign=world.campaign.name)
+    world.work()
+    call_command("compare_question_orders", *arguments, campaign=world.campaign.name, stdout=out)
+    times = answer_times(world.campaign)
+    said = f"at {times.drawing:.1f} s a drawing and {times.looking:.1f} s a look, as measured in campaign"
+    assert said in out.getvalue()
