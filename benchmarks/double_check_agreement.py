@@ -190,7 +190,7 @@ def markdown(title: str, coverage: Mapping[str, Coverage]) -> Iterator[str]:
         yield _row(kind, of)
     if rows:
         total = Coverage(
-            *(sum(getattr(of, name) for _, of in rows) for name in Coverage.__dataclass_fields__)  # type: ignore[arg-type]
+            *(sum(getattr(of, name) for _, of in rows) for name in Coverage.__dataclass_fields__)
         )
         yield _row("all", total)
     yield ""

@@ -197,6 +197,7 @@ class Recount:
             drawn[task.kind] += 1
             if len(said) > 1:
                 first, second, *_ = said.values()
+                assert task.drawn_share is not None
                 equal[task.kind].append((first == second, 1 / task.drawn_share))
         return {
             kind: (

@@ -210,12 +210,14 @@ def test_after_a_second_answer_is_withdrawn_the_next_person_s_counts():
     world = World(some_images(1), settings=twice())
     world.submit(0, world.held(0), Answer("yes"), then=False)
     world.submit(1, world.held(1), Answer("no"), then=False)
-    assert figures.agreement(world.campaign)[q.COREF_LINK].equal.value == 0.0
+    apart = figures.agreement(world.campaign)[q.COREF_LINK].equal
+    assert apart is not None and apart.value == 0.0
     discarding.discard_worker(campaign=world.campaign, worker=world.workers[1])
     waits = figures.agreement(world.campaign, fresh=True)[q.COREF_LINK]
     assert (waits.pairs, waits.waiting) == (0, 1)
     world.submit(2, world.held(2), Answer("yes"), then=False)
-    assert figures.agreement(world.campaign, fresh=True)[q.COREF_LINK].equal.value == 1.0
+    again = figures.agreement(world.campaign, fresh=True)[q.COREF_LINK].equal
+    assert again is not None and again.value == 1.0
     discarding.discard_worker(campaign=world.campaign, worker=world.workers[0])
     assert figures.agreement(world.campaign, fresh=True)[q.COREF_LINK].pairs == 0
 
