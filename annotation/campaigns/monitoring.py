@@ -117,7 +117,7 @@ def _control_items(campaign: Campaign, settings: CampaignSettings, words: Wordin
                 kind,
                 _(
                     "%(kind)s is unchecked: it has no control items, so nobody is suspended for accuracy; "
-                    "%(share)d %% of the questions that one answer settles are asked twice"
+                    "a second person is asked %(share)d %% of its questions"
                 )
                 % {"kind": words.kind(kind), "share": round(100 * rules.double_check_share)},
                 "",

@@ -220,37 +220,40 @@ def _people(campaign: Mapping[str, Any]) -> Iterator[str]:
 
 def _agreement(questions: Mapping[str, Any]) -> Iterator[str]:
     yield (
-        "Of each question that two people answered, their first two answers are compared. Intervals are at "
-        "95 %, with images as clusters, since answers about one image are not independent."
+        "A second person was asked the questions that were drawn, by their keys, when they opened, whatever "
+        "the first answered; the first two answers are compared, weighted by one over the chance of the draw."
+        " Kappa falls as one answer prevails: it stands beside the share of each. Intervals are at 95 %."
     )
     yield ""
     rows = []
     for kind, one in questions.items():
         found = one["agreement"]
-        if found is None:
+        if found is None or not found["pairs"]:
             why = "nobody was asked twice"
             if one["written_in_own_words"]:
                 why = "answers are texts"
             elif one["ticked_on_pages"]:
                 why = "answers are ticks on a page, which this sheet does not compare"
-            rows.append([kind, "0", "0", "–", f"– ({why})", "–"])
+            drawn = found["drawn"] if found else 0
+            rows.append([kind, f"{drawn:,}", "0", f"{drawn:,}", "–", f"– ({why})", "–", "–"])
             continue
+        shares = (f"{answer} {share['value']:.0%}" for answer, share in found["answers"].items())
         rows.append(
             [
                 kind,
+                f"{found['drawn']:,}",
                 f"{found['pairs']:,}",
-                f"{found['images']:,}",
+                f"{found['waiting'] + found['lacking']:,}",
                 _interval(found["equal"], percent=True),
                 "undefined (all gave one answer)"
                 if found["kappa"] is None
                 else _interval(found["kappa"], percent=False),
+                ", ".join(shares),
                 "–" if found["mean_iou"] is None else _interval(found["mean_iou"], percent=False),
             ]
         )
-    heads = ["question", "pairs", "images", "same answer", "Cohen's kappa", "mean IoU of boxes"]
-    yield from _table(heads, rows)
-    yield ""
-    yield "An interval over fewer than ten images is rough."
+    heads = ["question", "drawn", "pairs", "no second answer", "same answer", "kappa"]
+    yield from _table([*heads, "share of each answer", "mean IoU of boxes"], rows)
 
 
 def _versions(campaign: Mapping[str, Any]) -> Iterator[str]:
@@ -286,7 +289,8 @@ def _limits(
         unmeasured = [kind for kind, one in campaign["questions"].items() if not one["accuracy_is_measured"]]
         if unmeasured:
             limits.append(f"How right answers are is not measured for: {', '.join(unmeasured)}.")
-        alone = [kind for kind, one in campaign["questions"].items() if one["agreement"] is None]
+        of = {kind: one["agreement"] for kind, one in campaign["questions"].items()}
+        alone = [kind for kind, one in of.items() if one is None or not one["pairs"]]
         if alone:
             limits.append(f"No agreement is known for: {', '.join(alone)}.")
     if layer is not None and layer["images"] < export["counts"].get("images", 0):
@@ -332,8 +336,6 @@ def _interval(estimate: Mapping[str, Any], *, percent: bool) -> str:
     def told(value: float) -> str:
         return f"{100 * value:.1f} %" if percent else f"{value:.3f}"
 
-    if estimate["low"] is None:
-        return f"{told(estimate['value'])} (one image: no interval)"
     return f"{told(estimate['value'])} ({told(estimate['low'])} to {told(estimate['high'])})"
 
 

@@ -95,6 +95,8 @@ class Task(models.Model):
 
     A chain's question is one task. `rank` orders tasks, lowest first: priority and the image's
     turn. `role` is what its next lease is: a vote, or a double check once the votes are in.
+    `drawn_share`: the question is one of those over which agreement is counted
+    (`annotation.protocol.double_checks`), and was drawn with this chance; None where it is not.
     `barred` is the one worker who may not judge it though they never held it: the drawer.
     """
 
@@ -116,6 +118,7 @@ class Task(models.Model):
     barred = models.ForeignKey(
         Worker, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False
     )
+    drawn_share = models.FloatField(null=True, blank=True)
     created_at = models.DateTimeField()
 
     class Meta:
@@ -131,6 +134,7 @@ class Task(models.Model):
             models.Index(
                 fields=["barred"], name="task_unjudged", condition=Q(state="open", kind="box_quality")
             ),
+            models.Index(fields=["campaign"], name="task_drawn", condition=Q(drawn_share__isnull=False)),
         ]
 
     def __str__(self) -> str:

@@ -1,12 +1,11 @@
-"""When a worker gets an item whose answer is known, which one, and which tasks are asked twice.
+"""When a worker gets an item whose answer is known, and which one.
 
 Everything is drawn by hashing names with the campaign's seed: the same seed, worker, kind and
 number give the same draw on any machine, whatever was asked before or of others, and a worker
 who returns an item meets the next draw for the same number again.
 
 Source: Plummer et al. 2015, section 2.3 ("the 2% of items that are also verification
-questions"). That 12 of the first 30 are known, balanced over the possible answers, and that
-5 % of the tasks with one answer are asked twice, is decided here.
+questions"). That 12 of the first 30 are known, balanced over the possible answers, is decided here.
 """
 
 from __future__ import annotations
@@ -218,8 +217,3 @@ def test_items(
             break
         chosen.append(left[stratum][rounds])
     return sorted(chosen, key=lambda c: draw_number(seed, worker, kind, "order", attempt, c.id))
-
-
-def double_checked(settings: TrustSettings, *, seed: Seed, key: str) -> bool:
-    """Whether the single-answer task about `key` is asked of a second worker, outside the fold."""
-    return draw_number(seed, "double check", key) < settings.double_check_share

@@ -225,6 +225,11 @@ class Kind:
         return self.about != ABOUT_CHAIN
 
     @property
+    def comparable(self) -> bool:
+        """Whether an answer's word says all of it, so that two answers can be compared by it."""
+        return not (self.writes or self.with_content)
+
+    @property
     def promotable(self) -> bool:
         """Whether answers that agree can become a control item: of the chain, and no box."""
         return self.about == ABOUT_CHAIN and not self.draws

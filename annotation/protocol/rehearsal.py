@@ -6,14 +6,15 @@ It serves estimates, before anybody was asked. Without gold, what the image show
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Callable
 
 from annotation.protocol.campaign_settings import CampaignSettings
 from annotation.protocol.crowd_size import crowd_size
 from annotation.protocol.dice import Dice
 from annotation.protocol.gold import Gold, Truth, erring
 from annotation.protocol.image import Fold
-from annotation.protocol.questions import QUESTIONS, Judgment
+from annotation.protocol.questions import QUESTIONS, Judgment, question_of
 from annotation.protocol.state import ImageSettings
 from annotation.protocol.terms import SCENE, Box, Chain, LayerObject, LayerRecord, Mention
 
@@ -25,15 +26,21 @@ _ROUNDS = 400
 _GRID = 8
 
 
-def answers_for(gold: Gold, settings: ImageSettings, *, seed: int) -> Counter[str]:
-    """Kind of question -> the answers that one image takes until it is complete, or a reviewer must rule."""
+def answers_for(
+    gold: Gold, settings: ImageSettings, *, seed: int, share: Callable[[str], float] = lambda kind: 0.0
+) -> dict[str, float]:
+    """Kind of question -> the answers that one image takes until it is complete, or a reviewer must rule.
+
+    `share`: the chance with which a question of a kind is drawn for a second answer; those that are to be
+    expected are added.
+    """
     image, size, layer = gold
     truth = Truth(layer, image=image, size=size)
     fold = Fold(layer.mentions, settings)
     crowd = crowd_size(QUESTIONS, CampaignSettings(protocol=settings))
     people = [f"person-{number}" for number in range(crowd.enough)]
     judgments: list[Judgment] = []
-    asked: Counter[str] = Counter()
+    asked: Counter[str] = Counter()  # by key
     for _ in range(_ROUNDS):
         before = len(judgments)
         for question in fold(judgments).questions:
@@ -42,10 +49,14 @@ def answers_for(gold: Gold, settings: ImageSettings, *, seed: int) -> Counter[st
                 dice = Dice(seed, name, image, question.key)
                 answer, box = erring(question, truth, dice, error=SLIPS, jitter=SLACK)
                 judgments.append(Judgment(f"{len(judgments)}", question.key, name, answer, box))
-            asked[question.kind] += len(free)
+            asked[question.key] += len(free)
         if len(judgments) == before:
             break
-    return asked
+    answers: defaultdict[str, float] = defaultdict(float)
+    for key, number in asked.items():
+        kind = question_of(key)
+        answers[kind] += number + (share(kind) if number == 1 else 0.0)
+    return dict(answers)
 
 
 def guessed_layer(mentions: tuple[Mention, ...], size: tuple[int, int] = (0, 0)) -> LayerRecord:

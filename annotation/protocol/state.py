@@ -16,14 +16,7 @@ from annotation.protocol.boxes import BoxLimits, WorkerBox
 from annotation.protocol.coreference import LEARNED, LIKELY_FIRST, LinkOrder
 from annotation.protocol.link_chances import BadChances, chances_from
 from annotation.protocol.merging import DEFAULT_RULES, Merged, MergeRules, canonical_layer
-from annotation.protocol.questions import (
-    BOX_COVERAGE,
-    BOX_DRAWING,
-    BOX_QUALITY,
-    CHAIN_VERIFICATION,
-    COREF_LINK,
-    Question,
-)
+from annotation.protocol.questions import Question
 from annotation.protocol.setting_types import StorableText, WholeFromOne
 from annotation.protocol.terms import Chain, LayerRecord, Mention
 from annotation.protocol.words import gettext_noop as _
@@ -133,14 +126,6 @@ class ImageSettings:
     def of_image(self, *, pictured: bool) -> ImageSettings:
         """The settings of one image, with a picture or without."""
         return replace(self, boxes=BOXES_NEVER) if self.boxes == BOXES_PICTURED and not pictured else self
-
-
-def settled_by_one_answer(kind: str, settings: ImageSettings, *, first: bool = True) -> bool:
-    """Whether one answer, the `first` to its question or a later one, settles a question of `kind`: a share
-    of these is asked of a second worker. By the count one settles coverage, or else two who agree."""
-    votes = {COREF_LINK: settings.link_votes, CHAIN_VERIFICATION: settings.verification_votes}
-    by_count = kind == BOX_COVERAGE and settings.saving.coverage_by_count and first
-    return by_count or votes.get(kind) == 1 or kind in (BOX_DRAWING, BOX_QUALITY)
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,7 +108,7 @@ class TrustSettings:
         Fraction,
         Field(
             description=_(
-                "Share of the questions settled by one answer that a second worker is asked too; 0: never"
+                "Share of the questions that a second worker is asked whatever the first one answers; 0: none"
             )
         ),
     ] = _from(0.05, _DECIDED)
@@ -168,7 +168,7 @@ def in_force(settings: TrustSettings, known: GoldCoverage) -> TrustSettings:
     """`settings` as they come out for a kind of which so much is known.
 
     Without items for a test there is none: practice is all the entry. Without a measured accuracy no
-    drawer waits for verdicts, and more tasks are asked twice, unless double checks are switched off (0).
+    drawer waits for verdicts, and more questions are asked twice, unless double checks are switched off (0).
     """
     if not known.test and settings.qualification:
         settings = replace(settings, qualification=False)

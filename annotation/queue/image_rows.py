@@ -5,7 +5,7 @@ Beside `refold_image` and `task_rows` the only writer of open images, tasks and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
@@ -18,13 +18,19 @@ from annotation.models import Campaign, Image, Item, OpenImage, Task
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import plain_mention, question_content
 from annotation.protocol.counted import CountedQuestion, plain_questions
+from annotation.protocol.double_checks import DoubleChecks, asked_outside
 from annotation.protocol.image import Fold
 from annotation.protocol.questions import Question
 from annotation.protocol.state import ImageSettings
 from annotation.protocol.terms import Mention
+from annotation.protocol.trust_settings import in_force
 from annotation.queue import image_state, task_rows
+from annotation.selectors.controls import facts_of_campaigns
 
 _T = TypeVar("_T")
+
+#: Questions that are only counted, each with the contents of its items.
+_CountedQuestions = Sequence[tuple[CountedQuestion, Sequence[dict[str, Any]]]]
 
 #: Images whose tasks are moved by one statement.
 _TOGETHER = 1_000
@@ -57,8 +63,12 @@ def open_images(
             )
             for image, mentions in new
         )
+        draw = _double_checks(campaign)
+        shares = [draw(image).shares(state.questions) for (image, _), state in zip(new, states, strict=True)]
         asked = (
-            (row, question) for row, state in zip(rows, states, strict=True) for question in state.questions
+            (row, question, drawn.get(question.key))
+            for row, state, drawn in zip(rows, states, shares, strict=True)
+            for question in state.questions
         )
         tasks = _tasks(campaign, asked, at)
         contents = [question_content(question) for state in states for question in state.questions]
@@ -68,9 +78,10 @@ def open_images(
         of_image: dict[int, dict[str, list[int]]] = {row.pk: {} for row in rows}
         for task in tasks:
             of_image[task.image_id][task.key] = [task.wanted, 0]
-        for row, state in zip(rows, states, strict=True):
+        for row, state, drawn in zip(rows, states, shares, strict=True):
             row.state = {
                 "open": of_image[row.pk],
+                "drawn": asked_outside(state.questions, drawn),
                 "checks": [],
                 "chains": [image_state.chain_of(chain) for chain in state.chains],
                 "merged": image_state.merged_of(state),
@@ -85,7 +96,7 @@ def open_images(
 def open_counted(
     *,
     campaign: Campaign,
-    images: Sequence[tuple[Image, Sequence[tuple[CountedQuestion, Sequence[dict[str, Any]]]]]],
+    images: Sequence[tuple[Image, _CountedQuestions]],
 ) -> int:
     """Open images with questions that are only counted, each with the contents of its items.
 
@@ -94,6 +105,8 @@ def open_counted(
     with database.writing():
         at = database.now()
         new = _not_open(campaign, images)
+        draw = _double_checks(campaign)
+        shares = [draw(image).shares(asked for asked, _ in questions) for image, questions in new]
         rows = OpenImage.objects.bulk_create(
             OpenImage(
                 campaign=campaign,
@@ -104,6 +117,7 @@ def open_counted(
                 settings_version=campaign.settings_version,
                 state={
                     "open": {asked.key: [asked.wanted, 0] for asked, _ in questions},
+                    "drawn": asked_outside([asked for asked, _ in questions], drawn),
                     "checks": [],
                     "chains": [],
                     "merged": [],
@@ -111,16 +125,20 @@ def open_counted(
                 opened_at=at,
                 changed_at=at,
             )
-            for image, questions in new
+            for (image, questions), drawn in zip(new, shares, strict=True)
         )
-        _ask(campaign, [(row, questions) for row, (_, questions) in zip(rows, new, strict=True)], at)
+        _ask(
+            campaign,
+            [(row, questions, drawn) for row, (_, questions), drawn in zip(rows, new, shares, strict=True)],
+            at,
+        )
     return len(new)
 
 
 def ask_more(
     *,
     campaign: Campaign,
-    images: Sequence[tuple[Image, Sequence[tuple[CountedQuestion, Sequence[dict[str, Any]]]]]],
+    images: Sequence[tuple[Image, _CountedQuestions]],
 ) -> int:
     """As `open_counted`, and images that are open already are asked the questions as well; how many they are.
 
@@ -130,11 +148,20 @@ def ask_more(
         at = database.now()
         there = OpenImage.objects.filter(campaign=campaign, image__in=[image.pk for image, _ in images])
         rows = {row.image_id: row for row in there.order_by("id").select_for_update(no_key=True)}
-        more = [(rows[image.pk], questions) for image, questions in images if image.pk in rows]
-        for row, questions in more:
+        draw = _double_checks(campaign)
+        more = [
+            (rows[image.pk], questions, draw(image).shares(asked for asked, _ in questions))
+            for image, questions in images
+            if image.pk in rows
+        ]
+        for row, questions, drawn in more:
             row.questions = [*row.questions, *plain_questions(asked for asked, _ in questions)]
             open_ = {asked.key: [asked.wanted, 0] for asked, _ in questions}
-            row.state = {**row.state, "open": {**row.state["open"], **open_}}
+            row.state = {
+                **row.state,
+                "open": {**row.state["open"], **open_},
+                "drawn": [*row.state["drawn"], *asked_outside([asked for asked, _ in questions], drawn)],
+            }
             _opened_anew(row, at)
             row.complete = False
         OpenImage.objects.bulk_update(
@@ -161,7 +188,7 @@ def reopen_images(*, campaign: Campaign, images: Iterable[int]) -> None:
             boxes = protocol.of_image(pictured=bool(row.image.picture)).boxes
             row.settings = {**campaign.settings, "boxes": boxes}
             row.settings_version = campaign.settings_version
-            row.state = {**row.state, "open": {}, "checks": []}
+            row.state = {**row.state, "open": {}, "drawn": [], "checks": []}
             _opened_anew(row, at)
         OpenImage.objects.bulk_update(
             rows, ["settings", "settings_version", "state", "opened_at", "changed_at"]
@@ -195,16 +222,26 @@ def remove_questions(campaign: Campaign) -> None:
 
 def _ask(
     campaign: Campaign,
-    images: Sequence[tuple[OpenImage, Sequence[tuple[CountedQuestion, Sequence[dict[str, Any]]]]]],
+    images: Sequence[tuple[OpenImage, _CountedQuestions, Mapping[str, float]]],
     at: datetime,
 ) -> None:
-    """Open tasks for questions of images that are only counted, with their items."""
-    told = [(row, *each) for row, questions in images for each in questions]
-    tasks = _tasks(campaign, ((row, asked) for row, asked, _ in told), at)
+    """Open tasks for questions of images that are only counted, with their items; each image with the shares
+    of those that were drawn."""
+    told = [(row, *each, drawn.get(each[0].key)) for row, questions, drawn in images for each in questions]
+    tasks = _tasks(campaign, ((row, asked, share) for row, asked, _, share in told), at)
     Item.objects.bulk_create(
         Item(task=task, position=position, content=content)
-        for task, (_, _, contents) in zip(tasks, told, strict=True)
+        for task, (_, _, contents, _) in zip(tasks, told, strict=True)
         for position, content in enumerate(contents)
+    )
+
+
+def _double_checks(campaign: Campaign) -> Callable[[Image], DoubleChecks]:
+    """The draw of the questions about an image that open now; one query, for all images."""
+    trust = settings_of(campaign.settings).trust
+    known = facts_of_campaigns([campaign.pk])[campaign.pk].known
+    return lambda image: DoubleChecks(
+        campaign.seed, image.key, lambda kind: in_force(trust, known[kind]).double_check_share
     )
 
 
@@ -221,9 +258,11 @@ def analyse_task_tables(campaign: Campaign) -> None:
 
 
 def _tasks(
-    campaign: Campaign, asked: Iterable[tuple[OpenImage, Question | CountedQuestion]], at: datetime
+    campaign: Campaign,
+    asked: Iterable[tuple[OpenImage, Question | CountedQuestion, float | None]],
+    at: datetime,
 ) -> list[Task]:
-    """Open tasks for the first questions of images."""
+    """Open tasks for the first questions of images, each with the share of a drawn one."""
     return Task.objects.bulk_create(
         Task(
             campaign=campaign,
@@ -232,9 +271,10 @@ def _tasks(
             key=question.key,
             wanted=question.wanted,
             rank=task_rows.rank_of(priority=row.priority, place=row.place),
+            drawn_share=share,
             created_at=at,
         )
-        for row, question in asked
+        for row, question, share in asked
     )
 
 

@@ -4,7 +4,9 @@ Submitting, discarding, ruling and merging are one path: fold all valid judgment
 anew, compare with what was written last (`OpenImage.state`), write the difference. That column:
 
     open     {key: [answers wanted, votes given]}  questions that wait for votes
-    checks   [key, ...]                        settled questions that wait for a double check
+    drawn    [key, ...]                        questions that a second person is to answer, whatever
+                                               the first says
+    checks   [key, ...]                        those of them that wait for that, outside the fold
     chains   [{m, s, r, k, b, p, moves}]       mention ids, stage, reason, kind, accepted boxes,
                                                pending box or null, [[stage, outcome, next], ...]
     merged   [[...], ...]                      what merged and why, where the image is complete
@@ -32,12 +34,12 @@ from annotation.protocol.boxes import REVIEW
 from annotation.protocol.campaign_settings import settings_from
 from annotation.protocol.contents import corners, mention_from, ruling_from
 from annotation.protocol.counted import CountedFold, CountedQuestion
+from annotation.protocol.double_checks import DoubleChecks, asked_outside, wait_for_second
 from annotation.protocol.image import Fold
 from annotation.protocol.questions import Judgment, Question
-from annotation.protocol.state import ChainState, ImageSettings, ImageState
-from annotation.protocol.state import settled_by_one_answer as settled_by_one
+from annotation.protocol.state import ChainState, ImageState
 from annotation.protocol.terms import Box
-from annotation.queue import task_rows
+from annotation.queue import lease_terms, task_rows
 
 #: Folds kept by a process: opening one costs as much as folding an image once.
 FOLDS_KEPT = 1024
@@ -159,23 +161,19 @@ def _unruled(image: int, opened_at: str) -> Fold | CountedFold:
     return Fold([mention_from(m) for m in json.loads(mentions)], settings)
 
 
-def image_settled_by_one_answer(row: OpenImageRow, kind: str, *, first: bool) -> bool:
-    """Whether one answer, the `first` to its question or a later one, settles a question of `kind` about this
-    image, as it was opened."""
-    fold = fold_of(row)
-    return settled_by_one(kind, fold.settings if isinstance(fold, Fold) else ImageSettings(), first=first)
-
-
 def refold_image(image: int) -> ImageState:
     """Fold an open image anew and write the difference. Locks the image."""
     with database.writing(), connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT {OPEN_IMAGE_COLUMNS} FROM annotation_openimage o WHERE o.id = %s"
+            f"""SELECT {OPEN_IMAGE_COLUMNS}, i.key FROM annotation_openimage o
+                JOIN annotation_image i ON i.id = o.image_id WHERE o.id = %s"""
             + database.locking("o"),
             [image],
         )
-        row = row_from(cursor.fetchone())
-        found = image_difference(row, votes_of(cursor, image), at=database.now())
+        *columns, key = cursor.fetchone()
+        row = row_from(columns)
+        draw = lease_terms.double_checks(lease_terms.terms_of(cursor, row.campaign), key)
+        found = image_difference(row, votes_of(cursor, image), draw, at=database.now())
         database.send_statements(cursor, found.statements)
     return found.state
 
@@ -191,36 +189,28 @@ def state_of(image: OpenImage) -> ImageState:
 def image_difference(
     row: OpenImageRow,
     votes: Sequence[Vote],
+    draw: DoubleChecks,
     *,
     at: datetime,
     placed: str = "",
-    check: str = "",
-    checked: str = "",
 ) -> ImageDifference:
     """Fold `votes` and find what has to be written; call while holding the image's lock.
 
-    `placed` is the key whose newest vote took a place that its task counts already; `check` the
-    key of a question that, once settled, is to be asked of a second worker; `checked` the key
-    whose double check has come. All is left to the statements, to be sent after the judgment's own.
+    `draw` says which of the questions that it opens a second person is asked, whatever the first says;
+    `placed` is the key whose newest vote took a place that its task counts already. All is left to the
+    statements, to be sent after the judgment's own.
     """
     fold = fold_of(row)
     state = fold(vote.judgment for vote in votes)
     given = Counter(v.judgment.key for v in votes if v.judgment.role == q.VOTE)
     # Earlier versions wrote a task's id before the numbers, and by the key of a double check.
     before: Mapping[str, Sequence[int]] = {key: of[-2:] for key, of in row.state["open"].items()}
-    checks = [key for key in row.state["checks"] if key != checked]
     withdrawn = row.state.get("withdrawn", [])
     if withdrawn:
         state = _without(state, withdrawn)
-        checks = [key for key in checks if not _is_withdrawn(key, withdrawn)]
     asked = {question.key: question for question in state.questions}
+    drawn: Sequence[str] = row.state["drawn"]
     statements: list[database.Statement] = []
-    if checked:
-        statements.append(task_rows.end_task(row.id, checked, Task.SETTLED))
-    for key in [key for key in checks if not given[key] and key not in asked]:
-        # The vote that was to be checked is withdrawn.
-        checks.remove(key)
-        statements.append(task_rows.end_task(row.id, key, Task.VOID))
     now_open: dict[str, list[int]] = {}
     fresh: list[Question] = []
     for key, question in asked.items():
@@ -228,9 +218,8 @@ def image_difference(
         now_open[key] = [wanted, given[key]]
         if key not in before:
             fresh.append(question)
-            if key in checks:
+            if key in row.state["checks"]:
                 # Closed first, so that whoever claims its double check now is seen when it is counted.
-                checks.remove(key)
                 statements.append(task_rows.end_task(row.id, key, Task.VOID))
             continue
         was, had = before[key]
@@ -238,19 +227,24 @@ def image_difference(
             statements.append(
                 task_rows.update_wanted(row.id, key, wanted, given[key] - had - (key == placed))
             )
-    for key in before:
-        if key in asked:
-            continue
-        if key == check:
-            checks.append(key)
-            statements.append(task_rows.ask_once_more(row.id, key))
-        else:
+    # A question that comes back has been drawn, or not, as it opened: whether it does depends on answers.
+    answered = {vote.judgment.key for vote in votes}
+    shares = draw.shares(question for question in fresh if question.key not in answered)
+    drawn = list(dict.fromkeys([*drawn, *asked_outside(fresh, shares)]))
+    waiting = wait_for_second(drawn, (vote.judgment for vote in votes), asked)
+    checks = [key for key in waiting if not _is_withdrawn(key, withdrawn)]
+    for key in dict.fromkeys([*before, *row.state["checks"]]):
+        if key not in asked and key not in checks:
             statements.append(task_rows.end_task(row.id, key, Task.SETTLED if given[key] else Task.VOID))
+    for key in checks:
+        if key not in row.state["checks"]:
+            statements += task_rows.ask_second_person(row.id, key, given[key])
     if fresh:
         statements += task_rows.open_tasks(
             fresh,
             given,
             _drawers(state, votes),
+            shares,
             campaign=row.campaign,
             image=row.id,
             rank=task_rows.rank_of(priority=row.priority, place=row.place),
@@ -263,6 +257,7 @@ def image_difference(
             row.id,
             {
                 "open": now_open,
+                "drawn": drawn,
                 "checks": checks,
                 "chains": chains,
                 "merged": merged_of(state),

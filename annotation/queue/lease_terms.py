@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from annotation.common import database
 from annotation.models import Standing as Row
 from annotation.protocol.campaign_settings import CampaignSettings, settings_from
+from annotation.protocol.double_checks import DoubleChecks
 from annotation.protocol.machines import machine_trust
 from annotation.protocol.trust import QUALIFICATION, why_not
 from annotation.protocol.trust_settings import TrustSettings
@@ -129,6 +130,11 @@ def terms_trust_rules(terms: Terms, kind: str, *, machine: bool = False) -> Trus
     return controls.trust_rules_in_force(
         terms.settings.trust, campaign=terms.id, kind=kind, revision=terms.revision
     )
+
+
+def double_checks(terms: Terms, image: str) -> DoubleChecks:
+    """The draw of the questions about an image (its key) that open under these terms."""
+    return DoubleChecks(terms.seed, image, lambda kind: terms_trust_rules(terms, kind).double_check_share)
 
 
 def _in_a_test(holder: WorkerState) -> bool:

@@ -29,7 +29,6 @@ from django.utils.translation import gettext as _
 from annotation.common import database
 from annotation.models import Assignment, Campaign, Task
 from annotation.protocol import questions as q
-from annotation.protocol.controls import double_checked
 from annotation.protocol.kinds import is_page, kind_of, machine_kinds
 from annotation.protocol.questions import Answer, BadJudgment, Judgment, judgment_name
 from annotation.protocol.trust import BoxJudged, ControlGraded, trust_after_or_same
@@ -205,24 +204,12 @@ def _to_task(cursor: Any, row: TaskRow, sent: _Sent) -> _Answered:
     first = role == q.VOTE and not any(
         v.judgment.key == held.key and v.judgment.role == q.VOTE and not v.judgment.flag for v in votes[:-1]
     )
-    twice = (
-        role == q.VOTE
-        and not holder.machine  # Agreement is told of people, and people look at all that it says.
-        and not answer.flag
-        and image_state.image_settled_by_one_answer(image, held.kind, first=first)
-        and double_checked(
-            lease_terms.terms_trust_rules(terms, held.kind),
-            seed=terms.seed,
-            key=f"{held.image_key} {held.key}",
-        )
-    )
     found = image_state.image_difference(
         image,
         votes,
+        lease_terms.double_checks(now, held.image_key),
         at=at,
         placed=held.key if role == q.VOTE and placed else "",
-        check=held.key if twice else "",
-        checked=held.key if role == q.DOUBLE_CHECK and held.key in image.state["checks"] else "",
     )
     counted = role == q.DOUBLE_CHECK or (role == q.VOTE and name not in found.state.moot)
     changed = [worker_trust.trust_update(holder.id, after := _after(holder, content.events, terms), at)]

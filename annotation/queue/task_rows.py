@@ -46,13 +46,18 @@ def update_wanted(image: int, key: str, wanted: int, more: int) -> database.Stat
     )
 
 
-def ask_once_more(image: int, key: str) -> database.Statement:
-    """A settled task is to be asked of one more worker."""
-    return (
-        """UPDATE annotation_task SET role = 'double_check', wanted = live + 1
-           WHERE image_id = %s AND key = %s""",
-        [image, key],
-    )
+def ask_second_person(image: int, key: str, given: int) -> list[database.Statement]:
+    """A task is to be asked of a second person; it has so many votes. Who holds it already is that person."""
+    # Closed first, so that whoever claims it now is seen when leases are counted.
+    return [
+        end_task(image, key, Task.SETTLED),
+        (
+            f"""UPDATE annotation_task SET state = 'open', role = 'double_check', live = %s + {_LEASED},
+                   wanted = %s + CASE WHEN {_LEASED} > 1 THEN {_LEASED} ELSE 1 END
+               WHERE image_id = %s AND key = %s""",
+            [given, given, image, key],
+        ),
+    ]
 
 
 def end_task(image: int, key: str, state: str) -> database.Statement:
@@ -64,6 +69,7 @@ def open_tasks(
     questions: Sequence[Question],
     given: Mapping[str, int],
     drawers: Mapping[str, int],
+    shares: Mapping[str, float],
     *,
     campaign: int,
     image: int,
@@ -72,8 +78,9 @@ def open_tasks(
 ) -> list[database.Statement]:
     """Open tasks for `questions`, or open again those that were asked before, with what they show.
 
-    `given` are votes by key, `drawers` the one worker who may not judge, by key. To be sent when the
-    lease that is being handed in has ended, since leases are counted.
+    `given` are votes by key, `drawers` the one worker who may not judge, by key; `shares` those of
+    drawn questions, by key. To be sent when the lease that is being handed in has ended, since leases are
+    counted.
     """
     created = database.sql_time(at)
     values: list[Any] = []
@@ -89,9 +96,10 @@ def open_tasks(
             given[question.key],
             rank,
             drawers.get(question.key),
+            shares.get(question.key),
             created,
         ]
-    places = ", ".join(["(%s, %s, %s, %s, 'open', 'vote', %s, %s, %s, %s, %s)"] * len(questions))
+    places = ", ".join(["(%s, %s, %s, %s, 'open', 'vote', %s, %s, %s, %s, %s, %s)"] * len(questions))
     # A task asked again has its item already.
     items = ", ".join(
         ["((SELECT t.id FROM annotation_task t WHERE t.image_id = %s AND t.key = %s), 0, %s)"]
@@ -100,10 +108,12 @@ def open_tasks(
     return [
         (
             f"""INSERT INTO annotation_task
-                    (campaign_id, image_id, kind, key, state, role, wanted, live, rank, barred_id, created_at)
+                    (campaign_id, image_id, kind, key, state, role, wanted, live, rank, barred_id,
+                     drawn_share, created_at)
                 VALUES {places}
                 ON CONFLICT (image_id, key) DO UPDATE SET state = 'open', role = 'vote',
                     live = excluded.live + {_LEASED}, barred_id = excluded.barred_id,
+                    drawn_share = COALESCE(annotation_task.drawn_share, excluded.drawn_share),
                     wanted = CASE WHEN excluded.live + {_LEASED} > excluded.wanted
                                   THEN excluded.live + {_LEASED} ELSE excluded.wanted END""",
             values,

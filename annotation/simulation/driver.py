@@ -11,21 +11,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from annotation.protocol.controls import double_checked
 from annotation.protocol.dice import Dice
+from annotation.protocol.double_checks import DoubleChecks, answers_of_people, asked_outside, wait_for_second
 from annotation.protocol.gold import Truth
 from annotation.protocol.image import Fold
 from annotation.protocol.kinds import draws, kind_of
 from annotation.protocol.questions import (
     DOUBLE_CHECK,
-    QUESTIONS,
     VOTE,
     Judgment,
     Question,
     judgment_name,
 )
 from annotation.protocol.rulings import Boxes, Closure, Partition, Ruling
-from annotation.protocol.state import LINKING, VERIFICATION, ImageSettings, ImageState, settled_by_one_answer
+from annotation.protocol.state import LINKING, VERIFICATION, ImageSettings, ImageState
 from annotation.protocol.terms import LayerRecord, Mention, renamed
 from annotation.simulation.gate import Gate
 from annotation.simulation.kinds import SIMULATED
@@ -147,13 +146,26 @@ def simulate_image(
     judgments: list[Judgment] = list(given)
     rulings: list[Ruling] = list(ruled)
     fold = Fold(mentions, settings, rulings)
-    twice = frozenset(kind for kind in QUESTIONS if settled_by_one_answer(kind, fold.settings))
+    gate = crowd.gate
+    draw = None
+    if gate is not None:
+        draw = DoubleChecks(gate.seed, truth.image, lambda kind: gate.rules(kind).double_check_share)
+    asked: dict[str, Question] = {}
+    drawn: list[str] = []
     drawers = {j.id: j.worker for j in given if draws(j.question)}
     while True:
         state = fold(judgments)
         before = len(judgments)
+        fresh = [question for question in state.questions if question.key not in asked]
+        asked.update((question.key, question) for question in state.questions)
+        if draw is not None:
+            drawn += asked_outside(fresh, draw.shares(fresh))
         for question in state.questions:
-            judgments.extend(_ask(question, truth, crowd, cost, twice=twice, drawers=drawers))
+            judgments.extend(_ask(question, truth, crowd, cost, drawers=drawers))
+        open_keys = {question.key for question in state.questions}
+        for key in wait_for_second(drawn, judgments, open_keys):
+            (first,) = answers_of_people(judgments)[key]
+            judgments.extend(_ask_second(asked[key], first.worker, truth, crowd, cost))
         if len(judgments) > before:
             continue
         more = rulings_of(state, truth) if review and not state.complete else []
@@ -168,19 +180,10 @@ def simulate_image(
 
 
 def _ask(
-    question: Question,
-    truth: Truth,
-    crowd: Crowd,
-    cost: SimulationCost,
-    *,
-    twice: frozenset[str],
-    drawers: dict[str, str],
+    question: Question, truth: Truth, crowd: Crowd, cost: SimulationCost, *, drawers: dict[str, str]
 ) -> Iterator[Judgment]:
-    """Have as many workers answer `question` as it surely needs, as far as there are any.
-
-    A share of the questions of the kinds in `twice` is put to one more worker; that answer stays
-    outside the fold. `drawers` learns who drew, by judgment.
-    """
+    """Have as many workers answer `question` as it surely needs, as far as there are any. `drawers` learns
+    who drew, by judgment."""
     asked: list[str] = []
     gate, machine = crowd.gate, crowd.machine
     proposed = machine.answer(question, truth) if machine is not None else None
@@ -190,28 +193,17 @@ def _ask(
         cost.machine += 1
         yield Judgment(name, question.key, machine.name, "drawn", proposed.box, machine=True)
         return
-    wanted = question.wanted
-    if gate is not None and question.kind in twice:
-        wanted += double_checked(
-            gate.rules(question.kind), seed=gate.seed, key=f"{truth.image} {question.key}"
-        )
-    for place in range(wanted):
+    for _ in range(question.wanted):
         worker = crowd.someone(question, truth.image, cost, also_barred=asked)
         if worker is None:
             return
         asked.append(worker.name)
-        answer, box = worker.answer(question, truth)
-        role = VOTE if place < question.wanted else DOUBLE_CHECK
-        name = judgment_name(truth.image, worker.name, question.key)
-        judgment = Judgment(name, question.key, worker.name, answer, box, role=role)
+        judgment = _answer(worker, question, truth, VOTE)
         yield judgment
         cost.seconds[question.kind] += SIMULATED.get(question.kind).seconds
-        if role == DOUBLE_CHECK:
-            cost.double_checks[question.kind] += 1
-            continue
         cost.judgments[question.kind] += 1
         if draws(question.kind):
-            drawers[name] = worker.name
+            drawers[judgment.id] = worker.name
         drawer = drawers[question.key.split("|")[1]] if kind_of(question.kind).judges else None
         if machine is not None and drawer is not None:
             machine.looked_at(question, truth, good=judgment.answer == "good")
@@ -220,6 +212,23 @@ def _ask(
             drawer = None
         if gate is not None:
             gate.done(judgment, drawer)
+
+
+def _ask_second(
+    question: Question, first: str, truth: Truth, crowd: Crowd, cost: SimulationCost
+) -> Iterator[Judgment]:
+    """Have one more worker than the `first` answer a drawn question, outside the fold, where there is one."""
+    worker = crowd.someone(question, truth.image, cost, also_barred=[first])
+    if worker is not None:
+        cost.seconds[question.kind] += SIMULATED.get(question.kind).seconds
+        cost.double_checks[question.kind] += 1
+        yield _answer(worker, question, truth, DOUBLE_CHECK)
+
+
+def _answer(worker: SimulatedWorker, question: Question, truth: Truth, role: str) -> Judgment:
+    answer, box = worker.answer(question, truth)
+    name = judgment_name(truth.image, worker.name, question.key)
+    return Judgment(name, question.key, worker.name, answer, box, role=role)
 
 
 def rulings_of(state: ImageState, truth: Truth) -> list[Ruling]:

@@ -180,20 +180,35 @@ class Recount:
 
     # Agreement and known items -----------------------------------------------------------------------
 
-    def agreement(self) -> dict[str, tuple[int, float]]:
-        """Kind -> pairs of a person's vote and its double check, and the share of them that are equal."""
-        equal: dict[str, list[bool]] = defaultdict(list)
+    def agreement(self) -> dict[str, tuple[int, int, float | None]]:
+        """Kind -> drawn questions, those that two people answered, and the weighted share that is equal."""
+        drawn: dict[str, int] = defaultdict(int)
+        equal: dict[str, list[tuple[bool, float]]] = defaultdict(list)
         task_of: dict[int | None, int | None] = {lease.pk: lease.task_id for lease in self.leases}
-        usual = [j for j in self.judgments if not j.void and not j.flag]
-        for check in usual:
-            if check.role != q.DOUBLE_CHECK:
+        usual = [j for j in self.judgments if not j.void and j.role in (q.VOTE, q.DOUBLE_CHECK)]
+        for task in Task.objects.filter(campaign=self.campaign, drawn_share__isnull=False):
+            answers = sorted((j for j in usual if task_of[j.assignment_id] == task.pk), key=lambda j: j.pk)
+            said: dict[int, str] = {}
+            for j in answers:
+                if j.worker.kind == Worker.PERSON:
+                    said.setdefault(j.worker_id, j.answer)
+            if answers and not said:
                 continue
-            task = task_of[check.assignment_id]
-            votes = [j for j in usual if j.role == q.VOTE and task_of[j.assignment_id] == task]
-            votes = [j for j in votes if j.worker.kind == Worker.PERSON]
-            if votes:
-                equal[check.kind].append(min(votes, key=lambda j: j.pk).answer == check.answer)
-        return {kind: (len(found), sum(found) / len(found)) for kind, found in equal.items()}
+            drawn[task.kind] += 1
+            if len(said) > 1:
+                first, second, *_ = said.values()
+                assert task.drawn_share is not None
+                equal[task.kind].append((first == second, 1 / task.drawn_share))
+        return {
+            kind: (
+                number,
+                len(equal[kind]),
+                sum(w for same, w in equal[kind] if same) / sum(w for _, w in equal[kind])
+                if equal[kind]
+                else None,
+            )
+            for kind, number in drawn.items()
+        }
 
     def wrong_items(self) -> list[str]:
         """Active known items that rest on this campaign's answers and that these do not bear out."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from django.utils import translation
@@ -22,7 +20,6 @@ from annotation.formats import FORMATS
 from annotation.images.pictures import picture_path
 from annotation.models import Assignment, Campaign, Corpus, Judgment, Task
 from annotation.selectors.datasheet.figures import datasheet_figures
-from annotation.selectors.datasheet.intervals import IntervalEstimate, cohen_kappa, equal_share, mean_overlap
 from tests.factories import a_corpus, some_images
 from tests.queue import test_relevance_pages as relevance
 from tests.queue.world import TRUSTING, World
@@ -52,11 +49,12 @@ def test_figures_are_those_of_a_recount(world: World, tmp_path: Path) -> None:
     for row in of_one.order_by("pk")[::2]:
         Judgment.objects.filter(pk=row.pk).update(answer="no" if row.answer == "yes" else "yes")
     figures, text = sheet(world, tmp_path / "out", include_unfinished=True)
+    drawn = set(Task.objects.filter(drawn_share__isnull=False).values_list("image_id", "key"))
     by_question = defaultdict(list)
     for row in Judgment.objects.filter(campaign=world.campaign).order_by("pk"):
         by_question[row.kind, row.image_id, row.key].append(row.answer)
     for kind, told in figures["campaign"]["questions"].items():
-        two = [found[:2] for (of, *_), found in by_question.items() if of == kind and len(found) > 1]
+        two = [f[:2] for (of, *place), f in by_question.items() if of == kind and tuple(place) in drawn]
         handed_in = Assignment.objects.filter(campaign=world.campaign, kind=kind, state="submitted")
         assert told["answers"] == handed_in.count() > 0
         if not two:
@@ -140,37 +138,6 @@ def test_the_hugging_face_layout_has_pictures_only_where_they_are_wanted(tmp_pat
             assert held == (picture_path(stored).read_bytes() if wanted and stored else None)
 
 
-def test_intervals_are_as_wide_as_a_bootstrap_over_images_says() -> None:
-    draw = np.random.default_rng(3)
-    pairs, overlaps = {}, {}
-    for image in range(400):
-        lean = draw.random()  # images differ, so that answers about one belong together
-        found: dict[tuple[str, str], int] = defaultdict(int)
-        for _ in range(draw.integers(1, 6)):
-            first = "yes" if draw.random() < lean else "no"
-            second = first if draw.random() < 0.5 + lean / 2 else "no"
-            found[first, second] += 1
-        pairs[image] = dict(found)
-        overlaps[image] = list(np.clip(draw.normal(lean, 0.1, draw.integers(1, 4)), 0, 1))
-    figures: dict[str, tuple[Any, Callable[[Any], IntervalEstimate | None]]] = {
-        "equal": (pairs, equal_share),
-        "kappa": (pairs, cohen_kappa),
-        "overlap": (overlaps, mean_overlap),
-    }
-    for name, (given, figure) in figures.items():
-        values = []
-        for _ in range(300):
-            drawn = draw.integers(0, 400, 400)
-            again = figure({place: given[image] for place, image in enumerate(drawn)})
-            assert again is not None
-            values.append(again.value)
-        low, high = np.quantile(values, [0.025, 0.975])
-        told = figure(given)
-        assert told is not None and told.low is not None and told.high is not None
-        assert told.low < told.value < told.high
-        assert abs((told.high - told.low) / (high - low) - 1) < 0.2, name
-
-
 @pytest.mark.django_db(transaction=True)
 def test_ticks_on_pages_are_no_agreement() -> None:
     made = relevance.campaign({**relevance.MEASURED, "answers": {"relevance": 2}}, known=0)
@@ -189,12 +156,3 @@ def test_ticks_on_pages_are_no_agreement() -> None:
     text = datasheet_text({**figures, "export": export}, [])
     assert "answers are ticks on a page, which this sheet does not compare" in text
     assert "nobody was asked twice" not in text
-
-
-def test_where_all_agree_there_is_an_interval_and_no_kappa() -> None:
-    alike = {image: {("yes", "yes"): 2} for image in range(20)}
-    told = equal_share(alike)
-    assert told.value == told.high == 1
-    assert told.low is not None and 0.8 < told.low < 0.9  # Wilson's, of 20 images
-    assert cohen_kappa(alike) is None
-    assert equal_share({1: {("yes", "no"): 1, ("yes", "yes"): 1}}).low is None

@@ -222,8 +222,11 @@ class Managed(Play):
         earned = {(e.worker, e.kind, e.role): (e.answers, e.pay) for e in figures.earned(campaign)}
         assert earned == now.earned()
         assert figures.paid(campaign) == now.paid()
-        agreed = {kind: (of.pairs, of.equal) for kind, of in seen.agreement.items()}
-        assert agreed == now.agreement()
+        assert seen.agreement.keys() == now.agreement().keys()
+        for kind, (drawn, pairs, equal) in now.agreement().items():
+            of = seen.agreement[kind]
+            assert (of.drawn, of.pairs) == (drawn, pairs)
+            assert (of.equal and of.equal.value) == (equal and pytest.approx(equal))
         for row in figures.workers(campaign):
             mine = [(n, pay) for (worker, _, _), (n, pay) in now.earned().items() if worker == row.id]
             assert (row.answers, row.earned) == (sum(n for n, _ in mine), sum(pay for _, pay in mine))

@@ -13,7 +13,6 @@ from annotation.protocol.controls import (
     ControlCounts,
     PooledControl,
     choose_control,
-    double_checked,
     draw_number,
     draw_sample,
     is_control_due,
@@ -296,23 +295,6 @@ def test_the_warnings_say_what_ran_out_and_what_it_leads_to():
         "Worker ann has seen all 4 control items of coref_link: "
         "none is injected for them until more are added."
     )
-
-
-# Twice
-
-
-def test_one_task_in_twenty_is_double_checked_and_the_choice_is_its_key_s_alone():
-    keys = [f"coref_link|{n}" for n in range(4000)]
-    checked = {key for key in keys if double_checked(SETTINGS, seed="s", key=key)}
-    assert 150 < len(checked) < 250  # 200 expected, standard deviation 14
-    assert checked == {key for key in reversed(keys) if double_checked(SETTINGS, seed="s", key=key)}
-    assert checked != {key for key in keys if double_checked(SETTINGS, seed="t", key=key)}
-
-
-@pytest.mark.parametrize(("share", "count"), [(0.0, 0), (1.0, 50)])
-def test_none_or_all_can_be_double_checked(share, count):
-    settings = TrustSettings(double_check_share=share)
-    assert sum(double_checked(settings, seed="s", key=str(n)) for n in range(50)) == count
 
 
 # Draws

@@ -240,4 +240,4 @@ def test_a_double_check_of_a_drawing_is_compared_with_a_person() -> None:
     a_machine(world, wrong=True)
     work(world)
     found = agreement(world.campaign, fresh=True)[q.BOX_DRAWING]
-    assert found.pairs and found.iou == 1.0
+    assert found.pairs and found.overlap is not None and found.overlap.value == 1.0

@@ -14,8 +14,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotation.campaigns import close_campaign, monitoring, summing
-from annotation.models import Assignment, Campaign, CampaignSums, Judgment, OpenImage, Task
-from annotation.moderation import rulings
+from annotation.models import Assignment, Campaign, CampaignSums, OpenImage, Task
+from annotation.moderation import discarding, rulings
 from annotation.moderation.discarding import discard_worker, restore_worker
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
@@ -25,8 +25,7 @@ from annotation.queue import image_state
 from annotation.queue.leases import Lease
 from annotation.queue.submission import Answer
 from annotation.selectors import campaign as figures
-from annotation.selectors.campaign import crowd, double_checks, kept, ledger, progress
-from annotation.selectors.campaign.double_checks import measured
+from annotation.selectors.campaign import crowd, kept, ledger, progress
 from annotation.selectors.campaign.hours import answer_hours
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
@@ -192,23 +191,35 @@ def test_cost_adds_up_by_kind_and_says_what_is_to_come(monkeypatch):
     assert overview.pace.to_come and overview.pay_to_come == 10_000 * overview.pace.to_come
 
 
-def test_agreement_is_that_of_the_first_vote_and_the_double_check():
+def test_agreement_is_that_of_the_first_two_people():
     world = World(some_images(4), settings=twice())
     for _ in range(4):
         world.submit(0, world.held(0), Answer("yes"), then=False)
-    checks = [w for w in (2, 3) for _ in range(2)]
-    given = 0
-    for worker in checks:
-        found = world.take(worker)
-        if isinstance(found, Lease):
-            given += 1
-            world.submit(worker, found, Answer("no" if given == 1 else "yes"), then=False)
-    assert Judgment.objects.filter(role="double_check").count() == given == 4
+    before = figures.agreement(world.campaign)[q.COREF_LINK]
+    assert (before.drawn, before.pairs, before.waiting, before.equal) == (4, 0, 4, None)
+    for number in range(4):
+        world.submit(2, world.held(2), Answer("yes" if number else "no"), then=False)
     agreement = figures.agreement(world.campaign)[q.COREF_LINK]
-    assert (agreement.pairs, agreement.equal, agreement.iou) == (4, 0.75, None)
-    Judgment.objects.filter(role="double_check", answer="no").update(void=True)
-    again = figures.agreement(world.campaign, fresh=True)[q.COREF_LINK]
-    assert (again.pairs, again.equal, again.kappa) == (3, 1.0, None)
+    assert agreement.equal is not None and agreement.overlap is None
+    assert (agreement.pairs, agreement.waiting, agreement.equal.value) == (4, 0, 0.75)
+    shares = [(one.answer, one.share.value) for one in agreement.answers]
+    assert shares == [("yes", 0.875), ("no", 0.125)]
+
+
+def test_after_a_second_answer_is_withdrawn_the_next_person_s_counts():
+    world = World(some_images(1), settings=twice())
+    world.submit(0, world.held(0), Answer("yes"), then=False)
+    world.submit(1, world.held(1), Answer("no"), then=False)
+    apart = figures.agreement(world.campaign)[q.COREF_LINK].equal
+    assert apart is not None and apart.value == 0.0
+    discarding.discard_worker(campaign=world.campaign, worker=world.workers[1])
+    waits = figures.agreement(world.campaign, fresh=True)[q.COREF_LINK]
+    assert (waits.pairs, waits.waiting) == (0, 1)
+    world.submit(2, world.held(2), Answer("yes"), then=False)
+    again = figures.agreement(world.campaign, fresh=True)[q.COREF_LINK].equal
+    assert again is not None and again.value == 1.0
+    discarding.discard_worker(campaign=world.campaign, worker=world.workers[0])
+    assert figures.agreement(world.campaign, fresh=True)[q.COREF_LINK].pairs == 0
 
 
 def test_drawings_agree_by_the_overlap_of_their_boxes():
@@ -216,25 +227,8 @@ def test_drawings_agree_by_the_overlap_of_their_boxes():
     world.submit(0, world.held(0, q.BOX_DRAWING), then=False)
     world.submit(1, world.held(1, q.BOX_DRAWING), then=False)
     agreement = figures.agreement(world.campaign)[q.BOX_DRAWING]
-    assert (agreement.pairs, agreement.equal, agreement.iou) == (1, 1.0, 1.0)
-
-
-def test_only_the_newest_double_checks_are_looked_at(monkeypatch):
-    monkeypatch.setattr(double_checks, "NEWEST_DOUBLE_CHECKS", 1)
-    world = World(some_images(2), settings=twice())
-    world.submit(0, world.held(0), Answer("yes"), then=False)
-    world.submit(0, world.held(0), Answer("yes"), then=False)
-    for answer in ("no", "yes"):
-        world.submit(2, world.held(2), Answer(answer), then=False)
-    assert figures.agreement(world.campaign)[q.COREF_LINK].equal == 1.0
-
-
-def test_kappa_is_that_of_the_worked_example():
-    # Two readers of 50 proposals: both yes 20, both no 15, 5 and 10 apart; kappa is 0.4.
-    pairs = [("yes", "yes")] * 20 + [("no", "no")] * 15 + [("yes", "no")] * 5 + [("no", "yes")] * 10
-    found = measured([(a, b, None) for a, b in pairs])
-    assert found.pairs == 50 and found.equal == 0.7 and found.kappa == pytest.approx(0.4)
-    assert measured([("yes", "yes", None)] * 3).kappa is None
+    assert agreement.equal is not None and agreement.overlap is not None
+    assert (agreement.pairs, agreement.equal.value, agreement.overlap.value) == (1, 1.0, 1.0)
 
 
 def test_the_worker_table_says_what_a_plain_count_says():

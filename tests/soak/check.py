@@ -171,7 +171,7 @@ def _over_assigned(
         if row.task is not None:
             held[row.task].append(row)
     for task in stored.tasks.values():
-        wanted = task.wanted - (task.role == "double_check")
+        wanted = task.wanted
         sure, unclear = 0, 0
         for row in held[task.id]:
             counts = _takes_a_place(row, judgments.get(row.id, ()), ours.get(row.id), steps)

@@ -20,6 +20,7 @@ from annotation.api.rest.fields import (
 )
 from annotation.api.rest.operations import DELETE, GET, PATCH, POST, ApiCall, Operation, serves
 from annotation.api.v1.addressed import CAMPAIGN_PATH, CAMPAIGNS_TAG, READS_CAMPAIGN, RUNS_CAMPAIGN
+from annotation.api.v1.agreement import AgreementShown, agreement_shown
 from annotation.api.v1.campaign_settings import check_pay
 from annotation.api.v1.preparing.plans import CampaignPlanned, campaign_plan, check_plan, settings_planned
 from annotation.campaigns import monitoring
@@ -98,17 +99,6 @@ class ProgressShown(serializers.Serializer[Any]):
     answers_per_hour = serializers.FloatField()
     newest_answer_at = serializers.DateTimeField(allow_null=True)
     ends_at = serializers.DateTimeField(allow_null=True, help_text="At the pace of the last day.")
-
-
-class AgreementShown(serializers.Serializer[Any]):
-    """How far two workers agree who were asked the same: the share of equal answers, Cohen's kappa, and of
-    drawings the mean IoU; null where it cannot be told."""
-
-    kind = serializers.CharField()
-    pairs = serializers.IntegerField()
-    equal = serializers.FloatField()
-    kappa = serializers.FloatField(allow_null=True)
-    iou = serializers.FloatField(allow_null=True)
 
 
 class AlarmShown(serializers.Serializer[Any]):
@@ -311,10 +301,7 @@ def campaign_show_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
                 for kind, of in cost.kinds.items()
             ],
         },
-        "agreement": [
-            {"kind": kind, "pairs": of.pairs, "equal": of.equal, "kappa": of.kappa, "iou": of.iou}
-            for kind, of in seen.agreement.items()
-        ],
+        "agreement": agreement_shown(seen.agreement),
         "alarms": [
             {"code": each.code, "kind": each.kind, "text": each.text} for each in monitoring.alarms(campaign)
         ],

@@ -11,6 +11,7 @@ from annotation.api.contents import json_time
 from annotation.api.rest.fields import MoneyField, decimal_text
 from annotation.api.rest.operations import GET, ApiCall, Operation, serves
 from annotation.api.v1.addressed import CAMPAIGN_PATH, CAMPAIGNS_TAG, READS_CAMPAIGN
+from annotation.api.v1.agreement import AgreementShown, agreement_shown
 from annotation.models import Campaign
 from annotation.protocol.campaign_settings import settings_of
 from annotation.selectors.campaign import overview
@@ -31,16 +32,6 @@ class AmountShown(serializers.Serializer[Any]):
     amount = MoneyField()
 
 
-class QuestionAgreementShown(serializers.Serializer[Any]):
-    """How far two workers agree who were asked the same of one kind: of `pairs`, the share that is equal, and
-    Cohen's kappa."""
-
-    kind = serializers.CharField()
-    pairs = serializers.IntegerField()
-    equal = serializers.FloatField()
-    kappa = serializers.FloatField(allow_null=True)
-
-
 class DashboardShown(serializers.Serializer[Any]):
     """The data of the charts: answers by the hour that begins at a time; running totals of images that are
     done and of what answers earned, and where these are expected to end."""
@@ -54,7 +45,7 @@ class DashboardShown(serializers.Serializer[Any]):
     earned = AmountShown(many=True)
     earned_end = AmountShown(allow_null=True)
     budget = MoneyField(allow_null=True)
-    agreement = QuestionAgreementShown(many=True)
+    agreement = AgreementShown(many=True)
 
 
 @serves(
@@ -82,10 +73,7 @@ def dashboard_show_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
         "earned": _amounts(series.cost),
         "earned_end": _amounts([series.cost_end])[0] if timed and series.cost_end else None,
         "budget": decimal_text(series.budget) if series.budget is not None else None,
-        "agreement": [
-            {"kind": kind, "pairs": each.pairs, "equal": each.equal, "kappa": each.kappa}
-            for kind, each in series.agreement.items()
-        ],
+        "agreement": agreement_shown(series.agreement),
     }
 
 

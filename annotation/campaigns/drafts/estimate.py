@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
@@ -21,6 +20,7 @@ from typing import Any
 from django.db.models import Count, Max
 
 from annotation.campaigns.choosing import ENTITIES
+from annotation.campaigns.drafts import fields
 from annotation.campaigns.drafts.paces import KindPace, student95
 from annotation.campaigns.drafts.posing import layers_of_images
 from annotation.campaigns.drafts.reading import DraftPlan
@@ -31,8 +31,8 @@ from annotation.protocol.campaign_settings import CampaignSettings
 from annotation.protocol.controls import draw_number
 from annotation.protocol.kinds import ABOUT_IMAGE, is_page, kind_of
 from annotation.protocol.rehearsal import answers_for
-from annotation.protocol.state import settled_by_one_answer
 from annotation.protocol.terms import NOT_VISUAL, LayerRecord
+from annotation.protocol.trust_settings import GoldCoverage, in_force
 from annotation.protocol.work import MICROS
 
 #: Raised where a sample that a draft keeps is no longer drawn as it was: 2, of the images that gold covers.
@@ -73,26 +73,15 @@ class DraftEstimate:
 
 @dataclass(frozen=True, slots=True)
 class EstimateTerms:
-    """What an estimate weighs answers by: pay and shares of `settings`, and `paces` by kind.
-
-    `counted_twice`: the answers that it is made from hold double checks already.
-    """
+    """What an estimate weighs answers by: pay and shares of `settings`, and `paces` by kind."""
 
     kinds: tuple[str, ...]
     settings: CampaignSettings
     paces: Mapping[str, KindPace]
-    counted_twice: bool = False
 
     def extra(self, kind: str) -> float:
-        """How many answers are paid for one that is wanted: double checks, and control items of trusted
-        workers."""
-        trust = self.settings.trust
-        twice = settled_by_one_answer(kind, self.settings.protocol) and not self.counted_twice
-        return (
-            1
-            + (trust.double_check_share if twice else 0.0)
-            + (trust.control_share if kind_of(kind).strata else 0.0)
-        )
+        """How many answers are paid for one on a task: control items of trusted workers come on top."""
+        return 1 + (self.settings.trust.control_share if kind_of(kind).strata else 0.0)
 
 
 def estimate_draft(plan: DraftPlan, *, pilot: int) -> DraftEstimate | None:
@@ -174,7 +163,8 @@ def estimate_from(
 def _counted(plan: DraftPlan, images: int) -> dict[str, float]:
     """Answers of the one kind that is asked, for each image on average: these are counted, not guessed."""
     (kind,) = plan.kinds
-    wanted = plan.settings.answers.wanted(kind)
+    asked = plan.settings.answers.wanted(kind)
+    wanted = asked + (_second_share(plan, kind) if asked == 1 else 0.0)
     if kind_of(kind).about == ABOUT_IMAGE:
         return {kind: float(wanted)}
     captions = Caption.objects.filter(image__in=plan.chosen_images().values("pk")).count()
@@ -186,6 +176,13 @@ def _counted(plan: DraftPlan, images: int) -> dict[str, float]:
     return {kind: wanted * ceil(blocks / (page.images - page.controls)) / images}
 
 
+def _second_share(plan: DraftPlan, kind: str) -> float:
+    """The chance with which a question that one answer settles is drawn for a second one."""
+    measured = plan.entry in (fields.ENTRY_KNOWN, fields.ENTRY_MARKED)
+    share = in_force(plan.settings.trust, GoldCoverage(measured, measured)).double_check_share
+    return share if kind_of(kind).comparable else 0.0
+
+
 def _rehearsed(plan: DraftPlan) -> tuple[list[dict[str, float]], bool]:
     """What some images take, by kind, and whether what they show is guessed; more with each call."""
     assert plan.corpus is not None
@@ -193,7 +190,8 @@ def _rehearsed(plan: DraftPlan) -> tuple[list[dict[str, float]], bool]:
     # Phrases that are marked by hand meanwhile change what is asked.
     by_hand = PhraseMarks.objects.filter(image__corpus=plan.corpus)
     marks = by_hand.aggregate(number=Count("pk"), newest=Max("marked_at"))
-    choice = [_SAMPLE, plan.corpus.pk, plan.split, plan.images, plan.tags, asdict(protocol), marks]
+    shares = {kind: _second_share(plan, kind) for kind in plan.kinds}
+    choice = [_SAMPLE, plan.corpus.pk, plan.split, plan.images, plan.tags, asdict(protocol), marks, shares]
     mark = blake2b(json.dumps(choice, sort_keys=True, default=str).encode(), digest_size=9).hexdigest()
     kept: dict[str, Any] = plan.draft.sample if plan.draft.sample.get("of") == mark else {}
     done: dict[str, dict[str, float]] = dict(kept.get("images", {}))
@@ -213,8 +211,8 @@ def _rehearsed(plan: DraftPlan) -> tuple[list[dict[str, float]], bool]:
             told = _to_ask(layer)
             settings = protocol.of_image(pictured=bool(row.picture))
             size = (record.width, record.height)
-            asked: Counter[str] = answers_for((record.id, size, told), settings, seed=plan.draft.pk)
-            done[str(row.pk)] = {kind: float(number) for kind, number in asked.items()}
+            gold = (record.id, size, told)
+            done[str(row.pk)] = answers_for(gold, settings, seed=plan.draft.pk, share=shares.__getitem__)
             guessed = not known
         for row in rows.values():  # nothing is asked about images that gold does not cover
             done.setdefault(str(row.pk), {})

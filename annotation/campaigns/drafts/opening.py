@@ -172,7 +172,7 @@ def pilot_estimate(campaign: Campaign, *, reader: Account) -> DraftEstimate | No
         share = campaign.images.count() / PILOT_IMAGES
         sample = {image: {kind: n * share for kind, n in of.items()} for image, of in sample.items()}
     settings, kinds = settings_of(campaign.settings), campaign.kinds
-    terms = EstimateTerms(kinds, settings, kind_paces(reader, kinds), counted_twice=True)
+    terms = EstimateTerms(kinds, settings, kind_paces(reader, kinds))
     return estimate_from(terms, left, list(sample.values()), sampled=len(sample), apart=True)
 
 

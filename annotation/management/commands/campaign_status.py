@@ -99,11 +99,10 @@ class Command(ReportCommand):
                     "answers",
                     "controls",
                     "asked twice",
-                    "agreement",
-                    "kappa",
                 ],
                 [_kind(report, kind) for kind in report["tasks"]],
             ),
+            *([_agreement(report["agreement"])] if report["agreement"] else ()),
             *([_drawing(report["drawing_ways"])] if report["drawing_ways"] else ()),
             *([_SIMULATED] if report["simulated"] else [_pace(pace), _cost(report)]),
         ]
@@ -130,7 +129,10 @@ def _cost(report: dict[str, Any]) -> str:
 
 def _figures(figures: Overview) -> dict[str, Any]:
     """The figures as plain data; all are counted now."""
-    return {name: value for name, value in asdict(figures).items() if name not in ("counted_at", "since")}
+    plain = {name: value for name, value in asdict(figures).items() if name not in ("counted_at", "since")}
+    for kind, of in figures.agreement.items():
+        plain["agreement"][kind]["lacking"] = of.lacking
+    return plain
 
 
 def _iso(moment: datetime | None) -> str | None:
@@ -139,7 +141,6 @@ def _iso(moment: datetime | None) -> str | None:
 
 def _kind(report: dict[str, Any], kind: str) -> list[Any]:
     open_tasks, done = report["tasks"][kind], report["cost"]["kinds"].get(kind, {})
-    agreed = report["agreement"].get(kind)
     return [
         kind,
         open_tasks["open"],
@@ -147,10 +148,33 @@ def _kind(report: dict[str, Any], kind: str) -> list[Any]:
         open_tasks["in_hand"],
         done.get("answers", 0),
         done.get("controls", 0),
-        agreed["pairs"] if agreed else 0,
-        f"{agreed['equal']:.1%}" if agreed else "-",
-        f"{agreed['kappa']:.2f}" if agreed and agreed["kappa"] is not None else "-",
+        done.get("double_checks", 0),
     ]
+
+
+def _agreement(kinds: dict[str, Any]) -> str:
+    """How far two people agree, over the questions drawn for a second answer; intervals are of 95 %."""
+
+    def interval(of: dict[str, float] | None, form: str) -> str:
+        if of is None:
+            return "-"
+        return f"{of['value']:{form}} ({of['low']:{form}} to {of['high']:{form}})"
+
+    lines = [
+        [
+            kind,
+            of["drawn"],
+            of["pairs"],
+            of["lacking"],
+            interval(of["equal"], ".0%"),
+            interval(of["kappa"], ".2f"),
+            ", ".join(f"{one['answer']} {one['share']['value']:.0%}" for one in of["answers"]) or "-",
+            interval(of["overlap"], ".2f"),
+        ]
+        for kind, of in kinds.items()
+    ]
+    counts = ["drawn", "two answers", "no second answer"]
+    return plain_table(["question", *counts, "same answer", "kappa", "share of each answer", "IoU"], lines)
 
 
 def _drawing(ways: list[dict[str, Any]]) -> str:

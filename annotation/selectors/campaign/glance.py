@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from annotation.models import Campaign
+from annotation.protocol.agreement import DoubleCheckAgreement
 from annotation.protocol.work import PaySettings
 from annotation.selectors.campaign.cost import CampaignCost, costs
-from annotation.selectors.campaign.double_checks import DoubleCheckAgreement, agreement
+from annotation.selectors.campaign.double_checks import agreement
 from annotation.selectors.campaign.forecast import forecast_from
 from annotation.selectors.campaign.kept import counted_at
 from annotation.selectors.campaign.progress import (

@@ -10,9 +10,9 @@ from datetime import UTC, datetime, timedelta
 from django.utils import timezone
 
 from annotation.models import Bonus, Campaign
+from annotation.protocol.agreement import DoubleCheckAgreement
 from annotation.protocol.campaign_settings import CampaignSettings
 from annotation.protocol.work import MICROS
-from annotation.selectors.campaign.double_checks import DoubleCheckAgreement
 from annotation.selectors.campaign.glance import Overview
 from annotation.selectors.campaign.hours import answer_hours, done_hours
 

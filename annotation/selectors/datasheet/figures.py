@@ -31,17 +31,18 @@ from annotation.models import (
     Standing,
     Worker,
 )
+from annotation.protocol.agreement import DoubleCheckAgreement, IntervalEstimate
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import is_page, kind_of, kind_order
 from annotation.protocol.money import amount_text
 from annotation.protocol.trust import trust_reading
-from annotation.selectors.campaign import CampaignCost, costs
+from annotation.protocol.work import MICROS
+from annotation.selectors.campaign import CampaignCost, agreement, costs
 from annotation.selectors.controls import control_facts, control_item_counts
-from annotation.selectors.datasheet.agreement import QuestionAgreement, agreement_by_question
 from annotation.selectors.settings_versions import images_by_version, settings_versions
 
 #: Rises when a key of the figures changes its meaning.
-DATASHEET_VERSION = 1
+DATASHEET_VERSION = 2
 #: Workers whose identity was deleted: nobody can tell any more where they came from.
 _UNKNOWN = "unknown"
 
@@ -98,7 +99,7 @@ def _campaign(campaign: Campaign) -> dict[str, Any]:
     cost = costs(campaign, pay)
     handed_in = Assignment.objects.filter(campaign=campaign, state=Assignment.SUBMITTED)
     when = handed_in.aggregate(first=Min("ended_at"), last=Max("ended_at"))
-    agreed = agreement_by_question(campaign)
+    agreed = agreement(campaign, fresh=True)
     rulings = Ruling.objects.filter(image__campaign=campaign, withdrawn_at=None)
     by_machines = Judgment.objects.filter(campaign=campaign, void=False, worker__kind=Worker.MACHINE)
     answered = set(by_machines.values_list("worker", flat=True).distinct())
@@ -143,7 +144,7 @@ def _campaign(campaign: Campaign) -> dict[str, Any]:
 
 
 def _question(
-    campaign: Campaign, kind: str, cost: CampaignCost, agreed: QuestionAgreement | None
+    campaign: Campaign, kind: str, cost: CampaignCost, agreed: DoubleCheckAgreement | None
 ) -> dict[str, Any]:
     known = control_facts(campaign.pk, campaign.revision).known[kind]
     done = cost.kinds.get(kind)
@@ -178,18 +179,21 @@ def _question(
     }
 
 
-def _agreed(one: QuestionAgreement) -> dict[str, Any]:
-    def told(estimate: Any) -> dict[str, Any] | None:
+def _agreed(one: DoubleCheckAgreement) -> dict[str, Any]:
+    def told(estimate: IntervalEstimate | None) -> dict[str, Any] | None:
         if estimate is None:
             return None
         # A zero below zero is none.
-        return {key: None if end is None else round(end, 4) + 0.0 for key, end in asdict(estimate).items()}
+        return {key: round(end, 4) + 0.0 for key, end in asdict(estimate).items()}
 
     return {
+        "drawn": one.drawn,
         "pairs": one.pairs,
-        "images": one.images,
+        "waiting": one.waiting,
+        "lacking": one.lacking,
         "equal": told(one.equal),
         "kappa": told(one.kappa),
+        "answers": {share.answer: told(share.share) for share in one.answers},
         "mean_iou": told(one.overlap),
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -15,9 +15,10 @@ from django.utils.translation import gettext_lazy, ngettext
 from annotation.campaigns.monitoring import Alarm
 from annotation.models import AuditEntry, Campaign
 from annotation.protocol import kinds
+from annotation.protocol.agreement import DoubleCheckAgreement, IntervalEstimate
 from annotation.protocol.boxes import REVIEW
 from annotation.protocol.work import UNPAID
-from annotation.selectors.campaign import DoubleCheckAgreement, Funnel, Overview, TaskCounts
+from annotation.selectors.campaign import Funnel, Overview, TaskCounts
 from annotation.selectors.campaign.cost import cents
 from annotation.selectors.campaign.reasons import reason_in_words
 from annotation.web.staff.wording import ACTS, STAGES_IN_WORDS, done_by, kind_in_words
@@ -97,8 +98,20 @@ class StageRow:
 
 
 @dataclass(frozen=True, slots=True)
+class AgreementRow:
+    """How far two people agree on a kind of question, in words: each figure with its interval."""
+
+    name: str
+    of: DoubleCheckAgreement
+    equal: str
+    kappa: str
+    answers: str
+    overlap: str
+
+
+@dataclass(frozen=True, slots=True)
 class QuestionRow:
-    """One kind of question: its open tasks, its answers so far, and how far two workers agree."""
+    """One kind of question: its open tasks, and its answers so far."""
 
     name: str
     tasks: TaskCounts
@@ -107,7 +120,6 @@ class QuestionRow:
     double_checks: int
     seconds: float | None
     pay: str
-    agreement: DoubleCheckAgreement | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +169,7 @@ def campaign_facts(
         )
     if unchecked:
         found.append(_unchecked(unchecked))
-    if seen.agreement:
+    if any(kind.pairs for kind in seen.agreement.values()):
         found.append(_agreement(seen.agreement))
     return found
 
@@ -216,9 +228,11 @@ def _cost(seen: Overview, basis: str) -> Fact:
 
 def _agreement(kinds: dict[str, DoubleCheckAgreement]) -> Fact:
     pairs = sum(kind.pairs for kind in kinds.values())
-    equal = sum(kind.pairs * kind.equal for kind in kinds.values()) / pairs
+    equal = sum(kind.pairs * kind.equal.value for kind in kinds.values() if kind.equal) / pairs
     says = ngettext(
-        "of %(n)s question asked twice; by kind below", "of %(n)s questions asked twice; by kind below", pairs
+        "of %(n)s question drawn for a second answer; by kind below",
+        "of %(n)s questions drawn for a second answer; by kind below",
+        pairs,
     )
     return Fact(_("agreement"), f"{round(100 * equal)} %", says % {"n": _grouped(pairs)})
 
@@ -255,10 +269,40 @@ def kind_rows(seen: Overview) -> list[QuestionRow]:
                 double_checks=cost.double_checks if cost else 0,
                 seconds=cost.seconds / cost.answers if cost and cost.answers else None,
                 pay=cents(cost.pay if cost else 0, seen.cost.currency),
-                agreement=seen.agreement.get(kind),
             )
         )
     return rows
+
+
+def agreement_rows(agreement: Mapping[str, DoubleCheckAgreement]) -> list[AgreementRow]:
+    """The kinds of which questions were drawn for a second answer."""
+    return [
+        AgreementRow(
+            name=str(kind_in_words(kind)),
+            of=of,
+            equal=percent_in_words(of.equal),
+            kappa=interval_in_words(of.kappa),
+            answers=", ".join(f"{one.answer} {one.share.value:.0%}" for one in of.answers) or "–",
+            overlap=interval_in_words(of.overlap),
+        )
+        for kind, of in agreement.items()
+    ]
+
+
+def percent_in_words(of: IntervalEstimate | None) -> str:
+    """A share with its interval, in per cent; a dash where there is none."""
+    if of is None:
+        return "–"
+    ends = {"low": round(100 * of.low), "high": round(100 * of.high)}
+    return f"{round(100 * of.value)} % " + _("(%(low)s to %(high)s)") % ends
+
+
+def interval_in_words(of: IntervalEstimate | None) -> str:
+    """A figure with its interval, to hundredths; a dash where there is none."""
+    if of is None:
+        return "–"
+    value, low, high = (number_format(end, 2) for end in (of.value, of.low, of.high))
+    return f"{value} " + _("(%(low)s to %(high)s)") % {"low": low, "high": high}
 
 
 def told_acts(entries: Iterable[AuditEntry]) -> list[ToldAct]:

@@ -34,7 +34,14 @@ from annotation.selectors.tags.samples import draw_by_tags
 from annotation.web.common.access import BROWSING, account_of, for_roles, for_roles_on
 from annotation.web.common.lists import SortColumn, list_page
 from annotation.web.staff.campaign_settings import settings_in
-from annotation.web.staff.campaign_tables import acts_next, campaign_facts, funnel_rows, kind_rows, told_acts
+from annotation.web.staff.campaign_tables import (
+    acts_next,
+    agreement_rows,
+    campaign_facts,
+    funnel_rows,
+    kind_rows,
+    told_acts,
+)
 from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame, said
 from annotation.web.staff.wording import DRAWING_WAYS_IN_WORDS, kind_in_words
 
@@ -111,6 +118,7 @@ def campaign_detail(request: HttpRequest, shown: Campaign) -> HttpResponse:
             ),
             stages=funnel_rows(seen.funnel) if shown.tasks == campaigns.ENTITIES else [],
             kinds=kind_rows(seen),
+            agreement=agreement_rows(seen.agreement),
             ways=[
                 (DRAWING_WAYS_IN_WORDS.get(each.way, each.way), each)
                 for each in drawing_ways(shown, fresh=fresh)

@@ -22,7 +22,7 @@ from annotation.figures.campaign_charts import (
 from annotation.protocol.work import MICROS
 from annotation.selectors.campaign.cost import cents
 from annotation.selectors.campaign.series import CampaignSeries, SeriesPoint
-from annotation.web.staff.wording import kind_in_words
+from annotation.web.staff.campaign_tables import agreement_rows
 
 #: A step from which on a day says enough of a time.
 _DAYS = timedelta(hours=20)
@@ -131,29 +131,23 @@ def _cost(series: CampaignSeries, *, timed: bool) -> Chart:
 
 def _agreement(series: CampaignSeries) -> Chart:
     title = _("Agreement by question")
-    heads = (_("Question"), _("Asked twice"), _("Agreement"), _("Cohen’s kappa"))
-    if not series.agreement:
-        return Chart("agreement", title, "", _("No question has been asked twice yet."), heads, [])
+    heads = (_("Question"), _("Two answers"), _("Agreement"), _("Kappa"), _("Share of each answer"))
+    rows = agreement_rows(series.agreement)
     shown = [
-        ShareBar(str(kind_in_words(kind)), each.equal, f"{round(100 * each.equal)} %")
-        for kind, each in series.agreement.items()
+        ShareBar(row.name, row.of.equal.value, f"{round(100 * row.of.equal.value)} %")
+        for row in rows
+        if row.of.equal is not None
     ]
+    if not shown:
+        return Chart("agreement", title, "", _("No question has two answers yet."), heads, [])
     least = min(shown, key=lambda share: share.share)
-    says = _("Workers agree least on “%(kind)s”: %(share)s of the questions asked twice.") % {
+    says = _("Workers agree least on “%(kind)s”: %(share)s of the questions drawn for a second answer.") % {
         "kind": least.name,
         "share": least.beside,
     }
     words = ChartWords(title, _("per cent equal"), _whole, _moment)
-    rows = [
-        (
-            str(kind_in_words(kind)),
-            _whole(each.pairs),
-            f"{round(100 * each.equal)} %",
-            number_format(each.kappa, 2) if each.kappa is not None else "–",
-        )
-        for kind, each in series.agreement.items()
-    ]
-    return Chart("agreement", title, shares_side_by_side(shown, words, key="agreement"), says, heads, rows)
+    lines = [(row.name, _whole(row.of.pairs), row.equal, row.kappa, row.answers) for row in rows]
+    return Chart("agreement", title, shares_side_by_side(shown, words, key="agreement"), says, heads, lines)
 
 
 def _in_units(points: Sequence[SeriesPoint]) -> list[tuple[datetime, float]]:

@@ -1,0 +1,112 @@
+"""Which questions two people answer does not depend on answers; agreement is that of all questions."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotation.protocol import questions as q
+from annotation.protocol.agreement import AnswerPair, measure_agreement
+from annotation.protocol.double_checks import DoubleChecks, answers_of_people, wait_for_second
+from annotation.protocol.kinds import all_kinds
+from annotation.protocol.questions import Judgment
+from annotation.simulation.driver import Crowd, simulate_image
+from annotation.simulation.gate import OPEN_DOOR, Gate
+from annotation.simulation.workers import make_crowd
+from tests.simulation.test_driver import world
+
+TWICE = replace(OPEN_DOOR, double_check_share=1.0)
+PAIRS = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), min_size=1, max_size=5)
+
+
+@given(st.integers(0, 10**6), st.sampled_from(["careful", "average", "sloppy", "random", "always_yes"]))
+def test_whatever_is_answered_two_people_answer_what_is_drawn(seed: int, preset: str) -> None:
+    mentions, truth, _ = next(iter(world(1)))
+    crowd = Crowd(make_crowd({preset: 9}, seed=seed), seed=seed, gate=Gate({}, seed=seed, settings=TWICE))
+    run = simulate_image(mentions, truth, crowd, review=False)
+    people = defaultdict(set)
+    for judgment in run.judgments:
+        people[judgment.key].add(judgment.worker)
+    assert {key for key, workers in people.items() if len(workers) < 2} == {
+        question.key for question in run.state.questions if len(people[question.key]) == 1
+    }
+
+
+@pytest.mark.parametrize("kind", [kind.key for kind in all_kinds() if kind.comparable])
+def test_a_question_of_every_kind_has_its_chance_by_its_key_alone(kind: str) -> None:
+    draw = DoubleChecks(7, "image", lambda kind: 0.05)
+    keys = [f"{kind}|{n}" for n in range(4000)]
+    drawn = [key for key in keys if draw.share(kind, key, 1) == 0.05]
+    assert 150 < len(drawn) < 250  # 200 expected, standard deviation 14
+    assert drawn != [key for key in keys if DoubleChecks(8, "image", lambda kind: 0.05).share(kind, key, 1)]
+    assert [draw.share(kind, key, 2) for key in keys] == 4000 * [1.0]
+    assert not any(DoubleChecks(7, "image", lambda kind: 0.0).share(kind, key, 1) for key in keys)
+
+
+@given(PAIRS, st.lists(st.floats(0.05, 1.0), min_size=5, max_size=5))
+def test_over_all_draws_the_weighted_pairs_are_those_of_all_questions(
+    pairs: list[tuple[str, str]], shares: list[float]
+) -> None:
+    """The exhaustive expectation of what agreement and each share of answers are made of."""
+    equal = of_a = weight = 0.0
+    for taken in product((False, True), repeat=len(pairs)):
+        chance = 1.0
+        for share, drawn in zip(shares, taken, strict=False):
+            chance *= share if drawn else 1 - share
+        chosen = [
+            AnswerPair(*pair, share)
+            for pair, share, drawn in zip(pairs, shares, taken, strict=False)
+            if drawn
+        ]
+        shown = measure_agreement(chosen, drawn=len(chosen), draws=2)
+        if not chosen:
+            continue
+        assert shown.equal is not None
+        worth = chance * sum(1 / pair.share for pair in chosen)
+        weight += worth
+        equal += worth * shown.equal.value
+        of_a += worth * sum(one.share.value for one in shown.answers if one.answer == "a")
+    assert weight == pytest.approx(len(pairs))
+    assert equal == pytest.approx(sum(first == second for first, second in pairs))
+    assert of_a == pytest.approx(sum(pair.count("a") for pair in pairs) / 2)
+
+
+def test_kappa_is_that_of_the_worked_example() -> None:
+    # Two people, either of whom may be the first, of 50 proposals: both yes 20, both no 15, apart 15. The
+    # shares of yes and no are 0.55 and 0.45: expected 0.505, kappa (0.7 - 0.505) / 0.495.
+    cells = 20 * [("yes", "yes")] + 15 * [("no", "no")] + 5 * [("yes", "no")] + 10 * [("no", "yes")]
+    shown = measure_agreement([AnswerPair(*cell, 0.2) for cell in cells], drawn=60, waiting=4)
+    assert shown.equal is not None and shown.kappa is not None
+    assert (shown.pairs, shown.lacking) == (50, 6) and shown.equal.value == pytest.approx(0.7)
+    assert shown.kappa.value == pytest.approx(0.195 / 0.495)
+    assert shown.kappa.low < 0.2 < 0.55 < shown.kappa.high
+    assert [(one.answer, round(one.share.value, 2)) for one in shown.answers] == [("yes", 0.55), ("no", 0.45)]
+    again = measure_agreement([AnswerPair(*cell, 0.2) for cell in cells], drawn=60, waiting=4)
+    assert shown == again
+
+
+def test_where_all_agree_there_is_an_interval_and_no_kappa() -> None:
+    shown = measure_agreement([AnswerPair("yes", "yes", 0.5)] * 30, drawn=30)
+    assert shown.kappa is None and shown.equal is not None
+    assert (shown.equal.value, shown.equal.high) == (1.0, 1.0) and 0.85 < shown.equal.low < 0.98
+    assert measure_agreement([], drawn=3).equal is None
+
+
+def test_machines_withdrawn_and_surplus_answers_are_neither_first_nor_second() -> None:
+    key = "box_drawing|0.0-1|"
+    given = [
+        Judgment("1", key, "m", "none", machine=True),
+        Judgment("2", key, "ann", "none", void=True),
+        Judgment("3", key, "bob", "none", role=q.SURPLUS),
+        Judgment("4", key, "cid", flag="offensive"),
+    ]
+    assert [one.id for one in answers_of_people(given)[key]] == ["4"]
+    assert wait_for_second([key], given, ()) == [key]
+    assert wait_for_second([key], given, {key}) == wait_for_second([], given, ()) == []
+    given.append(Judgment("5", key, "dan", "none", role=q.DOUBLE_CHECK))
+    assert wait_for_second([key], given, ()) == []
