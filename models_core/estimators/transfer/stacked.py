@@ -97,6 +97,7 @@ class Stacked:
     cca_: CCA
     fourier_: Mapping[str, FourierFeatures]
     scales_: Mapping[str, float]
+    selection_: tuple[str, ...]
 
     def __init__(self, settings: StackedSettings) -> None:
         self.settings = settings
@@ -122,6 +123,8 @@ class Stacked:
         found = sums_of_dataset(train, context, self.stacked)
         held_out = None if validation is None else self._all_stacked(validation)
         self.cca_ = CCA(settings.cca()).solve(found.covariances(), held_out, context)
+        below = (f"CCA below: {remark}" for remark in self.weak_.selection_)
+        self.selection_ = (*below, *self.cca_.selection_)
         return self
 
     @property

@@ -30,6 +30,7 @@ class TextFeature:
     images_: NDArray[np.float32]
     texts_: sparse.csr_matrix
     scale_: float
+    selection_: tuple[str, ...]
 
     def __init__(self, settings: TextFeatureSettings) -> None:
         self.settings = settings
@@ -52,6 +53,7 @@ class TextFeature:
         self.cca_ = CCA(self.settings.cca()).fit(
             described, None if validation is None else self._with_texts(validation), context
         )
+        self.selection_ = self.cca_.selection_
         return self
 
     def _with_texts(self, data: Dataset) -> Dataset:
