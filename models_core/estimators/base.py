@@ -248,6 +248,19 @@ class FitContext:
         return np.random.default_rng([self.seed, int.from_bytes(told)])
 
 
+#: How much there is to learn from, by the names below: images, captions, and numbers of a row of each; images
+#: held out; further pairs (weak ones, or regions with phrases); and different words or tags.
+Amounts: TypeAlias = Mapping[str, int]
+IMAGES, CAPTIONS, HELD_OUT = "training images", "training captions", "held-out images"
+IMAGE_NUMBERS, CAPTION_NUMBERS = "numbers of an image", "numbers of a caption"
+FURTHER, FURTHER_IMAGE_NUMBERS, FURTHER_CAPTION_NUMBERS = (
+    "further pairs",
+    "numbers of an image of the further pairs",
+    "numbers of a caption of the further pairs",
+)
+WORDS = "different words"
+
+
 class Retriever(Protocol):
     """What scores images with captions. Learned attributes end in an underscore."""
 
@@ -259,6 +272,11 @@ class Retriever(Protocol):
 
     def state(self) -> State:
         """What was learned; `Method.load` takes it back, to the bit."""
+
+
+def no_estimate(settings: Any, amounts: Amounts) -> float:
+    """Nothing is known of the memory that a method takes."""
+    return 0.0
 
 
 def no_check(text: Any, image: Any) -> None:
@@ -282,6 +300,8 @@ class Method:
     can learn one `by_processes` together. With `grounding` it finds regions with phrases of the training
     images in the context, as "regions". `phases` are those that `fit` tells of, in order, each with its share
     of the time that learning takes, on any scale; one may come again. They move the progress bar of a job.
+    Rows of a length (root of their summed squares) within `lengths` can be learned from and scored: `inputs`
+    refuses others. `memory` is how many bytes `fit` takes, about, by its settings and the `Amounts` of data.
     """
 
     name: str
@@ -306,6 +326,8 @@ class Method:
     by_processes: bool = False
     phases: tuple[tuple[str, float], ...] = ()
     grounding: Grounding = "none"
+    lengths: tuple[float, float] = (1e-6, 1e8)
+    memory: Callable[[Any, Amounts], float] = no_estimate
 
     @property
     def paper(self) -> str:

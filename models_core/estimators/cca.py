@@ -32,7 +32,12 @@ from models_core.estimators.base import (
     State,
     register_method,
 )
-from models_core.estimators.covariances import COVARIANCE_PHASES, Covariances, sums_of_dataset
+from models_core.estimators.covariances import (
+    COVARIANCE_PHASES,
+    Covariances,
+    memory_of_pairs,
+    sums_of_dataset,
+)
 from models_core.estimators.embeddings import RECALL, LinearEmbedder, LinearMap
 from models_core.estimators.grids import GRID_STEPS, UNUSABLE, Axis, Grid, GridSteps
 
@@ -303,6 +308,7 @@ register_method(
         takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "vectors"},
         source="Gong et al. 2014, section 3.2",
         phases=COVARIANCE_PHASES,
+        memory=memory_of_pairs,
         recipes={
             "CCA": {"settings": {"normalised": False}, "printed": "CCA"},
             "nCCA": {"settings": {"normalised": True}, "printed": "CCA+Normalization"},
@@ -329,6 +335,7 @@ register_method(
         takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "phrases"},
         source="Plummer et al. 2015, section 4.1",
         phases=COVARIANCE_PHASES,
+        memory=memory_of_pairs,
         recipes={
             "HGLMM-CCA": {
                 "text": {"vectors": "fisher"},

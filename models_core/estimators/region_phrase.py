@@ -34,7 +34,7 @@ from models_core.estimators.base import (
     register_method,
 )
 from models_core.estimators.cca import RIDGES, CanonicalMaps, Components, Powers, Ridges, choose_maps
-from models_core.estimators.covariances import ADDING_UP, COVARIANCE_PHASES, PairedSums
+from models_core.estimators.covariances import ADDING_UP, COVARIANCE_PHASES, PairedSums, memory_of_pairs
 from models_core.estimators.embeddings import LinearMap, recall_of_embeddings
 from models_core.estimators.grids import GRID_STEPS, GridSteps
 from models_core.estimators.localizers import resampled
@@ -245,6 +245,7 @@ register_method(
         takes={IMAGE_VIEW: "regions", CAPTION_VIEW: "phrases"},
         source="Plummer et al. 2015, section 3.1",
         phases=COVARIANCE_PHASES,
+        memory=memory_of_pairs,
         recipes={
             "Region-phrase-CCA": {"printed": "CCA, N = 10"},
             "Region-phrase-HGLMM": {"text": {"vectors": "fisher"}, "printed": "CCA of HGLMM, N = 10"},

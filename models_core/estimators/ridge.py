@@ -30,7 +30,7 @@ from models_core.estimators.base import (
     State,
     register_method,
 )
-from models_core.estimators.covariances import COVARIANCE_PHASES, sums_of_dataset
+from models_core.estimators.covariances import COVARIANCE_PHASES, memory_of_pairs, sums_of_dataset
 from models_core.estimators.embeddings import RECALL, LinearEmbedder, LinearMap
 from models_core.estimators.grids import GRID_STEPS, UNUSABLE, Axis, Grid, GridSteps
 
@@ -135,6 +135,7 @@ register_method(
         takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "vectors"},
         source="Gong et al. 2014, section 3.2",
         phases=COVARIANCE_PHASES,
+        memory=memory_of_pairs,
         recipes={"Ridge": {"printed": "Ridge regression"}},
     )
 )

@@ -47,7 +47,7 @@ from models_core.estimators.base import (
     register_method,
 )
 from models_core.estimators.cca import CCA, RIDGES, CCASettings, Components, Ridges
-from models_core.estimators.covariances import COVARIANCE_PHASES
+from models_core.estimators.covariances import COVARIANCE_PHASES, memory_of_further_pairs
 from models_core.estimators.grids import GRID_STEPS, GridSteps
 from models_core.estimators.localizers import region_phrase_views
 from models_core.estimators.region_phrase import RegionPhraseCCA, RegionPhraseSettings
@@ -296,6 +296,7 @@ register_method(
         takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "phrases"},
         source="Plummer et al. 2015, section 4.2",
         phases=(*COVARIANCE_PHASES, *COVARIANCE_PHASES),
+        memory=memory_of_further_pairs,
         recipes={"Weighted-distance": {"text": {"vectors": "fisher"}, "printed": "Weighted Distance"}},
         grounding="ranking",
     )

@@ -15,6 +15,9 @@ from pydantic import Field
 from models_core.checked_fields import BadField, check_fields
 from models_core.estimators.base import (
     DIRECTIONS,
+    HELD_OUT,
+    IMAGES,
+    Amounts,
     Dataset,
     FitContext,
     Method,
@@ -108,6 +111,15 @@ class KCCARetriever:
         return found
 
 
+def kcca_memory(settings: KernelSelection, amounts: Amounts) -> float:
+    """`Method.memory` of KCCA: kernels, their decompositions, and a model for each regulariser."""
+    pairs = amounts[IMAGES]
+    dimensions = min(pairs, settings.most)
+    models = len(settings.kappas) * 2 * pairs * dimensions
+    held_out = 4 * amounts[HELD_OUT] ** 2 + 2 * amounts[HELD_OUT] * pairs
+    return 8.0 * (10 * pairs * pairs + models + held_out)
+
+
 def _check(text: Any, image: Any) -> None:
     if text.kernel == "f1":
         raise BadField("text.kernel", "f1", "nearest-neighbour with weighting none or idf")
@@ -124,6 +136,7 @@ register_method(
         source="Hodosh et al. 2013, section 3.2",
         phases=(("decomposing kernels", 2), ("trying regularisers", 3)),
         comparable=False,
+        memory=kcca_memory,
         check=_check,
         table="selection",
         stored="kcca",

@@ -26,8 +26,12 @@ from scipy import sparse
 
 from models_core.checked_fields import check_fields
 from models_core.estimators.base import (
+    CAPTION_NUMBERS,
     CAPTION_VIEW,
+    IMAGE_NUMBERS,
     IMAGE_VIEW,
+    IMAGES,
+    Amounts,
     Dataset,
     FitContext,
     Matrix,
@@ -241,6 +245,13 @@ def _of_length_one(view: View, name: str) -> sparse.csr_matrix:
     return sparse.csr_matrix(sparse.diags(1 / np.sqrt(np.where(squares > 0, squares, 1.0))) @ found)
 
 
+def wsabie_memory(settings: WsabieSettings, amounts: Amounts) -> float:
+    """`Method.memory` of Wsabie: images, which go through a sparse matrix; weights and squares."""
+    numbers = amounts[IMAGE_NUMBERS] + amounts[CAPTION_NUMBERS]
+    weights = (4 + 4 + 8 + 8) * numbers * settings.components
+    return weights + 40.0 * amounts[IMAGES] * amounts[IMAGE_NUMBERS]
+
+
 register_method(
     Method(
         name="wsabie",
@@ -251,6 +262,7 @@ register_method(
         takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "vectors"},
         source="Gong et al. 2014, section 3.2",
         phases=(("trying rates", 1), ("learning", 1)),
+        memory=wsabie_memory,
         recipes={
             "Wsabie-SGD": {
                 # Both grids are printed, so they are not extended.
