@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, Self, TypeAlias
 
@@ -279,6 +279,12 @@ def no_estimate(settings: Any, amounts: Amounts) -> float:
     return 0.0
 
 
+def several_values(settings: Any) -> bool:
+    """Whether a setting lists several values, of which the best is chosen."""
+    values = (getattr(settings, one.name) for one in fields(settings))
+    return any(isinstance(own, tuple) and len(set(own)) > 1 for own in values)
+
+
 def no_check(text: Any, image: Any) -> None:
     """Every setting of both sides is taken."""
 
@@ -289,7 +295,8 @@ class Method:
 
     `settings` is a frozen dataclass, whose fields are the keys of a recipe's table and whose descriptions
     are the help on the page. `takes` says in which form each kind of item is wanted. A method that `learns`
-    nothing is not fitted; one that `selects` chooses settings on held-out images. Where `comparable` is
+    nothing is not fitted; one that `selects` chooses settings on held-out images, unless its settings leave
+    nothing that it `chooses`. Where `comparable` is
     false, scores compare within a query only. `check` raises BadField for settings of the two sides that it
     cannot use. `recipes` are recipes of this method by name, as plain data. `table` is what a recipe calls
     its settings, `stored` what a stored system calls what was learned. `source` names the paper. `needs`
@@ -313,6 +320,7 @@ class Method:
     source: str
     learns: bool = True
     selects: bool = True
+    chooses: Callable[[Any], bool] = several_values
     comparable: bool = True
     check: Callable[[Any, Any], None] = no_check
     recipes: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))

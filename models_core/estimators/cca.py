@@ -298,6 +298,10 @@ class CCA(LinearEmbedder):
         return found
 
 
+def _chooses(settings: CCASettings) -> bool:
+    return len(set(settings.ridges)) > 1 or (settings.normalised and len(set(settings.powers)) > 1)
+
+
 register_method(
     Method(
         name="cca",
@@ -309,6 +313,7 @@ register_method(
         source="Gong et al. 2014, section 3.2",
         phases=COVARIANCE_PHASES,
         memory=memory_of_pairs,
+        chooses=_chooses,
         recipes={
             "CCA": {"settings": {"normalised": False}, "printed": "CCA"},
             "nCCA": {"settings": {"normalised": True}, "printed": "CCA+Normalization"},
@@ -336,6 +341,7 @@ register_method(
         source="Plummer et al. 2015, section 4.1",
         phases=COVARIANCE_PHASES,
         memory=memory_of_pairs,
+        chooses=_chooses,
         recipes={
             "HGLMM-CCA": {
                 "text": {"vectors": "fisher"},

@@ -105,7 +105,7 @@ def _fit(
         recipe, training.words, replace(aids, seed=options.seed), kept
     )
     model, facts = kind.make(recipe.settings), dict(options.facts)
-    if kind.learns and not (kind.selects and held_out is None):
+    if kind.learns:
         given = {
             "recipe": recipe.digest,
             "training": training.digest,
@@ -203,14 +203,21 @@ def _regions_with_phrases(pairs: PreparedDataset, texts: TextSide, recipe: Recip
     return Dataset(views, {(CAPTION_VIEW, IMAGE_VIEW): owners})
 
 
+def check_held_out(recipe: Recipe, images: int) -> None:
+    """Raise ValueError where a recipe that chooses settings has no held-out images."""
+    if not images and recipe.chooses:
+        raise ValueError(
+            f"recipe {recipe.name!r} chooses its settings on held-out images; hold some out, or give it one "
+            "value of each setting"
+        )
+
+
 def check_pairs(recipe: Recipe, training: PreparedDataset, held_out: PreparedDataset | None) -> None:
     """Raise ValueError where there are too few images, or one is on both sides."""
     sides = [("training", training, LEAST_TRAINING)]
-    if recipe.kind.selects:
-        if held_out is None:
-            raise ValueError(
-                f"recipe {recipe.name!r} selects its settings on held-out images; give at least one"
-            )
+    if held_out is None:
+        check_held_out(recipe, 0)
+    elif recipe.kind.selects:
         sides.append(("held-out", held_out, LEAST_HELD_OUT))
     for word, own, least in sides:
         if len(own) < least:

@@ -101,7 +101,8 @@ def test_an_allocation_that_fails_is_one_line(reason):
 @pytest.mark.parametrize("name", sorted(name for name, method in METHODS.items() if method.learns))
 def test_every_method_that_learns_says_what_it_takes_and_a_smaller_one_takes_no_more(name):
     method = METHODS[name]
-    amounts = dict.fromkeys(fitting.amounts_of(*paired(10, held_out=5), {}), 1000)
+    train, new = paired(10, held_out=5)
+    amounts = dict.fromkeys(fitting.amounts_of(train, new, {}), 1000)
     whole = method.memory(method.settings(), amounts)
     assert whole > 10**6
     assert all(method.memory(method.settings(), {**amounts, key: 500}) <= whole for key in amounts)

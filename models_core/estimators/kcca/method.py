@@ -137,6 +137,7 @@ register_method(
         phases=(("decomposing kernels", 2), ("trying regularisers", 3)),
         comparable=False,
         memory=kcca_memory,
+        chooses=lambda settings: True,  # which numbers of dimensions
         check=_check,
         table="selection",
         stored="kcca",

@@ -15,6 +15,7 @@ from models_core.estimators.base import (
     Amounts,
     Method,
     register_method,
+    several_values,
 )
 from models_core.estimators.tagging.baselines import NeighbourVotes, RandomTags, TagFrequency
 from models_core.estimators.tagging.bilinear import BilinearTagger
@@ -64,6 +65,7 @@ _DIRECTED = {"normalised": True}
 register_method(
     Method(
         name="bilinear-tags",
+        chooses=lambda settings: settings.choose_epoch or several_values(settings),
         lengths=(1e-2, 1e4),
         memory=bilinear_memory,
         title="Bilinear map of images and tags",

@@ -20,7 +20,7 @@ EXTENDED = (*(10.0 ** -(4 + 2 * n) for n in range(STEPS, 0, -1)), *RIDGES, 1e2, 
 
 
 def search(grid, figure_of):
-    tried = []
+    tried: list[tuple[float, ...]] = []
     while (setting := grid.next_setting(tried)) is not None:
         assert setting not in [row[:-1] for row in tried]
         tried.append((*setting, figure_of(*setting)))
