@@ -28,7 +28,7 @@ _FORMAT = "phrasebox-model"
 FORMAT_VERSION = 1
 ARRAYS, MANIFEST = "arrays.safetensors", "manifest.json"
 
-_PACKAGES = ("numpy", "scipy", "safetensors")
+_PACKAGES = ("numpy", "scipy", "safetensors", "torch")
 
 
 class BadModel(ValueError):

@@ -50,11 +50,14 @@ class SystemShown(serializers.Serializer[Any]):
 
 
 class SystemDetailShown(SystemShown):
-    """A system with all that it was made with, and its runs."""
+    """A system with all that it was made with, and its runs. `selection` is what is to be known of settings
+    that it chose on held-out images, `remarks` of the numbers that it learned from."""
 
     seed = serializers.IntegerField(allow_null=True)
     settings = PlainField()
     versions = PlainField()
+    selection = serializers.ListField(child=serializers.CharField())
+    remarks = serializers.ListField(child=serializers.CharField())
     runs = serializers.ListField(child=serializers.CharField())
 
 
@@ -206,6 +209,8 @@ def system_show_call(call: ApiCall, system: System) -> dict[str, Any]:
         "seed": system.seed,
         "settings": system.settings,
         "versions": system.versions,
+        "selection": system.settings.get("selection", []),
+        "remarks": system.settings.get("remarks", []),
         "runs": list(system.runs.filter(published=True).order_by("name").values_list("name", flat=True)),
     }
 

@@ -28,11 +28,12 @@ MEDIAN_RANK = "median rank"
 
 @dataclass(frozen=True)
 class _Figures:
-    """A system's figures, by direction and measure; shares, and ranks."""
+    """A system's figures, by direction and measure; shares, and ranks. `remarks` are those of its folds."""
 
     system: str
     printed: str
     figures: dict[str, dict[str, Interval]]
+    remarks: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def cross_validated_figures(crossed: CrossValidation, *, resamples: int = 1000, 
         ranks = crossed.ranks[direction]
         found[direction] = {f"R@{k}": figure_interval(ranks <= k, draw, share=True) for k in CUTOFFS}
         found[direction][MEDIAN_RANK] = figure_interval(ranks, draw, statistic="median")
-    return _Figures(crossed.recipe.name, crossed.recipe.printed, found)
+    return _Figures(crossed.recipe.name, crossed.recipe.printed, found, crossed.remarks)
 
 
 def compare_systems(systems: Sequence[CrossValidation], pairs: Sequence[tuple[str, str]]) -> list[Tested]:

@@ -65,40 +65,39 @@ def requested_by(progress: JobProgress) -> RequestedBy:
 class Phases:
     """A function that phases call, and that tells a job. Raises what `Progress.advance` raises.
 
-    The phases of a `method` move the share too, as the method declares them.
+    The phases of a `method` move the share too, as the method declares them. One that is left out, such as
+    trials where there is nothing to choose, leaves its share to those after it.
     """
 
     def __init__(self, progress: JobProgress, method: Method | None = None) -> None:
         self.progress = progress
-        self._learning = _learning_phases(method) if method is not None else []
+        forms = method.takes.values() if method is not None else ()
+        #: The share after what was told of the method's phases so far, the phases to come, and where the
+        #: first of them began.
+        self._reached = max((_LEARNS_FROM.get(form, _OTHERS_LEARN_FROM) for form in forms), default=0.0)
+        self._coming = list(method.phases) if method is not None else []
+        self._began: float | None = None
 
     def __call__(self, phase: str, done: int, of: int) -> None:
         """Told by a phase how far it is."""
-        share, span = None, self._span(phase)
-        if span is not None:
-            start, end = span
-            share = max(self.progress.share, start + (end - start) * min(1.0, done / max(1, of)))
-        self.progress.advance(share, phase=phase)
+        part = min(1.0, done / max(1, of))
+        share = self._learned(phase, part)
+        if share is None and phase in SHARES:
+            start, end = SHARES[phase]
+            share = start + (end - start) * part
+        self.progress.advance(None if share is None else max(self.progress.share, share), phase=phase)
 
-    def _span(self, phase: str) -> tuple[float, float] | None:
-        for place, (name, span) in enumerate(self._learning):
-            if name == phase:
-                del self._learning[:place]  # what comes before is done
-                return span
-        return SHARES.get(phase)
-
-
-def _learning_phases(method: Method) -> list[tuple[str, tuple[float, float]]]:
-    """The method's phases in order, with the shares of the whole before and after each."""
-    begin = max(_LEARNS_FROM.get(form, _OTHERS_LEARN_FROM) for form in method.takes.values())
-    whole = sum(share for _, share in method.phases)
-    found = []
-    for name, share in method.phases:
-        end = begin + (_LEARNED - begin) * share / whole
-        whole -= share
-        found.append((name, (begin, end)))
-        begin = end
-    return found
+    def _learned(self, phase: str, part: float) -> float | None:
+        """The share of the whole where `phase` is one of the method's to come; None where it is none."""
+        place = next((n for n, (name, _) in enumerate(self._coming) if name == phase), None)
+        if place is None:
+            return None
+        if place or self._began is None:
+            del self._coming[:place]
+            self._began = self._reached
+        own = self._coming[0][1] / (sum(share for _, share in self._coming) or 1)
+        self._reached = self._began + (_LEARNED - self._began) * own * part
+        return self._reached
 
 
 def job_listener(progress: JobProgress) -> PhaseListener:

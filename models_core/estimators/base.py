@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, Self, TypeAlias
 
@@ -248,6 +248,19 @@ class FitContext:
         return np.random.default_rng([self.seed, int.from_bytes(told)])
 
 
+#: How much there is to learn from, by the names below: images, captions, and numbers of a row of each; images
+#: held out; further pairs (weak ones, or regions with phrases); and different words or tags.
+Amounts: TypeAlias = Mapping[str, int]
+IMAGES, CAPTIONS, HELD_OUT = "training images", "training captions", "held-out images"
+IMAGE_NUMBERS, CAPTION_NUMBERS = "numbers of an image", "numbers of a caption"
+FURTHER, FURTHER_IMAGE_NUMBERS, FURTHER_CAPTION_NUMBERS = (
+    "further pairs",
+    "numbers of an image of the further pairs",
+    "numbers of a caption of the further pairs",
+)
+WORDS = "different words"
+
+
 class Retriever(Protocol):
     """What scores images with captions. Learned attributes end in an underscore."""
 
@@ -261,6 +274,17 @@ class Retriever(Protocol):
         """What was learned; `Method.load` takes it back, to the bit."""
 
 
+def no_estimate(settings: Any, amounts: Amounts) -> float:
+    """Nothing is known of the memory that a method takes."""
+    return 0.0
+
+
+def several_values(settings: Any) -> bool:
+    """Whether a setting lists several values, of which the best is chosen."""
+    values = (getattr(settings, one.name) for one in fields(settings))
+    return any(isinstance(own, tuple) and len(set(own)) > 1 for own in values)
+
+
 def no_check(text: Any, image: Any) -> None:
     """Every setting of both sides is taken."""
 
@@ -271,7 +295,8 @@ class Method:
 
     `settings` is a frozen dataclass, whose fields are the keys of a recipe's table and whose descriptions
     are the help on the page. `takes` says in which form each kind of item is wanted. A method that `learns`
-    nothing is not fitted; one that `selects` chooses settings on held-out images. Where `comparable` is
+    nothing is not fitted; one that `selects` chooses settings on held-out images, unless its settings leave
+    nothing that it `chooses`. Where `comparable` is
     false, scores compare within a query only. `check` raises BadField for settings of the two sides that it
     cannot use. `recipes` are recipes of this method by name, as plain data. `table` is what a recipe calls
     its settings, `stored` what a stored system calls what was learned. `source` names the paper. `needs`
@@ -282,6 +307,8 @@ class Method:
     can learn one `by_processes` together. With `grounding` it finds regions with phrases of the training
     images in the context, as "regions". `phases` are those that `fit` tells of, in order, each with its share
     of the time that learning takes, on any scale; one may come again. They move the progress bar of a job.
+    Rows of a length (root of their summed squares) within `lengths` can be learned from and scored: `inputs`
+    refuses others. `memory` is how many bytes `fit` takes, about, by its settings and the `Amounts` of data.
     """
 
     name: str
@@ -293,6 +320,7 @@ class Method:
     source: str
     learns: bool = True
     selects: bool = True
+    chooses: Callable[[Any], bool] = several_values
     comparable: bool = True
     check: Callable[[Any, Any], None] = no_check
     recipes: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
@@ -306,6 +334,8 @@ class Method:
     by_processes: bool = False
     phases: tuple[tuple[str, float], ...] = ()
     grounding: Grounding = "none"
+    lengths: tuple[float, float] = (1e-6, 1e8)
+    memory: Callable[[Any, Amounts], float] = no_estimate
 
     @property
     def paper(self) -> str:

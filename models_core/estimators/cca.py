@@ -13,9 +13,9 @@ Source: Gong et al. 2014, section 3.2.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Protocol
 
 import numpy as np
 from pydantic import Field
@@ -32,8 +32,14 @@ from models_core.estimators.base import (
     State,
     register_method,
 )
-from models_core.estimators.covariances import COVARIANCE_PHASES, Covariances, sums_of_dataset
-from models_core.estimators.embeddings import LinearEmbedder, LinearMap
+from models_core.estimators.covariances import (
+    COVARIANCE_PHASES,
+    Covariances,
+    memory_of_pairs,
+    sums_of_dataset,
+)
+from models_core.estimators.embeddings import RECALL, LinearEmbedder, LinearMap
+from models_core.estimators.grids import GRID_STEPS, UNUSABLE, Axis, Grid, GridSteps
 
 #: Ridges that are tried, as shares of the mean variance; small data wants the large end.
 RIDGES = (1e-4, 1e-2, 1e-1, 1.0, 10.0)
@@ -61,25 +67,69 @@ class SingularCovariance(ValueError):
     """A covariance that has no inverse, with the ridge that was added to it; one line with the remedy."""
 
 
-def maps_of_ridges(
-    found: Covariances, components: int, ridges: Sequence[float], context: FitContext
-) -> Iterator[tuple[float, CanonicalMaps]]:
-    """Each ridge with its maps, as they are listed.
+class RidgeChoice(Protocol):
+    """Settings of how many components are learned, and by which ridges."""
+
+    @property
+    def components(self) -> int:
+        """At most so many."""
+
+    @property
+    def ridges(self) -> tuple[float, ...]:
+        """Those that are tried."""
+
+    @property
+    def grid_steps(self) -> int:
+        """See `GridSteps`."""
+
+
+@dataclass(frozen=True)
+class ChosenMaps:
+    """The maps of the best ridge and power, `tried` with a row (ridge, power, held-out figure) for each pair,
+    -1 where a covariance had no inverse, and `remarks` on the choice."""
+
+    maps: CanonicalMaps
+    ridge: float
+    power: float
+    tried: Matrix
+    remarks: tuple[str, ...]
+
+
+def choose_maps(
+    found: Covariances,
+    settings: RidgeChoice,
+    powers: tuple[float, ...],
+    context: FitContext,
+    figure_of: Callable[[CanonicalMaps, float], float],
+) -> ChosenMaps:
+    """The maps whose `figure_of` maps and power is the highest; of equal ones the first that was tried.
 
     Sums of many numbers in single precision are rounded, so a covariance may have no inverse with a small
-    ridge. Such a ridge is left out, where there are others. Raises SingularCovariance where none is enough.
+    ridge. Another ridge will do, where there is one. Raises SingularCovariance where none is enough.
     """
-    some = False
-    for done, ridge in enumerate(ridges, start=1):
-        try:
-            maps = canonical_maps(found, components, ridge)
-        except SingularCovariance:
-            if done == len(ridges) and not some:
-                raise
-            continue
-        some = True
-        yield ridge, maps
-        context.progress("trying ridges", done, len(ridges))
+    grid = Grid((Axis("ridge", settings.ridges), Axis("power", powers)), RECALL, settings.grid_steps)
+    ridges: dict[float, CanonicalMaps | None] = {}
+    tried: list[tuple[float, float, float]] = []
+    failure: SingularCovariance | None = None
+    while (setting := grid.next_setting(tried)) is not None:
+        ridge, power = setting
+        if ridge not in ridges:
+            try:
+                ridges[ridge] = canonical_maps(found, settings.components, ridge)
+            except SingularCovariance as error:
+                ridges[ridge], failure = None, error
+            context.progress("trying ridges", len(ridges), max(len(ridges), len(settings.ridges)))
+        maps = ridges[ridge]
+        tried.append((ridge, power, UNUSABLE if maps is None else figure_of(maps, power)))
+        if len(powers) == 1:  # else maps may be asked for again; they are large
+            best = grid.best(tried)[0]
+            ridges = {one: own if one == best else None for one, own in ridges.items()}
+    ridge, power = grid.best(tried)
+    chosen = ridges[ridge]
+    if chosen is None:
+        assert failure is not None
+        raise failure
+    return ChosenMaps(chosen, ridge, power, np.asarray(tried), grid.remarks(tried))
 
 
 def canonical_maps(found: Covariances, components: int, ridge: float) -> CanonicalMaps:
@@ -174,6 +224,7 @@ class CCASettings:
     ] = True
     ridges: Ridges = RIDGES
     powers: Powers = POWERS
+    grid_steps: GridSteps = GRID_STEPS
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -181,12 +232,13 @@ class CCASettings:
 
 class CCA(LinearEmbedder):
     """CCA or normalised CCA; learned are `images_`, `captions_`, `correlations_`, `ridge_`, `power_`, and
-    `tried_`, a row (ridge, power, mean recall) for each setting."""
+    `tried_`, a row (ridge, power, mean recall) for each setting; -1 where a covariance had no inverse."""
 
     correlations_: Matrix
     ridge_: float
     power_: float
     tried_: Matrix
+    selection_: tuple[str, ...]
 
     def __init__(self, settings: CCASettings) -> None:
         self.settings = settings
@@ -213,18 +265,16 @@ class CCA(LinearEmbedder):
     def solve(self, found: Covariances, validation: Dataset | None, context: FitContext) -> CCA:
         """Learn from covariances that somebody else added up; else as `fit`."""
         self._check_choice(validation)
-        settings, powers = self.settings, self._powers
-        best = -np.inf
-        tried = []
-        for ridge, maps in maps_of_ridges(found, settings.components, settings.ridges, context):
-            for power in powers:
-                self.images_, self.captions_ = maps.scaled(power)
-                value = self.held_out_recall(validation)
-                tried.append((ridge, power, value))
-                if value > best:
-                    best, chosen, self.ridge_, self.power_ = value, maps, ridge, power
-        self.images_, self.captions_ = chosen.scaled(self.power_)
-        self.correlations_, self.tried_ = chosen.correlations, np.asarray(tried)
+
+        def recall(maps: CanonicalMaps, power: float) -> float:
+            self.images_, self.captions_ = maps.scaled(power)
+            return self.held_out_recall(validation)
+
+        chosen = choose_maps(found, self.settings, self._powers, context, recall)
+        self.ridge_, self.power_ = chosen.ridge, chosen.power
+        self.images_, self.captions_ = chosen.maps.scaled(chosen.power)
+        self.correlations_, self.tried_ = chosen.maps.correlations, chosen.tried
+        self.selection_ = chosen.remarks
         return self
 
     @property
@@ -248,6 +298,10 @@ class CCA(LinearEmbedder):
         return found
 
 
+def _chooses(settings: CCASettings) -> bool:
+    return len(set(settings.ridges)) > 1 or (settings.normalised and len(set(settings.powers)) > 1)
+
+
 register_method(
     Method(
         name="cca",
@@ -258,6 +312,8 @@ register_method(
         takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "vectors"},
         source="Gong et al. 2014, section 3.2",
         phases=COVARIANCE_PHASES,
+        memory=memory_of_pairs,
+        chooses=_chooses,
         recipes={
             "CCA": {"settings": {"normalised": False}, "printed": "CCA"},
             "nCCA": {"settings": {"normalised": True}, "printed": "CCA+Normalization"},
@@ -284,6 +340,8 @@ register_method(
         takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "phrases"},
         source="Plummer et al. 2015, section 4.1",
         phases=COVARIANCE_PHASES,
+        memory=memory_of_pairs,
+        chooses=_chooses,
         recipes={
             "HGLMM-CCA": {
                 "text": {"vectors": "fisher"},

@@ -19,7 +19,22 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg.blas import dsyrk, ssyrk
 
-from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Dataset, FitContext, Matrix, State, View
+from models_core.estimators.base import (
+    CAPTION_NUMBERS,
+    CAPTION_VIEW,
+    CAPTIONS,
+    FURTHER,
+    FURTHER_CAPTION_NUMBERS,
+    FURTHER_IMAGE_NUMBERS,
+    IMAGE_NUMBERS,
+    IMAGE_VIEW,
+    Amounts,
+    Dataset,
+    FitContext,
+    Matrix,
+    State,
+    View,
+)
 
 #: Rows that are looked through and multiplied at a time.
 PAIRS_PER_BLOCK = 8192
@@ -217,6 +232,29 @@ def sums_of_dataset(data: Dataset, context: FitContext, described: RowMap | None
     found: PairedSums = sum_pairs(data.images, data.captions, data.image_of, described=described)
     context.progress(ADDING_UP, 1, 1)
     return found
+
+
+def covariance_memory(x: int, y: int, pairs: int) -> float:
+    """About how many bytes it takes to add up covariances of `pairs` of rows of `x` and `y` numbers, and to
+    solve an eigenproblem of them."""
+    less = min(x, y)
+    sums = x * x + y * y + x * y
+    solving = x * x + y * y + 3 * x * y + 4 * less * less
+    blocks = 2 * min(PAIRS_PER_BLOCK, pairs) * (x + y)
+    return 8.0 * max(2 * sums + 2 * max(x, y) ** 2 + blocks, sums + solving)
+
+
+def memory_of_pairs(settings: Any, amounts: Amounts) -> float:
+    """`Method.memory` of a method that learns from the covariances of images and captions."""
+    return covariance_memory(amounts[IMAGE_NUMBERS], amounts[CAPTION_NUMBERS], amounts[CAPTIONS])
+
+
+def memory_of_further_pairs(settings: Any, amounts: Amounts) -> float:
+    """`Method.memory` of a method that learns from those of further pairs, as well or instead."""
+    return max(
+        memory_of_pairs(settings, amounts),
+        covariance_memory(amounts[FURTHER_IMAGE_NUMBERS], amounts[FURTHER_CAPTION_NUMBERS], amounts[FURTHER]),
+    )
 
 
 def _checked(block: View, width: int, name: str) -> View:

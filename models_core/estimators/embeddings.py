@@ -25,6 +25,8 @@ from models_core.scoring.tiles import Scores
 
 #: Cut-offs whose recall decides between settings, in both directions.
 SELECTION_CUTOFFS = (1, 5, 10)
+#: What `recall_of_scores` gives, in words.
+RECALL = "mean of R@1, R@5 and R@10"
 #: Rows that are mapped at a time, and numbers of these in double precision at most, of wide rows.
 _ROWS, _NUMBERS = 8192, 2**25
 

@@ -17,7 +17,10 @@ from pydantic import Field
 from models_core.checked_fields import check_fields
 from models_core.estimators.base import (
     CAPTION_VIEW,
+    IMAGE_NUMBERS,
     IMAGE_VIEW,
+    IMAGES,
+    Amounts,
     Dataset,
     FitContext,
     Method,
@@ -94,6 +97,11 @@ class NearestCaption:
         return found
 
 
+def caption_memory(settings: NearestCaptionSettings, amounts: Amounts) -> float:
+    """Images in double precision."""
+    return 16.0 * amounts[IMAGES] * amounts[IMAGE_NUMBERS]
+
+
 register_method(
     Method(
         name="nearest-caption",
@@ -105,6 +113,7 @@ register_method(
         source="Karpathy and Fei-Fei 2015, section 4.2",
         phases=(("remembering captions", 1),),
         selects=False,
+        memory=caption_memory,
         recipes={"NN-caption": {"text": {"least_count": 1}, "printed": "Nearest Neighbor"}},
         predicts="captions",
     )

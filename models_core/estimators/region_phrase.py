@@ -33,9 +33,10 @@ from models_core.estimators.base import (
     State,
     register_method,
 )
-from models_core.estimators.cca import RIDGES, Components, Powers, Ridges, maps_of_ridges
-from models_core.estimators.covariances import ADDING_UP, COVARIANCE_PHASES, PairedSums
+from models_core.estimators.cca import RIDGES, CanonicalMaps, Components, Powers, Ridges, choose_maps
+from models_core.estimators.covariances import ADDING_UP, COVARIANCE_PHASES, PairedSums, memory_of_pairs
 from models_core.estimators.embeddings import LinearMap, recall_of_embeddings
+from models_core.estimators.grids import GRID_STEPS, GridSteps
 from models_core.estimators.localizers import resampled
 from models_core.features.principal_axes import unit_rows
 from models_core.features.text.phrases import PhraseRows
@@ -55,6 +56,7 @@ class RegionPhraseSettings:
     components: Components = 512
     ridges: Ridges = RIDGES
     powers: Powers = (1.0,)
+    grid_steps: GridSteps = GRID_STEPS
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -89,6 +91,7 @@ class RegionPhraseCCA:
     power_: float
     pairs_: int
     tried_: Matrix
+    selection_: tuple[str, ...]
 
     def __init__(self, settings: RegionPhraseSettings) -> None:
         self.settings = settings
@@ -114,17 +117,17 @@ class RegionPhraseCCA:
                 "this language (train_word_vectors makes some)"
             )
         sums = sums_of_exemplars(regions, phrases, train.image_of, chosen, context)
-        found, best, tried = sums.covariances(), -np.inf, []
         self.pairs_ = len(chosen)
-        for ridge, maps in maps_of_ridges(found, settings.components, settings.ridges, context):
-            for power in settings.powers:
-                self.regions_, self.phrases_ = maps.scaled(power)
-                value = 0.0 if validation is None else self._held_out_recall(validation)
-                tried.append((ridge, power, value))
-                if value > best:
-                    best, kept, self.ridge_, self.power_ = value, maps, ridge, power
-        self.regions_, self.phrases_ = kept.scaled(self.power_)
-        self.correlations_, self.tried_ = kept.correlations, np.asarray(tried)
+
+        def recall(maps: CanonicalMaps, power: float) -> float:
+            self.regions_, self.phrases_ = maps.scaled(power)
+            return 0.0 if validation is None else self._held_out_recall(validation)
+
+        best = choose_maps(sums.covariances(), settings, settings.powers, context, recall)
+        self.ridge_, self.power_ = best.ridge, best.power
+        self.regions_, self.phrases_ = best.maps.scaled(best.power)
+        self.correlations_, self.tried_ = best.maps.correlations, best.tried
+        self.selection_ = best.remarks
         return self
 
     def _held_out_recall(self, validation: Dataset) -> float:
@@ -242,6 +245,7 @@ register_method(
         takes={IMAGE_VIEW: "regions", CAPTION_VIEW: "phrases"},
         source="Plummer et al. 2015, section 3.1",
         phases=COVARIANCE_PHASES,
+        memory=memory_of_pairs,
         recipes={
             "Region-phrase-CCA": {"printed": "CCA, N = 10"},
             "Region-phrase-HGLMM": {"text": {"vectors": "fisher"}, "printed": "CCA of HGLMM, N = 10"},

@@ -30,8 +30,9 @@ from models_core.estimators.base import (
     State,
     register_method,
 )
-from models_core.estimators.covariances import COVARIANCE_PHASES, sums_of_dataset
-from models_core.estimators.embeddings import LinearEmbedder, LinearMap
+from models_core.estimators.covariances import COVARIANCE_PHASES, memory_of_pairs, sums_of_dataset
+from models_core.estimators.embeddings import RECALL, LinearEmbedder, LinearMap
+from models_core.estimators.grids import GRID_STEPS, UNUSABLE, Axis, Grid, GridSteps
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +44,19 @@ class RidgeSettings:
         tuple[Annotated[float, Field(gt=0)], ...],
         Field(strict=False, min_length=1, description="Ridges that are tried, in mean variances"),
     ] = (1e-4, 1e-2, 1e-1, 1.0, 10.0)
+    grid_steps: GridSteps = GRID_STEPS
 
     def __post_init__(self) -> None:
         check_fields(self)
 
 
 class RidgeRegression(LinearEmbedder):
-    """Learned are `images_` and `captions_`, `ridge_`, and `tried_`, a row (ridge, mean recall) for each."""
+    """Learned are `images_` and `captions_`, `ridge_`, and `tried_`, a row (ridge, mean recall) for each,
+    with -1 where the covariance had no inverse."""
 
     ridge_: float
     tried_: Matrix
+    selection_: tuple[str, ...]
 
     def __init__(self, settings: RidgeSettings) -> None:
         self.settings = settings
@@ -80,29 +84,31 @@ class RidgeRegression(LinearEmbedder):
             raise ValueError(
                 f"all {len(found.x_mean)} columns of the images are constant; nothing is learned"
             )
-        best = -np.inf
+        grid = Grid((Axis("ridge", ridges),), RECALL, self.settings.grid_steps)
+        maps: dict[float, LinearMap] = {}
         tried: list[tuple[float, float]] = []
-        for done, ridge in enumerate(ridges, start=1):
+        while (setting := grid.next_setting(tried)) is not None:
+            (ridge,) = setting
             added = found.xx.copy()
             added.flat[:: len(added) + 1] += ridge * mean
+            figure = UNUSABLE
             try:
                 factor = cho_factor(added, lower=True)
             except LinAlgError:
-                # Rounding left no inverse with so small a ridge: another one will do, where there is one.
-                if done == len(ridges) and not tried:
-                    raise ValueError(
-                        "the covariance of the images is singular: columns depend on each other; take a "
-                        f"ridge above {ridge:g}"
-                    ) from None
-                continue
-            weights = cho_solve(factor, target)
-            self.images_ = LinearMap(found.x_mean, weights)
-            value = self.held_out_recall(validation)
-            tried.append((ridge, value))
-            if value > best:
-                best, self.ridge_, chosen = value, ridge, self.images_
-            context.progress("trying ridges", done, len(ridges))
-        self.images_, self.tried_ = chosen, np.asarray(tried)
+                pass  # rounding left no inverse with so small a ridge: another one will do
+            else:
+                self.images_ = maps[ridge] = LinearMap(found.x_mean, cho_solve(factor, target))
+                figure = self.held_out_recall(validation)
+            tried.append((ridge, figure))
+            context.progress("trying ridges", len(tried), max(len(tried), len(ridges)))
+        (self.ridge_,) = grid.best(tried)
+        if self.ridge_ not in maps:
+            raise ValueError(
+                "the covariance of the images is singular: columns depend on each other; take a ridge above "
+                f"{max(ridges):g}"
+            )
+        self.images_, self.tried_ = maps[self.ridge_], np.asarray(tried)
+        self.selection_ = grid.remarks(tried)
         return self
 
     def state(self) -> State:
@@ -129,6 +135,7 @@ register_method(
         takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "vectors"},
         source="Gong et al. 2014, section 3.2",
         phases=COVARIANCE_PHASES,
+        memory=memory_of_pairs,
         recipes={"Ridge": {"printed": "Ridge regression"}},
     )
 )

@@ -26,7 +26,7 @@ from models_core.estimators.covariances import COVARIANCE_PHASES, PairedSums
 from models_core.estimators.localizers import region_phrase_views, resampled
 from models_core.estimators.region_phrase import sums_of_exemplars
 from models_core.estimators.transfer.settings import StackedSettings
-from models_core.estimators.transfer.stacked import Stacked
+from models_core.estimators.transfer.stacked import Stacked, stacked_memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,5 +62,6 @@ register_method(
         phases=(*COVARIANCE_PHASES, *COVARIANCE_PHASES),
         recipes={"SAE-phrases": {"text": {"vectors": "fisher"}, "printed": "SAE"}},
         grounding="training",
+        memory=stacked_memory,
     )
 )

@@ -16,8 +16,13 @@ from pydantic import Field
 
 from models_core.checked_fields import check_fields
 from models_core.estimators.base import (
+    CAPTION_NUMBERS,
     CAPTION_VIEW,
+    CAPTIONS,
+    IMAGE_NUMBERS,
     IMAGE_VIEW,
+    IMAGES,
+    Amounts,
     Dataset,
     FitContext,
     Method,
@@ -100,6 +105,12 @@ def _check_finite_rows(view: View, name: str) -> None:
             )
 
 
+def given_memory(settings: UploadedSettings, amounts: Amounts) -> float:
+    """Both sides in double precision, while they are looked at."""
+    images = amounts[IMAGES] * amounts[IMAGE_NUMBERS]
+    return 8.0 * (images + amounts[CAPTIONS] * amounts[CAPTION_NUMBERS])
+
+
 register_method(
     Method(
         name="uploaded",
@@ -111,6 +122,7 @@ register_method(
         source="Radford et al. 2021, section 3.1.2",
         phases=((_CHECKING, 1),),
         selects=False,
+        memory=given_memory,
         recipes={
             "Embeddings": {"settings": {"similarity": "cosine"}, "printed": "cosine"},
             "Embeddings-dot": {"settings": {"similarity": "dot"}, "printed": "inner product"},

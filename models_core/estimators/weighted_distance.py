@@ -47,7 +47,8 @@ from models_core.estimators.base import (
     register_method,
 )
 from models_core.estimators.cca import CCA, RIDGES, CCASettings, Components, Ridges
-from models_core.estimators.covariances import COVARIANCE_PHASES
+from models_core.estimators.covariances import COVARIANCE_PHASES, memory_of_further_pairs
+from models_core.estimators.grids import GRID_STEPS, GridSteps
 from models_core.estimators.localizers import region_phrase_views
 from models_core.estimators.region_phrase import RegionPhraseCCA, RegionPhraseSettings
 from models_core.features.text.phrases import PhraseRows
@@ -70,6 +71,7 @@ class WeightedDistanceSettings:
     ] = 10
     components: Components = 512
     ridges: Ridges = RIDGES
+    grid_steps: GridSteps = GRID_STEPS
     phrase_ridge: Annotated[float, Field(gt=0, description="Ridge of region-phrase CCA")] = 0.1
 
     def __post_init__(self) -> None:
@@ -77,7 +79,7 @@ class WeightedDistanceSettings:
 
     def whole(self) -> CCASettings:
         """Of the CCA of images and sentences."""
-        return CCASettings(self.components, True, self.ridges, (1.0,))
+        return CCASettings(self.components, True, self.ridges, (1.0,), self.grid_steps)
 
     def parts(self) -> RegionPhraseSettings:
         """Of the CCA of regions and phrases."""
@@ -89,6 +91,7 @@ class WeightedDistance:
 
     whole_: CCA
     parts_: RegionPhraseCCA
+    selection_: tuple[str, ...]
 
     def __init__(self, settings: WeightedDistanceSettings) -> None:
         self.settings = settings
@@ -100,6 +103,7 @@ class WeightedDistance:
         pairs = Dataset(views, {(CAPTION_VIEW, IMAGE_VIEW): region_of})
         self.parts_ = RegionPhraseCCA(self.settings.parts()).fit(pairs, None, context)
         self.whole_ = CCA(self.settings.whole()).fit(train, validation, context)
+        self.selection_ = self.whole_.selection_
         return self
 
     def score(self, data: Dataset, *, direction: RankDirection) -> Scores:
@@ -292,6 +296,7 @@ register_method(
         takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "phrases"},
         source="Plummer et al. 2015, section 4.2",
         phases=(*COVARIANCE_PHASES, *COVARIANCE_PHASES),
+        memory=memory_of_further_pairs,
         recipes={"Weighted-distance": {"text": {"vectors": "fisher"}, "printed": "Weighted Distance"}},
         grounding="ranking",
     )

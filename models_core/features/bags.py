@@ -2,7 +2,7 @@
 
     weight(w) = count of w in the text * log(N / N(w))
 
-N is the number of training texts, N(w) of those that have w. Source: Gong et al. 2014, section 5.1.
+N is the number of training texts, N(w) of those that have w. Source: Gong et al. 2014, section 2.3.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Cross-validation: every image is tested once, by a system that saw neither it nor its fold.
 
 Images are dealt into folds by a seed. For each fold the next one is held out to select settings and the
-others train; nearest neighbours, which select nothing, train on both. Each test image has one caption,
+others train; what selects nothing trains on both. Each test image has one caption,
 and is ranked among its fold's. Codebooks and the background text are the same for all folds: neither
 has seen a caption of the corpus (see `background.without_captions`).
 """
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from models_core.device import CPU
 from models_core.estimators.base import DIRECTIONS, RankDirection
-from models_core.phase_cache import PhaseCache, digest_of_parts
+from models_core.phase_cache import PhaseArrays, PhaseCache, digest_of_parts, from_json_array, to_json_array
 from models_core.scoring import ranking
 from models_core.scoring.tiles import Scores
 from models_core.systems.dataset import STANDS_FOR, PreparedDataset
@@ -29,11 +29,13 @@ FOLDS = 5
 
 @dataclass(frozen=True)
 class CrossValidation:
-    """Where each image's original stood, shape (images,) for each direction, and how many it stood among."""
+    """Where each image's original stood, shape (images,) for each direction, and how many it stood among;
+    `remarks` on numbers, and on settings that were chosen, a sentence for each fold that has one."""
 
     recipe: Recipe
     ranks: dict[RankDirection, NDArray[np.float64]]
     pool: NDArray[np.int64]
+    remarks: tuple[str, ...] = ()
 
 
 def make_folds(images: int, number: int = FOLDS, *, seed: int = 0) -> list[NDArray[np.intp]]:
@@ -66,6 +68,7 @@ def cross_validate(
     folds = make_folds(len(material), number, seed=seed)
     ranks: dict[RankDirection, NDArray[np.float64]] = {d: np.empty(len(material)) for d in DIRECTIONS}
     pool = np.empty(len(material), dtype=np.int64)
+    remarks: list[str] = []
     aids = aids or Resources()
     facts = {
         "recipe": recipe.digest,
@@ -78,7 +81,7 @@ def cross_validate(
         facts["wordnet"] = nouns
     for fold, test in enumerate(folds):
         next_one, called = (fold + 1) % number, f"{recipe.name}, fold {fold + 1} of {number}"
-        selects = recipe.kind.selects
+        selects = recipe.chooses
         training = np.sort(
             np.concatenate(
                 [own for n, own in enumerate(folds) if n != fold and not (selects and n == next_one)]
@@ -90,7 +93,7 @@ def cross_validate(
             training: NDArray[np.intp] = training,
             held_out: NDArray[np.intp] | None = folds[next_one] if selects else None,
             called: str = called,
-        ) -> dict[str, NDArray[np.float64]]:
+        ) -> PhaseArrays:
             system = fit(
                 recipe,
                 material.take(training),
@@ -101,13 +104,16 @@ def cross_validate(
             )
             own = material.take(test)
             data = system.describe(own.features, own.standing(caption))
-            return {d: own_ranks(system.score(data, direction=d)) for d in DIRECTIONS}
+            said = [*system.facts.get("selection", ()), *system.facts.get("remarks", ())]
+            ranks_of = {str(d): own_ranks(system.score(data, direction=d)) for d in DIRECTIONS}
+            return {**ranks_of, "remarks": to_json_array(said)}
 
         found = kept.arrays(called, {**facts, "fold": fold}, tested)
         pool[test] = len(test)
+        remarks += [f"fold {fold + 1}: {remark}" for remark in from_json_array(found["remarks"])]
         for direction in DIRECTIONS:
             ranks[direction][test] = found[direction]
-    return CrossValidation(recipe, ranks, pool)
+    return CrossValidation(recipe, ranks, pool, tuple(remarks))
 
 
 def own_ranks(scores: Scores | NDArray[Any]) -> NDArray[np.float64]:

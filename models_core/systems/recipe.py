@@ -72,6 +72,11 @@ class Recipe:
         return method_named(self.method)
 
     @property
+    def chooses(self) -> bool:
+        """Whether it chooses settings on held-out images: other recipes need none."""
+        return self.kind.selects and self.kind.chooses(self.settings)
+
+    @property
     def reads(self) -> CaptionForm:
         """As what its text's side reads captions."""
         return _READ_AS.get(self.kind.takes[CAPTION_VIEW], "lemmas")

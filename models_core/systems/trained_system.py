@@ -29,6 +29,7 @@ from models_core.estimators.base import (
     Retriever,
 )
 from models_core.estimators.captioners import Captioner, WritingSettings
+from models_core.estimators.inputs import check_inputs
 from models_core.estimators.localizers import Localizer
 from models_core.estimators.taggers import CandidateTags, ImageTagger, TagScore
 from models_core.features.image.vocabulary import Vocabulary
@@ -100,11 +101,14 @@ class TrainedSystem:
     ) -> Dataset:
         """New items as the method takes them; the n-th caption belongs to the n-th image where None.
 
-        Raises BadRecipe where the pictures were described otherwise than those it was trained on.
+        Raises BadRecipe where the pictures were described otherwise than those it was trained on, and
+        NumbersOutOfRange.
         """
         owners = np.arange(len(captions)) if image_of is None else image_of
         views = {IMAGE_VIEW: self.images.describe(images), CAPTION_VIEW: self.texts.describe(captions)}
-        return Dataset(views, {(CAPTION_VIEW, IMAGE_VIEW): owners})
+        data = Dataset(views, {(CAPTION_VIEW, IMAGE_VIEW): owners})
+        check_inputs(self.recipe.kind, data)
+        return data
 
     def reading(self, captions: GivenCaptionVectors) -> TrainedSystem:
         """The same, which describes captions by given vectors. Raises ValueError for another width, and
@@ -160,7 +164,7 @@ class TrainedSystem:
         """How well each of the tags fits each image, shape (images, tags). Raises BadRecipe where its method
         does not tag, and ValueError where it does not rank `by` that score."""
         check_predicts(self.recipe, "tags")
-        return cast(ImageTagger, self.model).score_tags(self.images.describe(images), tags, by)
+        return cast(ImageTagger, self.model).score_tags(self.describe(images, []).images, tags, by)
 
     def score_pairs(
         self, images: Features, captions: Sequence[Document], *, direction: RankDirection

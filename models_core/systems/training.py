@@ -24,8 +24,10 @@ from models_core.estimators.base import (
     SumPairs,
     UnitRows,
 )
+from models_core.estimators.fitting import fit_method
 from models_core.features.text.documents import Document
 from models_core.features.text.lemmas import Lemmatiser
+from models_core.memory import memory_errors
 from models_core.phase_cache import PhaseCache, PhaseProgress
 from models_core.processes import present_processes, started_processes
 from models_core.systems.dataset import STANDS_FOR, PreparedDataset, RegionVectors, Vectors, WeakPairs
@@ -73,9 +75,24 @@ def fit(
     """Train `recipe`; what has settings to select selects them on `held_out`.
 
     `kept` keeps word similarities, and its folder `kernels` the matrices, which are large; its progress hears
-    of all phases, and what it raises ends the training. Raises BadRecipe, WordNetMissing, NoDevice, and
-    ValueError for too few images, and for an image that both sides have.
+    of all phases, and what it raises ends the training. What is to be known of the settings that were chosen
+    and of the numbers is in the system's facts, under "selection" and "remarks". Raises BadRecipe,
+    WordNetMissing, NoDevice, NotEnoughMemory, and ValueError for too few images, for an image that both sides
+    have, and for numbers out of range.
     """
+    with memory_errors(f"training recipe {recipe.name!r}"):
+        return _fit(recipe, training, held_out, aids, kept=kept, options=options)
+
+
+def _fit(
+    recipe: Recipe,
+    training: PreparedDataset,
+    held_out: PreparedDataset | None,
+    aids: Resources | None,
+    *,
+    kept: PhaseCache | None,
+    options: FitOptions | None,
+) -> TrainedSystem:
     options, kept, aids = options or FitOptions(), kept or PhaseCache(), aids or Resources()
     torch_on(options.device)
     check_pairs(recipe, training, held_out)
@@ -87,8 +104,8 @@ def fit(
     texts: TextSide = SIDES[CAPTION_VIEW][kind.takes[CAPTION_VIEW]].learn(
         recipe, training.words, replace(aids, seed=options.seed), kept
     )
-    model = kind.make(recipe.settings)
-    if kind.learns and not (kind.selects and held_out is None):
+    model, facts = kind.make(recipe.settings), dict(options.facts)
+    if kind.learns:
         given = {
             "recipe": recipe.digest,
             "training": training.digest,
@@ -123,8 +140,10 @@ def fit(
         context = FitContext(
             options.seed, options.device, kept.progress, weak, options.sum_pairs, checkpoints
         )
-        model = model.fit(own, new, context)
-    return TrainedSystem(recipe, training.names, texts, images, model, options.facts)
+        learned = fit_method(kind, recipe.settings, own, new, context)
+        model = learned.model
+        facts |= {"selection": list(learned.selection), "remarks": list(learned.remarks)}
+    return TrainedSystem(recipe, training.names, texts, images, model, facts)
 
 
 def _held_out_captions(recipe: Recipe, held_out: PreparedDataset, caption: int) -> list[Document]:
@@ -184,14 +203,21 @@ def _regions_with_phrases(pairs: PreparedDataset, texts: TextSide, recipe: Recip
     return Dataset(views, {(CAPTION_VIEW, IMAGE_VIEW): owners})
 
 
+def check_held_out(recipe: Recipe, images: int) -> None:
+    """Raise ValueError where a recipe that chooses settings has no held-out images."""
+    if not images and recipe.chooses:
+        raise ValueError(
+            f"recipe {recipe.name!r} chooses its settings on held-out images; hold some out, or give it one "
+            "value of each setting"
+        )
+
+
 def check_pairs(recipe: Recipe, training: PreparedDataset, held_out: PreparedDataset | None) -> None:
     """Raise ValueError where there are too few images, or one is on both sides."""
     sides = [("training", training, LEAST_TRAINING)]
-    if recipe.kind.selects:
-        if held_out is None:
-            raise ValueError(
-                f"recipe {recipe.name!r} selects its settings on held-out images; give at least one"
-            )
+    if held_out is None:
+        check_held_out(recipe, 0)
+    elif recipe.kind.selects:
         sides.append(("held-out", held_out, LEAST_HELD_OUT))
     for word, own, least in sides:
         if len(own) < least:

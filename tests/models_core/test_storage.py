@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import torch
 
 from models_core import storage
 
@@ -23,6 +24,7 @@ def test_a_model_comes_back_as_it_was(tmp_path):
     assert stored.settings == {"kappa": 0.1}
     assert stored.manifest["facts"] == {"seed": 7}
     assert stored.manifest["made_with"]["numpy"] == np.__version__
+    assert stored.manifest["made_with"]["torch"] == torch.__version__
 
 
 def test_who_may_read_the_manifest_may_read_the_arrays(tmp_path):

@@ -132,7 +132,7 @@ def _remarks(report: dict[str, Any]) -> str:
         f"{report['left_out']} images are left out."
     )
     how = (
-        f"Image kernel: {report['image']}. In brackets: 95 % intervals; Wilson for shares, bootstrap over "
+        f"Images: {report['image']}. In brackets: 95 % intervals; Wilson for shares, bootstrap over "
         "the images for median ranks."
     )
     lines = [whom, how]
@@ -143,6 +143,7 @@ def _remarks(report: dict[str, Any]) -> str:
         lines.append(f"Lemmas: {Path(report['lemmas']).name}.")
     if report["same"]:
         lines.append(f"Left out, as they equal others with these features: {', '.join(report['same'])}.")
+    lines += [f"{one['system']}, {remark}." for one in report["systems"] for remark in one["remarks"]]
     return "\n".join(lines)
 
 

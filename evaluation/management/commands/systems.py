@@ -66,13 +66,19 @@ class Command(ReportCommand):
             )
         if not report["systems"]:
             return "no systems"
-        return plain_table(
+        table = plain_table(
             [*_SHOWN, "runs"],
             [
                 [*(one[key] for key in _SHOWN), ", ".join(run["run"] for run in one["runs"])]
                 for one in report["systems"]
             ],
         )
+        remarks = [
+            f"{one['system']}: {remark}"
+            for one in report["systems"]
+            for remark in (*one["selection"], *one["remarks"])
+        ]
+        return "\n".join([table, *remarks])
 
 
 def _recipe(recipe: Recipe) -> dict[str, str]:
@@ -96,6 +102,7 @@ def _told(system: System) -> dict[str, Any]:
         "corpus": system.corpus.name,
         "recipe": system.recipe,
         "settings": system.settings,
+        **{key: system.settings.get(key, []) for key in ("selection", "remarks")},
         "seed": system.seed,
         "sources": system.sources,
         "versions": system.versions,

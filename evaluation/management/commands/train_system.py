@@ -51,7 +51,7 @@ class Command(ReportCommand):
         parser.add_argument(
             "--held-out",
             default="val",
-            help="Held-out images, to select settings on (default: val; empty for recipes that select none)",
+            help="Held-out images, to select settings on (default: val; empty where the recipe chooses none)",
         )
         parser.add_argument(
             "--fold",
@@ -110,11 +110,13 @@ class Command(ReportCommand):
             else ""
         )
         end = "already exists, nothing changed" if report["unchanged"] else "trained"
+        remarks = "".join(f"{remark}\n" for remark in (*report["selection"], *report["remarks"]))
         return (
             f"{report['training']} training and {report['held_out']} held-out images of corpus "
             f"{report['corpus']!r}; {report['left_out']} of its images cannot be used\n"
             f"{background}"
             f"{mentions}"
             f"system {report['system']!r} ({report['recipe']}) {end}\n"
+            f"{remarks}"
             f"{report['folder']}, SHA-256 {report['sha256']}"
         )

@@ -17,6 +17,7 @@ from evaluation.services.systems.training import (
     resources_of,
 )
 from models_core.device import CPU, torch_on
+from models_core.estimators.base import IMAGE_VIEW
 from models_core.phase_cache import PhaseProgress, no_progress
 from models_core.systems.cross_validation import FOLDS, CrossValidation, cross_validate
 from models_core.systems.dataset import prepare
@@ -94,9 +95,7 @@ def cross_validate_corpus(
             "folds": folds,
             "pool": " or ".join(map(str, sorted({int(n) for n in systems[0].pool}))),
             "seed": seed,
-            "image": f"linear, of {Path(sources.features).name}"
-            if sources.features
-            else "as each recipe has it",
+            "image": _images_in_words(chosen, sources.features),
             "features": sources.features,
             "lemmas": sources.lemmas,
             "background": [] if not aids.called else [aids.called],
@@ -105,6 +104,18 @@ def cross_validate_corpus(
             "same": same,
         },
     )
+
+
+def _images_in_words(recipes: Sequence[Recipe], features: str) -> str:
+    """By what images are described: not every method that takes vectors compares them by a kernel."""
+    if not features:
+        return "as each recipe has it"
+    by_kernel = [one.name for one in recipes if one.kind.takes[IMAGE_VIEW] == "kernel"]
+    found = f"vectors of {Path(features).name}"
+    if not by_kernel:
+        return found
+    whose = f" of {', '.join(by_kernel)}" if len(by_kernel) < len(recipes) else ""
+    return f"{found}; image kernel{whose}: linear"
 
 
 def _check_sets(recipes: Sequence[Recipe], sources: Sources) -> None:

@@ -65,7 +65,7 @@ class Examples:
         fold = FOLD.fullmatch(what)
         if fold:
             return part_of_fold(int(fold[1]), int(fold[2]), len(self.examples), seed=seed)
-        there = split_names(corpus_named(self.corpus))
+        there = [name for name in split_names(corpus_named(self.corpus)) if name]
         if what in there:
             found = [place for place, split in enumerate(self.splits) if split == what]
         elif Path(what).is_file():

@@ -54,7 +54,7 @@ from models_core.systems.kernels import GivenWordVectors, Resources, check_resou
 from models_core.systems.recipe import Recipe
 from models_core.systems.recipe_files import changed_recipe, recipe_of
 from models_core.systems.trained_system import TrainedSystem
-from models_core.systems.training import FitOptions, check_processes, fit
+from models_core.systems.training import FitOptions, check_held_out, check_processes, fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,7 @@ class Trained:
     Of `background_lines` of its background text, `background_dropped` were captions of the corpus. Of the
     mentions with boxes in the training images `mentions` belong to a region of the set, which is what is
     learned from; `mentions_left_out` do not. Both are 0 for a system that learns from no mentions.
+    `selection` is what is to be known of settings that it chose, `remarks` of the numbers that it was given.
     """
 
     system: str
@@ -90,6 +91,8 @@ class Trained:
     background_dropped: int
     mentions: int = 0
     mentions_left_out: int = 0
+    selection: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 def system_named(name: str) -> TrainedSystem:
@@ -126,7 +129,7 @@ def extract_features(
 class TrainRequest:
     """A system to be trained: by which recipe, on which images of which corpus, from which files.
 
-    `train` and `held_out` say which images, as `Examples.chosen` takes it (a recipe that selects nothing
+    `train` and `held_out` say which images, as `Examples.chosen` takes it (a recipe that chooses nothing
     needs no held-out ones: ""); with `fold`, "1/5" say, that fold is left for testing, the next is held out
     and the others train. `device` is where it is computed (see `models_core.device`), and no part of the
     system. `auxiliary` are further data: "weak=COLLECTION".
@@ -181,6 +184,8 @@ def _train(
     chosen = changed_recipe(recipe_of(request.recipe), read_key_values(request.changes))
     check_sets(chosen, sources)
     check_processes(chosen)
+    if not fold:
+        check_held_out(chosen, len(held_out))
     further = auxiliary_pairs(chosen, request.auxiliary, sources.features)
     grounded = chosen.kind.grounding != "none"
     seen = examples_from(corpus, replace(sources, regions="") if grounded else sources)
@@ -189,8 +194,7 @@ def _train(
         training, held = _by_fold(found, fold, seed)
     else:
         training = found.chosen(train, seed=seed)
-        # What selects nothing needs none.
-        held = found.chosen(held_out, seed=seed) if held_out or chosen.kind.selects else []
+        held = found.chosen(held_out, seed=seed) if held_out else []
     learned = set(training)
     further.check_apart(corpus, (one.name for n, one in enumerate(found.examples) if n not in learned))
     facts = {
@@ -225,6 +229,7 @@ def _train(
     kernels = training_folder(name)
 
     def told(*, unchanged: bool) -> Trained:
+        stored = storage.read_manifest(folder)
         return Trained(
             name,
             chosen.name,
@@ -234,10 +239,12 @@ def _train(
             len(training),
             len(held),
             len(found.absent),
-            storage.read_manifest(folder)["sha256"],
+            stored["sha256"],
             background.lines,
             background.dropped,
             *mentions,
+            selection=tuple(stored["facts"].get("selection", ())),
+            remarks=tuple(stored["facts"].get("remarks", ())),
         )
 
     def trained(store: PhaseCache) -> TrainedSystem:

@@ -125,6 +125,8 @@ def system_detail(request: HttpRequest, row: System) -> HttpResponse:
             origin=origin,
             gone=_gone(row),
             facts=_facts(row),
+            selection=row.settings.get("selection", []),
+            remarks=row.settings.get("remarks", []),
             sources=sorted(row.sources.items()),
             versions=sorted(row.versions.items()),
             runs=row.runs.filter(published=True).order_by("name"),
@@ -254,7 +256,8 @@ def _gone(row: System) -> bool:
 
 def _facts(row: System) -> list[tuple[str, str]]:
     """The settings one by one, those of a recipe by their place in it; empty ones are left out."""
-    return sorted(_one_by_one("", row.settings))
+    own = {key: value for key, value in row.settings.items() if key not in ("selection", "remarks")}
+    return sorted(_one_by_one("", own))
 
 
 def _one_by_one(place: str, held: Any) -> Iterator[tuple[str, str]]:

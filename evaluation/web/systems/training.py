@@ -17,7 +17,8 @@ from django.views.decorators.http import require_http_methods
 
 from annotation import jobs
 from annotation.common.registry import UnknownName
-from annotation.selectors.corpora import corpus_named, layers_of_corpora, splits_of_corpora
+from annotation.models import Corpus
+from annotation.selectors.corpora import corpus_named, layers_of_corpora, split_names, splits_of_corpora
 from annotation.web.common.access import RUNNING, account_of, for_roles
 from evaluation.comparison.subsets import FOLD
 from evaluation.formats.arrays import SUFFIXES
@@ -39,6 +40,8 @@ from models_core.systems.named_recipes import named_recipes
 from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.recipe_files import recipe_of
 
+#: The split that settings are chosen on where a call does not say.
+_VALIDATION = "val"
 #: Titles of methods that German has words for; those of others are names.
 _TITLES = {"nearest neighbours": gettext_lazy("nearest neighbours")}
 #: Whether a recipe takes regions -> what it needs of a user where its images are no visual words.
@@ -228,6 +231,23 @@ def _check_weak(weak: str, features: str) -> None:
         )
 
 
+def _held_out(given: QueryDict, corpus: Corpus, recipe: Recipe) -> str:
+    """The held-out images: val where the form does not say, as of the command; "" where there are none.
+
+    Raises NotOffered where the recipe chooses settings on them.
+    """
+    if text_parameter(given, "held_out"):
+        return which_in(given, "held_out", corpus)
+    if "held_out" not in given and _VALIDATION in split_names(corpus):
+        return _VALIDATION
+    if recipe.chooses:
+        raise NotOffered(
+            _("Recipe %(name)s chooses its settings on held-out images: choose images for that.")
+            % {"name": recipe.name}
+        )
+    return ""
+
+
 def training_arguments(given: QueryDict) -> dict[str, Any]:
     """What the job is to be called with; raises NotOffered, ImportRefused, UnknownName, BadRecipe."""
     corpus = corpus_named(text_parameter(given, "corpus"))
@@ -255,7 +275,7 @@ def training_arguments(given: QueryDict) -> dict[str, Any]:
         arguments["fold"] = fold
     else:
         arguments["train"] = which_in(given, "train", corpus)
-        arguments["held_out"] = which_in(given, "held_out", corpus)
+        arguments["held_out"] = _held_out(given, corpus, recipe_of(recipe))
     backgrounds = [file for file in text_parameters(given, "background") if file]
     features, regions, words, layer, text = (
         text_parameter(given, key) for key in ("features", "regions", "words", "layer", "text")

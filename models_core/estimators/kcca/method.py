@@ -5,6 +5,7 @@ Source: Hodosh et al. 2013, sections 3.2 and 4.1.3.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -13,6 +14,10 @@ from pydantic import Field
 
 from models_core.checked_fields import BadField, check_fields
 from models_core.estimators.base import (
+    DIRECTIONS,
+    HELD_OUT,
+    IMAGES,
+    Amounts,
     Dataset,
     FitContext,
     Method,
@@ -20,7 +25,9 @@ from models_core.estimators.base import (
     State,
     register_method,
 )
-from models_core.estimators.kcca.selection import KAPPAS, PICKS, SIZES, SelectedKCCA
+from models_core.estimators.embeddings import RECALL
+from models_core.estimators.grids import Axis, Grid
+from models_core.estimators.kcca.selection import KAPPAS, PICKS, SIZES, SelectedKCCA, Trial
 from models_core.scoring.tiles import Dense
 
 
@@ -47,6 +54,7 @@ class KCCARetriever:
     """KCCA with its settings selected on held-out items; learned is `kcca_`."""
 
     kcca_: SelectedKCCA
+    selection_: tuple[str, ...]
 
     def __init__(self, settings: KernelSelection) -> None:
         self.settings = settings
@@ -74,7 +82,17 @@ class KCCARetriever:
             validation.image_of,
             progress=context.progress,
         )
+        self.selection_ = self._remarks(self.kcca_.trials_)
         return self
+
+    def _remarks(self, trials: Sequence[Trial]) -> tuple[str, ...]:
+        """Fifteen settings are pooled, so there is no one best to extend a grid by; it is only said that one
+        of the end is the best."""
+        best: dict[float, float] = {}
+        for trial in trials:
+            recall = float(np.mean([trial.recall[direction] for direction in DIRECTIONS]))
+            best[trial.setting.kappa] = max(recall, best.get(trial.setting.kappa, 0.0))
+        return Grid((Axis("kappa", self.settings.kappas),), RECALL, 0).remarks(list(best.items()))
 
     def score(self, data: Dataset, *, direction: RankDirection) -> Dense:
         """Borda counts, which depend on the whole pool; rows are queries."""
@@ -93,6 +111,15 @@ class KCCARetriever:
         return found
 
 
+def kcca_memory(settings: KernelSelection, amounts: Amounts) -> float:
+    """`Method.memory` of KCCA: kernels, their decompositions, and a model for each regulariser."""
+    pairs = amounts[IMAGES]
+    dimensions = min(pairs, settings.most)
+    models = len(settings.kappas) * 2 * pairs * dimensions
+    held_out = 4 * amounts[HELD_OUT] ** 2 + 2 * amounts[HELD_OUT] * pairs
+    return 8.0 * (10 * pairs * pairs + models + held_out)
+
+
 def _check(text: Any, image: Any) -> None:
     if text.kernel == "f1":
         raise BadField("text.kernel", "f1", "nearest-neighbour with weighting none or idf")
@@ -109,6 +136,8 @@ register_method(
         source="Hodosh et al. 2013, section 3.2",
         phases=(("decomposing kernels", 2), ("trying regularisers", 3)),
         comparable=False,
+        memory=kcca_memory,
+        chooses=lambda settings: True,  # which numbers of dimensions
         check=_check,
         table="selection",
         stored="kcca",

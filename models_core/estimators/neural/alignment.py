@@ -24,6 +24,7 @@ from models_core.estimators.base import (
     RankDirection,
     State,
 )
+from models_core.estimators.embeddings import RECALL
 from models_core.estimators.neural.settings import AlignmentSettings
 from models_core.scoring.tiles import Scores, check_finite
 
@@ -39,6 +40,7 @@ class Alignment:
     decay_: float
     tried_: Matrix
     curve_: Matrix
+    selection_: tuple[str, ...]
 
     def __init__(self, settings: AlignmentSettings) -> None:
         self.settings = settings
@@ -63,8 +65,9 @@ class Alignment:
                 name, (pairs, validation), self.settings, sizes, context, device
             ),
             looks=validation is not None,
+            figure=RECALL,
         )
-        run, self.tried_ = found.run, found.tried
+        run, self.tried_, self.selection_ = found.run, found.tried, found.remarks
         self.rate_, self.decay_ = run.sizes.rate, run.sizes.decay
         self.members_ = [member.weights for member in run.members]
         self.recalls_ = np.asarray([(member.epoch, member.quality) for member in run.members])

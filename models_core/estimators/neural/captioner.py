@@ -40,6 +40,7 @@ class RecurrentCaptioner:
     decay_: float
     tried_: Matrix
     curve_: Matrix
+    selection_: tuple[str, ...]
 
     def __init__(self, settings: CaptionerSettings) -> None:
         self.settings = settings
@@ -61,8 +62,9 @@ class RecurrentCaptioner:
             context,
             lambda name, sizes: CaptionerRun(name, (pairs, held_out), self.settings, sizes, context, device),
             looks=held_out is not None,
+            figure="1 / perplexity",
         )
-        run, self.tried_ = found.run, found.tried
+        run, self.tried_, self.selection_ = found.run, found.tried, found.remarks
         best = run.members[0]
         self.rate_, self.decay_ = run.sizes.rate, run.sizes.decay
         self.weights_, self.epoch_ = best.weights, best.epoch

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Method, register_method
+from models_core.estimators.base import (
+    CAPTION_NUMBERS,
+    CAPTION_VIEW,
+    IMAGE_NUMBERS,
+    IMAGE_VIEW,
+    WORDS,
+    Amounts,
+    Method,
+    register_method,
+)
 from models_core.estimators.neural.alignment import Alignment
 from models_core.estimators.neural.captioner import RecurrentCaptioner
 from models_core.estimators.neural.settings import (
@@ -15,9 +24,38 @@ from models_core.estimators.neural.settings import (
     CaptionerSettings,
 )
 
+#: Steps of a fixed rate get nowhere on shorter rows, and too far on longer ones.
+_LENGTHS = (1e-2, 1e4)
+#: Regions of an image, and words of a sentence, that a batch is taken to have.
+_REGIONS, _WORDS = 20, 30
+
+
+def alignment_memory(settings: AlignmentSettings, amounts: Amounts) -> float:
+    """Weights with gradients, momentum and the members that are stored; a batch and its products with their
+    gradients."""
+    size, batch = settings.size, settings.batch
+    word_size = amounts[CAPTION_NUMBERS] or settings.word_size
+    weights = amounts[IMAGE_NUMBERS] * size + amounts[WORDS] * word_size + (word_size + 5 * size) * size
+    activations = batch * (_REGIONS * (amounts[IMAGE_NUMBERS] + size) + _WORDS * 8 * size)
+    products = 3 * batch * batch * _REGIONS * _WORDS
+    return 4.0 * (weights * (4 + settings.members) + 2 * activations + products)
+
+
+def captioner_memory(settings: CaptionerSettings, amounts: Amounts) -> float:
+    """Weights with gradients, squares and the best; a batch with a share for each word of the vocabulary at
+    each place, three times."""
+    size, words = settings.size, amounts[WORDS]
+    word_size = amounts[CAPTION_NUMBERS] or settings.word_size
+    weights = (amounts[IMAGE_NUMBERS] + 2 * size + words) * size + words * word_size + word_size * size
+    activations = settings.batch * _WORDS * (3 * words + 6 * size)
+    return 4.0 * (weights * 5 + activations)
+
+
 register_method(
     Method(
         name="alignment",
+        lengths=_LENGTHS,
+        memory=alignment_memory,
         title="Alignment of regions and words",
         settings=AlignmentSettings,
         make=Alignment,
@@ -32,6 +70,8 @@ register_method(
 register_method(
     Method(
         name="edge-alignment",
+        lengths=_LENGTHS,
+        memory=alignment_memory,
         title="Alignment of regions and dependency edges",
         settings=AlignmentSettings,
         make=Alignment,
@@ -46,6 +86,8 @@ register_method(
 register_method(
     Method(
         name="captioner",
+        lengths=_LENGTHS,
+        memory=captioner_memory,
         title="Captions word by word",
         settings=CaptionerSettings,
         make=RecurrentCaptioner,
@@ -61,6 +103,8 @@ register_method(
 register_method(
     Method(
         name="region-captioner",
+        lengths=_LENGTHS,
+        memory=captioner_memory,
         title="Captions of regions word by word",
         settings=CaptionerSettings,
         make=RecurrentCaptioner,

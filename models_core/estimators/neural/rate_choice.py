@@ -9,27 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models_core.estimators.base import FitContext
+from models_core.estimators.grids import UNUSABLE, Axis, Grid
 from models_core.estimators.neural.gradient_training import Diverged, GradientRun, StepSettings, StepSizes
 from models_core.estimators.neural.settings import LEARNING, TRYING
 from models_core.processes import present_processes
 
-#: The quality of settings with which the loss, or the held-out figure, is no number.
-_DIVERGED = -1.0
-
 
 @dataclass(frozen=True, slots=True)
 class TrainedRun:
-    """The run that learned, and a row (rate, decay, best held-out quality) for each setting that was tried;
-    -1 where the loss or the figure was no number."""
+    """The run that learned, a row (rate, decay, best held-out quality) for each setting that was tried, -1
+    where the loss or the figure was no number, and `remarks` on what was chosen."""
 
     run: GradientRun
     tried: NDArray[np.float64]
+    remarks: tuple[str, ...]
 
 
 def train_best(
@@ -38,60 +36,67 @@ def train_best(
     new_run: Callable[[str, StepSizes], GradientRun],
     *,
     looks: bool,
+    figure: str,
 ) -> TrainedRun:
     """Choose rate and decay by trainings of a few epochs where there are several, and train with them.
 
-    Of equally good ones the first are taken. One that fails after its trial gives way to the next best. Goes
-    on after the last of the context's checkpoints. Raises ValueError where nothing held out is there to
-    choose by, and Diverged where no rate learns.
+    `figure` is what their quality is, in words. Of equally good ones the first are taken. One that fails
+    after its trial gives way to the next best. Goes on after the last of the context's checkpoints. Raises
+    ValueError where nothing held out is there to choose by, and Diverged where no rate learns.
     """
-    grid = [StepSizes(rate, decay) for rate, decay in product(settings.rates, settings.decays)]
-    if not looks and len(grid) > 1:
+    axes = Axis("rate", settings.rates), Axis("decay", settings.decays)
+    grid = Grid(axes, figure, settings.grid_steps)
+    if not looks and grid.size > 1:
         raise ValueError("the rate is chosen on held-out images; give some, or one rate")
     arrays, said = context.checkpoints.latest() or ({}, {})
     present_processes().wait()  # the first may soon write the next one
     tried: list[tuple[float, float, float]] = [tuple(row) for row in said.get("tried", [])]
-    trials = settings.trial_epochs if len(grid) > 1 else 0
-    for place in range(len(tried), len(grid)):
-        run = new_run(f"trial {place + 1}", grid[place])
-        try:
-            run.train(
-                trials,
-                looks=looks,
-                told=lambda place=place, run=run: context.progress(  # type: ignore[misc]
-                    TRYING,
-                    (place * trials + run.epoch) * run.batches + run.batch,
-                    max(1, len(grid) * trials * run.batches),
-                ),
-            )
-            quality = max((member.quality for member in run.members), default=0.0)
-        except Diverged:
-            if len(grid) == 1:
-                raise
-            quality = _DIVERGED
-        tried.append((grid[place].rate, grid[place].decay, quality))
-        context.checkpoints.save({}, {"tried": tried, "run": None})
+    trials = settings.trial_epochs if grid.size > 1 else 0
     begun = (arrays, said["run"]) if said and said["run"] is not None else None
     while True:
+        while (setting := grid.next_setting(tried)) is not None:
+            rate, decay = setting
+            trial = new_run(f"trial {len(tried) + 1}", StepSizes(rate, decay))
+            known = max(grid.size, len(tried) + 1)
+            tried.append((rate, decay, _try(trial, trials, context, looks, (len(tried), known))))
+            context.checkpoints.save({}, {"tried": tried, "run": None})
         rows = np.asarray(tried, np.float64)
         place = int(rows[:, 2].argmax())
-        if rows[place, 2] == _DIVERGED:
+        if rows[place, 2] == UNUSABLE:
             raise Diverged(
                 f"with none of the rates {settings.rates} are loss and held-out figure numbers; choose "
                 "smaller ones"
             )
-        run = new_run("learning", grid[place])
+        run = new_run("learning", StepSizes(*tried[place][:2]))
         if begun is not None:
             run.restore(*begun)
         try:
             _learn(run, settings, context, looks=looks, tried=tried)
         except Diverged:
-            if len(grid) == 1:
+            if grid.size == 1:
                 raise
-            tried[place], begun = (grid[place].rate, grid[place].decay, _DIVERGED), None
+            tried[place], begun = (*tried[place][:2], UNUSABLE), None
             context.checkpoints.save({}, {"tried": tried, "run": None})
         else:
-            return TrainedRun(run, rows)
+            return TrainedRun(run, rows, grid.remarks(tried))
+
+
+def _try(run: GradientRun, epochs: int, context: FitContext, looks: bool, place: tuple[int, int]) -> float:
+    """The best held-out quality in a few epochs; UNUSABLE where loss or figure is no number. `place` is the
+    number of trials before, and of all."""
+    before, all_trials = place
+
+    def told() -> None:
+        done = (before * epochs + run.epoch) * run.batches + run.batch
+        context.progress(TRYING, done, max(1, all_trials * epochs * run.batches))
+
+    try:
+        run.train(epochs, looks=looks, told=told)
+    except Diverged:
+        if all_trials == 1:
+            raise
+        return UNUSABLE
+    return max((member.quality for member in run.members), default=0.0)
 
 
 def _learn(

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from models_core.checked_fields import check_fields
+from models_core.estimators.grids import GRID_STEPS, GridSteps
 
 #: What a training tells of: short trials, then the long one; and the shares of the time that these take.
 TRYING, LEARNING = "trying rates", "learning"
@@ -42,6 +43,7 @@ class AlignmentSettings:
         tuple[Annotated[float, Field(gt=0)], ...],
         Field(strict=False, min_length=1, description="Learning rates that are tried"),
     ] = (2e-5, 5e-5, 1e-4)
+    grid_steps: GridSteps = GRID_STEPS
     decays: Annotated[
         tuple[Annotated[float, Field(ge=0)], ...],
         Field(strict=False, min_length=1, description="Weight decays that are tried"),
@@ -103,6 +105,7 @@ class CaptionerSettings:
         tuple[Annotated[float, Field(gt=0)], ...],
         Field(strict=False, min_length=1, description="Learning rates that are tried"),
     ] = (3e-4, 1e-3)
+    grid_steps: GridSteps = GRID_STEPS
     decays: Annotated[
         tuple[Annotated[float, Field(ge=0)], ...],
         Field(strict=False, min_length=1, description="Weight decays that are tried"),

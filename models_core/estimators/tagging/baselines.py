@@ -6,15 +6,21 @@ What is not learned from has the lowest score, so that all such tags are tied.
 from __future__ import annotations
 
 import zlib
-from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models_core.estimators.base import IMAGE_VIEW, Dataset, FitContext, Matrix, State, View, checked_numbers
+from models_core.estimators.grids import Axis, Grid
 from models_core.estimators.taggers import CandidateTags, TagScore, check_score
-from models_core.estimators.tagging.held_out import held_out_precision, known_tags, presence, tags_of
+from models_core.estimators.tagging.held_out import (
+    PRECISION_OF_OWN,
+    held_out_precision,
+    known_tags,
+    presence,
+    tags_of,
+)
 from models_core.estimators.tagging.settings import FrequencySettings, NeighbourSettings, RandomSettings
 
 #: What the frequency of a tag counts beside votes: enough to order what no similar image has.
@@ -110,6 +116,7 @@ class NeighbourVotes:
     neighbours_: int
     decay_: float
     tried_: Matrix
+    selection_: tuple[str, ...]
 
     def __init__(self, settings: NeighbourSettings) -> None:
         self.settings = settings
@@ -120,22 +127,26 @@ class NeighbourVotes:
         Raises ValueError for numbers that are not finite, and without held-out images where there is
         something to choose.
         """
-        grid = list(product(self.settings.neighbours, self.settings.decays))
-        if validation is None and len(grid) > 1:
+        settings = self.settings
+        neighbours = Axis("neighbours", settings.neighbours, whole=True, most=train.images.shape[0])
+        choice = Grid((neighbours, Axis("decay", settings.decays)), PRECISION_OF_OWN, settings.grid_steps)
+        if validation is None and choice.size > 1:
             raise ValueError("neighbours are chosen on held-out images; give some, or one number and decay")
         self.vectors_ = np.asarray(checked_numbers(train.images, IMAGE_VIEW), np.float32)
         self.present_ = presence(tags_of(train)).astype(np.uint8)
-        tried = []
-        for done, (self.neighbours_, self.decay_) in enumerate(grid):
-            context.progress("trying neighbours", done, len(grid))
+        tried: list[tuple[float, float, float]] = []
+        while (setting := choice.next_setting(tried)) is not None:
+            context.progress("trying neighbours", len(tried), max(choice.size, len(tried) + 1))
+            self.neighbours_, self.decay_ = int(setting[0]), setting[1]
             figure = 0.0
             if validation is not None:
                 own = tags_of(validation)
                 figure = held_out_precision(self.score_tags(validation.images, known_tags(own)), own)
             tried.append((self.neighbours_, self.decay_, figure))
-        context.progress("trying neighbours", len(grid), len(grid))
-        self.tried_ = np.asarray(tried, np.float64)
-        self.neighbours_, self.decay_ = grid[int(self.tried_[:, 2].argmax())]
+        context.progress("trying neighbours", len(tried), len(tried))
+        self.tried_, self.selection_ = np.asarray(tried, np.float64), choice.remarks(tried)
+        best = choice.best(tried)
+        self.neighbours_, self.decay_ = int(best[0]), best[1]
         return self
 
     def score_tags(self, images: View, tags: CandidateTags, by: TagScore = "own") -> Matrix:

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models_core.estimators.base import IMAGE_VIEW, Dataset, FitContext, Matrix, State, View, checked_numbers
+from models_core.estimators.grids import Axis, Grid
 from models_core.estimators.taggers import CandidateTags, TagScore, check_score
-from models_core.estimators.tagging.held_out import held_out_precision, tags_of
+from models_core.estimators.tagging.held_out import PRECISION_OF_OWN, held_out_precision, tags_of
 from models_core.estimators.tagging.losses import TagLoss
 from models_core.estimators.tagging.settings import BilinearSettings
 
@@ -43,6 +44,7 @@ class BilinearTagger:
     epoch_: int
     tried_: Matrix
     curve_: Matrix
+    selection_: tuple[str, ...]
 
     def __init__(self, settings: BilinearSettings) -> None:
         self.settings = settings
@@ -56,7 +58,7 @@ class BilinearTagger:
         search = _Search(self.settings, train, validation, context)
         best = search.run()
         self.weights_, self.rate_, self.epoch_ = best.weights, best.rate, best.epoch
-        self.tried_ = search.tried()
+        self.tried_, self.selection_ = search.tried(), search.remarks
         rows = np.asarray(search.rows)
         self.curve_ = rows[rows[:, 0] == best.rate, 1:]
         self.centres_ = _centres(search.images, train)
@@ -164,7 +166,8 @@ class _Search:
             _check_width(np.asarray(validation.images), self.images.shape[1], "held-out images")
             tags_of(validation)
         self.loss = TagLoss(settings.loss, settings.top)
-        self.rates = list(dict.fromkeys(settings.rates))
+        self.grid = Grid((Axis("rate", settings.rates),), PRECISION_OF_OWN, settings.grid_steps)
+        self.rates: list[float] = []
         self.rows: list[tuple[float, ...]] = []
         self.place, self.walk = 0, self._begun()
         self.best = _Best(self.walk.weights.copy())
@@ -177,13 +180,27 @@ class _Search:
         kept = self.context.checkpoints.latest()
         if kept is not None:
             self.restore(*kept)
-        while self.place < len(self.rates):
+        while self._begin_rate():
             while self.walk.epoch < self.settings.epochs:
                 self._epoch(self.rates[self.place])
                 self._keep()
             self.place, self.walk = self.place + 1, self._begun()
         self._told()
         return self.best
+
+    def _begin_rate(self) -> bool:
+        """Whether there is a rate to go on with: the one that a checkpoint has, or the next of the grid."""
+        if self.place == len(self.rates) and (setting := self.grid.next_setting(self._figures())) is not None:
+            self.rates.append(setting[0])
+        return self.place < len(self.rates)
+
+    def _figures(self) -> list[tuple[float, float]]:
+        return [(float(rate), float(figure)) for rate, _, figure in self.tried()]
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is to be known of the rate that was chosen."""
+        return self.grid.remarks(self._figures())
 
     def tried(self) -> Matrix:
         """Of each rate the best epoch and its held-out precision, or the last epoch where none is chosen."""
@@ -192,7 +209,7 @@ class _Search:
             own = [row for row in self.rows if row[0] == rate]
             top = max(own, key=lambda row: (row[3], -row[1])) if self.settings.choose_epoch else own[-1]
             found.append((rate, top[1], top[3]))
-        return np.asarray(found)
+        return np.asarray(found).reshape(-1, 3)
 
     def _epoch(self, rate: float) -> None:
         walk, size = self.walk, self.settings.batch
@@ -225,7 +242,7 @@ class _Search:
 
     def _told(self) -> None:
         batches = -(-len(self.images) // self.settings.batch)
-        total = len(self.rates) * self.settings.epochs * batches
+        total = max(self.grid.size, len(self.rates)) * self.settings.epochs * batches
         done = (self.place * self.settings.epochs + self.walk.epoch) * batches + self.walk.batch
         self.context.progress(_PHASE, done, total)
 
@@ -240,6 +257,7 @@ class _Search:
             },
             {
                 "place": self.place,
+                "rates": self.rates,
                 "walk": [walk.steps, walk.epoch, walk.batch, walk.loss],
                 "best": [best.rate, best.epoch, best.figure],
                 "rows": [list(row) for row in self.rows],
@@ -252,7 +270,7 @@ class _Search:
 
     def restore(self, arrays: dict[str, NDArray[Any]], said: dict[str, Any]) -> None:
         """Take back what a checkpoint has; raises KeyError where something is missing."""
-        self.place = said["place"]
+        self.place, self.rates = said["place"], list(said["rates"])
         self.walk = _Walk(np.array(arrays["weights"]))
         self.walk.first, self.walk.second = np.array(arrays["first"]), np.array(arrays["second"])
         self.walk.steps, self.walk.epoch, self.walk.batch, self.walk.loss = said["walk"]

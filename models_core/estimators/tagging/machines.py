@@ -22,8 +22,15 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from models_core.estimators.base import IMAGE_VIEW, Dataset, FitContext, Matrix, State, View, checked_numbers
+from models_core.estimators.grids import Axis, Grid
 from models_core.estimators.taggers import CandidateTags, TagScore, check_score
-from models_core.estimators.tagging.held_out import held_out_precision, known_tags, presence, tags_of
+from models_core.estimators.tagging.held_out import (
+    PRECISION_OF_OWN,
+    held_out_precision,
+    known_tags,
+    presence,
+    tags_of,
+)
 from models_core.estimators.tagging.settings import TagMachineSettings
 
 #: Tags whose machines are learned at a time.
@@ -38,6 +45,7 @@ class TagMachines:
     weights_: NDArray[np.float32]
     cost_: float
     tried_: Matrix
+    selection_: tuple[str, ...]
 
     def __init__(self, settings: TagMachineSettings) -> None:
         self.settings = settings
@@ -52,21 +60,24 @@ class TagMachines:
         if validation is None and len(costs) > 1:
             raise ValueError("the cost is chosen on held-out images; give some, or one cost")
         images, present = checked_numbers(train.images, IMAGE_VIEW), presence(tags_of(train))
-        tried, learned = [], []
-        for place, cost in enumerate(costs):
+        grid = Grid((Axis("cost", costs),), PRECISION_OF_OWN, self.settings.grid_steps)
+        tried: list[tuple[float, float]] = []
+        learned: dict[float, NDArray[np.float32]] = {}
+        while (setting := grid.next_setting(tried)) is not None:
+            (cost,), place = setting, len(tried)
 
             def told(done: int, of: int, place: int = place) -> None:
-                context.progress("learning machines", place * of + done, len(costs) * of)
+                context.progress("learning machines", place * of + done, max(len(costs), place + 1) * of)
 
-            self.weights_, figure = self._machines(images, present, cost, told), 0.0
+            learned[cost] = self.weights_ = self._machines(images, present, cost, told)
+            figure = 0.0
             if validation is not None:
                 own = tags_of(validation)
                 figure = held_out_precision(self.score_tags(validation.images, known_tags(own)), own)
             tried.append((cost, figure))
-            learned.append(self.weights_)
-        self.tried_ = np.asarray(tried)
-        best = int(self.tried_[:, 1].argmax())
-        self.weights_, self.cost_ = learned[best], costs[best]
+        self.tried_, self.selection_ = np.asarray(tried), grid.remarks(tried)
+        (self.cost_,) = grid.best(tried)
+        self.weights_ = learned[self.cost_]
         return self
 
     def _machines(

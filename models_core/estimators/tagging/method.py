@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Method, register_method
+from typing import Any
+
+from models_core.estimators.base import (
+    CAPTION_NUMBERS,
+    CAPTION_VIEW,
+    HELD_OUT,
+    IMAGE_NUMBERS,
+    IMAGE_VIEW,
+    IMAGES,
+    WORDS,
+    Amounts,
+    Method,
+    register_method,
+    several_values,
+)
 from models_core.estimators.tagging.baselines import NeighbourVotes, RandomTags, TagFrequency
 from models_core.estimators.tagging.bilinear import BilinearTagger
 from models_core.estimators.tagging.machines import TagMachines
@@ -14,12 +28,46 @@ from models_core.estimators.tagging.settings import (
     TagMachineSettings,
 )
 
+
+def bilinear_memory(settings: BilinearSettings, amounts: Amounts) -> float:
+    """Images in double precision; the map, its moments and its best; the centres of tags."""
+    numbers = amounts[IMAGE_NUMBERS]
+    centres = 12.0 * numbers * amounts[WORDS]
+    return 8.0 * numbers * (amounts[IMAGES] + 8 * amounts[CAPTION_NUMBERS]) + centres
+
+
+def neighbours_memory(settings: NeighbourSettings, amounts: Amounts) -> float:
+    """Images and tags in double precision, and the distances of a block of images."""
+    images = amounts[IMAGES]
+    held_out = 8.0 * amounts[HELD_OUT] * (amounts[IMAGE_NUMBERS] + 2 * amounts[WORDS])
+    return 8.0 * images * (3 * amounts[IMAGE_NUMBERS] + 2 * amounts[WORDS] + 4 * 512) + held_out
+
+
+def machines_memory(settings: TagMachineSettings, amounts: Amounts) -> float:
+    """Images and their curvature, signs and gradients of a block of tags, and machines for each cost."""
+    images, numbers, tags = amounts[IMAGES], amounts[IMAGE_NUMBERS] + 1, amounts[WORDS]
+    together = min(512, tags)
+    block = 4 * images * together + 5 * numbers * together
+    costs = len(settings.costs) + settings.grid_steps
+    return (
+        8.0 * (3 * images * numbers + 4 * numbers**2 + block + images * tags) + 4.0 * costs * numbers * tags
+    )
+
+
+def counts_memory(settings: Any, amounts: Amounts) -> float:
+    """Images in double precision, and which has which tag."""
+    return 8.0 * amounts[IMAGES] * (amounts[IMAGE_NUMBERS] + amounts[WORDS])
+
+
 _PAPER = "structured listwise tagging"
 _DIRECTED = {"normalised": True}
 
 register_method(
     Method(
         name="bilinear-tags",
+        chooses=lambda settings: settings.choose_epoch or several_values(settings),
+        lengths=(1e-2, 1e4),
+        memory=bilinear_memory,
         title="Bilinear map of images and tags",
         settings=BilinearSettings,
         make=BilinearTagger,
@@ -52,6 +100,7 @@ register_method(
 register_method(
     Method(
         name="tag-neighbours",
+        memory=neighbours_memory,
         title="Votes of similar images for their tags",
         settings=NeighbourSettings,
         make=NeighbourVotes,
@@ -67,6 +116,8 @@ register_method(
 register_method(
     Method(
         name="tag-machines",
+        lengths=(1e-2, 1e8),
+        memory=machines_memory,
         title="A linear support vector machine for each tag",
         settings=TagMachineSettings,
         make=TagMachines,
@@ -82,6 +133,7 @@ register_method(
 register_method(
     Method(
         name="tag-frequency",
+        memory=counts_memory,
         title="The most frequent tags for every image",
         settings=FrequencySettings,
         make=TagFrequency,
@@ -98,6 +150,7 @@ register_method(
 register_method(
     Method(
         name="tag-random",
+        memory=counts_memory,
         title="Tags in a random order",
         settings=RandomSettings,
         make=RandomTags,

@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from models_core.checked_fields import check_fields
+from models_core.estimators.grids import GRID_STEPS, GridSteps
 from models_core.estimators.tagging.losses import LossName
 
 
@@ -23,6 +24,7 @@ class BilinearSettings:
         tuple[Annotated[float, Field(gt=0)], ...],
         Field(strict=False, min_length=1, description="Learning rates of Adam that are tried"),
     ] = (0.0001, 0.001, 0.01)
+    grid_steps: GridSteps = GRID_STEPS
     epochs: Annotated[int, Field(ge=1, description="Passes over the training images with each rate")] = 40
     choose_epoch: Annotated[
         bool, Field(description="Whether the epoch that is best on held-out images is kept, else the last")
@@ -59,6 +61,7 @@ class NeighbourSettings:
             description="How fast a vote loses weight with distance; 0: not at all; several are tried",
         ),
     ] = (0.0, 2.0, 8.0)
+    grid_steps: GridSteps = GRID_STEPS
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -72,6 +75,7 @@ class TagMachineSettings:
         tuple[Annotated[float, Field(gt=0)], ...],
         Field(strict=False, min_length=1, description="What a wrong side costs (C); several are tried"),
     ] = (0.1, 1.0, 10.0)
+    grid_steps: GridSteps = GRID_STEPS
     least_images: Annotated[
         int, Field(ge=1, description="How many training images have a tag, at least, that gets a machine")
     ] = 3

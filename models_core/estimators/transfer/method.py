@@ -15,26 +15,32 @@ Source: Gong et al. 2014, sections 4.1 and 4.2.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Method, register_method
-from models_core.estimators.covariances import ADDING_UP, COVARIANCE_PHASES
+from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Amounts, Method, register_method
+from models_core.estimators.covariances import ADDING_UP, COVARIANCE_PHASES, memory_of_further_pairs
 from models_core.estimators.transfer.settings import (
     JointSettings,
     StackedSettings,
     TextFeatureSettings,
     WeakSettings,
 )
-from models_core.estimators.transfer.stacked import Stacked
-from models_core.estimators.transfer.text_feature import TextFeature
+from models_core.estimators.transfer.stacked import Stacked, stacked_memory
+from models_core.estimators.transfer.text_feature import TextFeature, text_feature_memory
 from models_core.estimators.transfer.weak_pairs import WEAK, Joint, WeakOnly
 
 _Phases = tuple[tuple[str, float], ...]
 
 
 def _registered(
-    name: str, title: str, settings: type, kind: Any, recipes: Mapping[str, Any], phases: _Phases
+    name: str,
+    title: str,
+    settings: type,
+    kind: Any,
+    recipes: Mapping[str, Any],
+    phases: _Phases,
+    memory: Callable[[Any, Amounts], float],
 ) -> None:
     register_method(
         Method(
@@ -47,6 +53,7 @@ def _registered(
             source="Gong et al. 2014, section 4",
             recipes=recipes,
             phases=phases,
+            memory=memory,
             needs=(WEAK,),
         )
     )
@@ -59,6 +66,7 @@ _registered(
     WeakOnly,
     {"Weak-only": {"printed": "Weakly Supervised Only"}},
     COVARIANCE_PHASES,
+    memory_of_further_pairs,
 )
 _registered(
     "joint",
@@ -67,6 +75,7 @@ _registered(
     Joint,
     {"Joint": {"printed": "Joint Training"}},
     ((ADDING_UP, 1), *COVARIANCE_PHASES),
+    memory_of_further_pairs,
 )
 _registered(
     "text-feature",
@@ -75,6 +84,7 @@ _registered(
     TextFeature,
     {"Text-feature": {"printed": "Text Feature"}},
     (("looking for neighbours", 1), *COVARIANCE_PHASES),
+    text_feature_memory,
 )
 _registered(
     "stacked",
@@ -90,4 +100,5 @@ _registered(
         },
     },
     (*COVARIANCE_PHASES, *COVARIANCE_PHASES),
+    stacked_memory,
 )

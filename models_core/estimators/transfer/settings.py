@@ -12,6 +12,7 @@ from pydantic import Field
 
 from models_core.checked_fields import check_fields
 from models_core.estimators.cca import POWERS, RIDGES, CCASettings, Components, Powers, Ridges
+from models_core.estimators.grids import GRID_STEPS, GridSteps
 
 Stacking = Literal["fourier", "linear"]
 
@@ -23,13 +24,14 @@ class WeakSettings:
     components: Components = 96
     ridges: Ridges = RIDGES
     powers: Powers = POWERS
+    grid_steps: GridSteps = GRID_STEPS
 
     def __post_init__(self) -> None:
         check_fields(self)
 
     def cca(self) -> CCASettings:
         """Of the CCA whose embeddings are ranked by."""
-        return CCASettings(self.components, True, self.ridges, self.powers)
+        return CCASettings(self.components, True, self.ridges, self.powers, self.grid_steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,4 +69,4 @@ class StackedSettings(WeakSettings):
 
     def weak_cca(self) -> CCASettings:
         """Of the CCA of weak pairs."""
-        return CCASettings(self.weak_components, True, self.ridges, self.powers)
+        return CCASettings(self.weak_components, True, self.ridges, self.powers, self.grid_steps)

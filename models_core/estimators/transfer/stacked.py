@@ -14,8 +14,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from models_core.estimators.base import (
+    CAPTION_NUMBERS,
     CAPTION_VIEW,
+    CAPTIONS,
+    FURTHER,
+    FURTHER_CAPTION_NUMBERS,
+    FURTHER_IMAGE_NUMBERS,
+    HELD_OUT,
+    IMAGE_NUMBERS,
     IMAGE_VIEW,
+    Amounts,
     Dataset,
     FitContext,
     Matrix,
@@ -25,7 +33,12 @@ from models_core.estimators.base import (
     checked_numbers,
 )
 from models_core.estimators.cca import CCA
-from models_core.estimators.covariances import PairedSums, register_row_map, sums_of_dataset
+from models_core.estimators.covariances import (
+    PairedSums,
+    covariance_memory,
+    register_row_map,
+    sums_of_dataset,
+)
 from models_core.estimators.embeddings import LinearMap
 from models_core.estimators.transfer.settings import StackedSettings
 from models_core.estimators.transfer.weak_pairs import matching_scale, weak_pairs
@@ -86,6 +99,20 @@ class StackedRows:
         return cls(maps, fourier, said["scales"], said["original"])
 
 
+def stacked_memory(settings: StackedSettings, amounts: Amounts) -> float:
+    """`Method.memory` of a CCA on top of one of further pairs: held-out rows of both sides are dense."""
+    added = settings.features if settings.mapping == "fourier" else settings.weak_components
+    kept = (amounts[IMAGE_NUMBERS], amounts[CAPTION_NUMBERS]) if settings.original else (0, 0)
+    images, captions = (own + added for own in kept)
+    held_out = 8.0 * amounts[HELD_OUT] * 2 * (images + captions)
+    scaling = 8.0 * 2 * min(_SCALED_BY, amounts[CAPTIONS]) * max(images, captions)
+    return max(
+        covariance_memory(amounts[FURTHER_IMAGE_NUMBERS], amounts[FURTHER_CAPTION_NUMBERS], amounts[FURTHER]),
+        covariance_memory(images, captions, amounts[CAPTIONS]) + held_out,
+        scaling,
+    )
+
+
 register_row_map(StackedRows.name, StackedRows.from_state)
 
 
@@ -97,6 +124,7 @@ class Stacked:
     cca_: CCA
     fourier_: Mapping[str, FourierFeatures]
     scales_: Mapping[str, float]
+    selection_: tuple[str, ...]
 
     def __init__(self, settings: StackedSettings) -> None:
         self.settings = settings
@@ -119,9 +147,11 @@ class Stacked:
         self.scales_ = {IMAGE_VIEW: 1.0, CAPTION_VIEW: 1.0}
         if settings.original:
             self.scales_ = {view: self._scale(view, train.views[view], context) for view in self.scales_}
-        found = sums_of_dataset(train, context, self.stacked)
+        found = sums_of_dataset(train, context, self.stacked).covariances()
         held_out = None if validation is None else self._all_stacked(validation)
-        self.cca_ = CCA(settings.cca()).solve(found.covariances(), held_out, context)
+        self.cca_ = CCA(settings.cca()).solve(found, held_out, context)
+        below = (f"CCA below: {remark}" for remark in self.weak_.selection_)
+        self.selection_ = (*below, *self.cca_.selection_)
         return self
 
     @property

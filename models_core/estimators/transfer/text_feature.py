@@ -9,14 +9,39 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from models_core.estimators.base import IMAGE_VIEW, Dataset, FitContext, RankDirection, State, View
+from models_core.estimators.base import (
+    CAPTION_NUMBERS,
+    CAPTIONS,
+    FURTHER,
+    FURTHER_IMAGE_NUMBERS,
+    HELD_OUT,
+    IMAGE_NUMBERS,
+    IMAGE_VIEW,
+    IMAGES,
+    Amounts,
+    Dataset,
+    FitContext,
+    RankDirection,
+    State,
+    View,
+)
 from models_core.estimators.cca import CCA
+from models_core.estimators.covariances import covariance_memory
 from models_core.estimators.transfer.settings import TextFeatureSettings
 from models_core.estimators.transfer.weak_pairs import matching_scale, weak_pairs
 from models_core.scoring.tiles import Scores
 
-#: Weak images that are compared at a time.
-_BLOCK = 8192
+#: Images, and weak images, that are compared at a time.
+_ROWS, _BLOCK = 256, 8192
+
+
+def text_feature_memory(settings: TextFeatureSettings, amounts: Amounts) -> float:
+    """`Method.memory`: images beside their texts, in single precision, and a block of distances."""
+    images, captions = amounts[IMAGE_NUMBERS], amounts[CAPTION_NUMBERS]
+    beside = 4.0 * (amounts[IMAGES] + amounts[HELD_OUT]) * (2 * images + 3 * captions)
+    covariance = covariance_memory(images + captions, captions, amounts[CAPTIONS])
+    weak = 4.0 * amounts[FURTHER] * amounts[FURTHER_IMAGE_NUMBERS]
+    return beside + weak + max(40.0 * _ROWS * _BLOCK, covariance)
 
 
 class TextFeature:
@@ -30,6 +55,7 @@ class TextFeature:
     images_: NDArray[np.float32]
     texts_: sparse.csr_matrix
     scale_: float
+    selection_: tuple[str, ...]
 
     def __init__(self, settings: TextFeatureSettings) -> None:
         self.settings = settings
@@ -52,6 +78,7 @@ class TextFeature:
         self.cca_ = CCA(self.settings.cca()).fit(
             described, None if validation is None else self._with_texts(validation), context
         )
+        self.selection_ = self.cca_.selection_
         return self
 
     def _with_texts(self, data: Dataset) -> Dataset:
@@ -63,23 +90,35 @@ class TextFeature:
         """The mean text of each image's nearest weak images, shape (images, words)."""
         rows = np.asarray(images, np.float32)
         k = min(self.settings.neighbours, len(self.images_))
-        # Of each block the nearest k stay; |x - f|^2 less |x|^2 is enough to compare.
         lengths = np.einsum("ij,ij->i", self.images_, self.images_)
+        found = np.empty((len(rows), self.texts_.shape[1]), np.float32)
+        for start in range(0, len(rows), _ROWS):
+            part = slice(start, start + _ROWS)
+            places = self._nearest(rows[part], lengths, k)
+            chosen = sparse.csr_matrix(
+                (np.full(places.size, 1 / k, np.float32), places.ravel(), np.arange(len(places) + 1) * k),
+                shape=(len(places), len(self.images_)),
+            )
+            found[part] = (chosen @ self.texts_).toarray()
+        return found
+
+    def _nearest(self, rows: NDArray[np.float32], lengths: NDArray[np.float32], k: int) -> NDArray[np.intp]:
+        """The numbers of the `k` nearest weak images of each row, the nearest first, shape (rows, k).
+
+        Memory is that of one block of distances: of each block of weak images the nearest k stay.
+        """
         near = np.empty((len(rows), 0), np.float32)
         places = np.empty((len(rows), 0), np.intp)
         for start in range(0, len(self.images_), _BLOCK):
             part = slice(start, start + _BLOCK)
+            # |x - f|^2 less |x|^2 is enough to compare.
             apart = lengths[part] - 2 * rows @ self.images_[part].T
             near = np.hstack([near, apart])
             own = np.arange(start, start + apart.shape[1])
             places = np.hstack([places, np.broadcast_to(own, apart.shape)])
             kept = np.argsort(near, axis=1, kind="stable")[:, :k]
             near, places = np.take_along_axis(near, kept, 1), np.take_along_axis(places, kept, 1)
-        chosen = sparse.csr_matrix(
-            (np.full(places.size, 1 / k, np.float32), places.ravel(), np.arange(len(rows) + 1) * k),
-            shape=(len(rows), len(self.images_)),
-        )
-        return np.asarray((chosen @ self.texts_).toarray(), np.float32)
+        return places
 
     def score(self, data: Dataset, *, direction: RankDirection) -> Scores:
         """Cosines; rows are queries."""

@@ -44,6 +44,7 @@ class WeakOnly:
     """Normalised CCA of weak pairs; learned is `cca_`."""
 
     cca_: CCA
+    selection_: tuple[str, ...]
 
     def __init__(self, settings: WeakSettings) -> None:
         self.settings = settings
@@ -51,6 +52,7 @@ class WeakOnly:
     def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> WeakOnly:
         """Learn from the weak pairs; held-out clean ones choose ridge and power. Raises ValueError."""
         self.cca_ = CCA(self.settings.cca()).solve(self._covariances(train, context), validation, context)
+        self.selection_ = self.cca_.selection_
         return self
 
     def _covariances(self, train: Dataset, context: FitContext) -> Covariances:
@@ -78,7 +80,7 @@ class Joint(WeakOnly):
     settings: JointSettings
 
     def _covariances(self, train: Dataset, context: FitContext) -> Covariances:
-        # Rows times beta are, in squares, pairs that count beta^2 times.
+        # Pairs that count beta^2 times are rows times beta, after all rows are moved by the mean.
         found = sums_of_dataset(train, context)
         found.merge(sums_of_dataset(weak_pairs(context), context).weighted(self.settings.weight**2))
         return found.covariances()

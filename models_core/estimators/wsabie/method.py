@@ -17,7 +17,6 @@ Source: Gong et al. 2014, section 3.2, eq. 3 and 4; after Weston et al. 2011.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -27,8 +26,12 @@ from scipy import sparse
 
 from models_core.checked_fields import check_fields
 from models_core.estimators.base import (
+    CAPTION_NUMBERS,
     CAPTION_VIEW,
+    IMAGE_NUMBERS,
     IMAGE_VIEW,
+    IMAGES,
+    Amounts,
     Dataset,
     FitContext,
     Matrix,
@@ -38,7 +41,8 @@ from models_core.estimators.base import (
     checked_numbers,
     register_method,
 )
-from models_core.estimators.embeddings import LinearEmbedder, LinearMap
+from models_core.estimators.embeddings import RECALL, LinearEmbedder, LinearMap
+from models_core.estimators.grids import GRID_STEPS, Axis, Grid, GridSteps, Setting
 from models_core.estimators.wsabie.steps import walk_pairs
 
 #: Epochs between two looks at the held-out images.
@@ -64,6 +68,7 @@ class WsabieSettings:
     ] = (50.0, 100.0, 150.0, 200.0)
     epochs: Annotated[int, Field(ge=1, description="Passes over the training pairs")] = 300
     trial_epochs: Annotated[int, Field(ge=1, description="Passes before settings are compared")] = 20
+    grid_steps: GridSteps = GRID_STEPS
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -78,6 +83,7 @@ class Wsabie(LinearEmbedder):
     norm_: float
     tried_: Matrix
     curve_: Matrix
+    selection_: tuple[str, ...]
 
     def __init__(self, settings: WsabieSettings) -> None:
         self.settings = settings
@@ -85,37 +91,49 @@ class Wsabie(LinearEmbedder):
     def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> Wsabie:
         """Learn from every caption with its image; choose rate and norm on `validation`, the first of equals.
 
-        Raises ValueError without held-out pairs where there is something to choose, and where a number is not
-        finite or all captions are of one image.
+        Goes on after the last of the context's checkpoints, and ends as if it had never been stopped. Raises
+        ValueError without held-out pairs where there is something to choose, and where a number is not finite
+        or all captions are of one image.
         """
-        settings = self.settings
-        grid = list(product(settings.rates, settings.norms))
-        if validation is None and len(grid) > 1:
+        settings, checkpoints = self.settings, context.checkpoints
+        grid = Grid((Axis("rate", settings.rates), Axis("norm", settings.norms)), RECALL, settings.grid_steps)
+        if validation is None and grid.size > 1:
             raise ValueError("Wsabie chooses its rate on held-out images; give some, or one rate and norm")
         pairs = _Pairs(train)
-        tried = []
-        if len(grid) > 1:
-            for done, (rate, norm) in enumerate(grid):
-                walk = _Walk(pairs, settings, rate, norm, context)
-                for _ in range(min(settings.trial_epochs, settings.epochs)):
-                    context.progress("trying rates", done, len(grid))
-                    walk.epoch()
-                self.images_, self.captions_ = walk.maps()
-                tried.append((rate, norm, self.held_out_recall(validation)))
-            context.progress("trying rates", len(grid), len(grid))
-        else:
-            tried.append((*grid[0], 0.0))
-        self.tried_ = np.asarray(tried)
-        self.rate_, self.norm_ = (float(number) for number in self.tried_[self.tried_[:, 2].argmax(), :2])
-        walk, curve = _Walk(pairs, settings, self.rate_, self.norm_, context), []
-        for number in range(1, settings.epochs + 1):
-            context.progress("learning", number - 1, settings.epochs)
-            loss = walk.epoch()
-            if number % LOOK_EVERY == 0 or number == settings.epochs:
-                self.images_, self.captions_ = walk.maps()
-                curve.append((number, loss, self.held_out_recall(validation)))
-        context.progress("learning", settings.epochs, settings.epochs)
-        self.curve_ = np.asarray(curve)
+        arrays, said = checkpoints.latest() or ({}, {"tried": [], "run": None})
+        tried: list[tuple[float, float, float]] = [tuple(row) for row in said["tried"]]
+
+        def walked(setting: Setting, epochs: int, phase: str, done: int, of: int) -> _Walk:
+            walk = _Walk(pairs, settings, setting, context)
+            if said["run"] is not None:
+                walk.restore(arrays, said["run"])
+                said["run"] = None
+            while walk.epochs < epochs:
+                context.progress(phase, done * epochs + walk.epochs, of * epochs)
+                loss = walk.epoch()
+                if walk.epochs % LOOK_EVERY == 0 or walk.epochs == epochs:
+                    self.images_, self.captions_ = walk.maps()
+                    walk.curve.append((walk.epochs, loss, self.held_out_recall(validation)))
+                if checkpoints.due:
+                    held, run = walk.state()
+                    checkpoints.save(held, {"tried": tried, "run": run})
+            context.progress(phase, (done + 1) * epochs, of * epochs)
+            return walk
+
+        trial_epochs = min(settings.trial_epochs, settings.epochs)
+        while (setting := grid.next_setting(tried)) is not None:
+            figure = 0.0
+            if grid.size > 1:
+                known = max(grid.size, len(tried) + 1)
+                figure = walked(setting, trial_epochs, "trying rates", len(tried), known).curve[-1][2]
+            tried.append((*setting, figure))  # type: ignore[arg-type]
+            if grid.size > 1:
+                checkpoints.save({}, {"tried": tried, "run": None})
+        self.tried_, self.selection_ = np.asarray(tried), grid.remarks(tried)
+        self.rate_, self.norm_ = grid.best(tried)
+        walk = walked((self.rate_, self.norm_), settings.epochs, "learning", 0, 1)
+        self.images_, self.captions_ = walk.maps()
+        self.curve_ = np.asarray(walk.curve)
         return self
 
     def state(self) -> State:
@@ -155,7 +173,7 @@ class _Walk:
     """Weights on their way from one epoch to the next."""
 
     def __init__(
-        self, pairs: _Pairs, settings: WsabieSettings, rate: float, norm: float, context: FitContext
+        self, pairs: _Pairs, settings: WsabieSettings, setting: Setting, context: FitContext
     ) -> None:
         dice = context.rng("weights")
         sizes = (pairs.images.shape[1], pairs.words)
@@ -165,8 +183,29 @@ class _Walk:
         self.scales = [np.ones(settings.components, np.float32) for _ in sizes]
         self.squares = [np.zeros_like(weights) for weights in self.weights]
         self.order = context.rng("order")
-        self.pairs, self.rate, self.norm = pairs, rate, norm
+        self.pairs, (self.rate, self.norm) = pairs, setting
         self.adagrad = settings.update == "adagrad"
+        self.epochs = 0
+        self.curve: list[tuple[float, float, float]] = []
+
+    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """All that the next epoch depends on; `restore` takes it back."""
+        arrays = {
+            f"{name}.{side}": own
+            for name, sides in (("weights", self.weights), ("scales", self.scales), ("squares", self.squares))
+            for side, own in enumerate(sides)
+        }
+        order = self.order.bit_generator.state
+        return arrays, {"epochs": self.epochs, "order": order, "curve": self.curve, "figure": "recall"}
+
+    def restore(self, arrays: dict[str, NDArray[Any]], said: dict[str, Any]) -> None:
+        """Raises KeyError where something is missing."""
+        self.weights, self.scales, self.squares = (
+            [np.array(arrays[f"{name}.{side}"]) for side in (0, 1)]
+            for name in ("weights", "scales", "squares")
+        )
+        self.epochs, self.order.bit_generator.state = said["epochs"], said["order"]
+        self.curve = [tuple(row) for row in said["curve"]]
 
     def epoch(self) -> float:
         """One pass over the pairs in a new order; the mean loss of a pair."""
@@ -182,6 +221,7 @@ class _Walk:
             (self.squares[0], self.squares[1]),
             (self.rate, self.norm, self.adagrad),
         )
+        self.epochs += 1
         return float(loss) / len(order)
 
     def maps(self) -> tuple[LinearMap, LinearMap]:
@@ -205,6 +245,13 @@ def _of_length_one(view: View, name: str) -> sparse.csr_matrix:
     return sparse.csr_matrix(sparse.diags(1 / np.sqrt(np.where(squares > 0, squares, 1.0))) @ found)
 
 
+def wsabie_memory(settings: WsabieSettings, amounts: Amounts) -> float:
+    """`Method.memory` of Wsabie: images, which go through a sparse matrix; weights and squares."""
+    numbers = amounts[IMAGE_NUMBERS] + amounts[CAPTION_NUMBERS]
+    weights = (4 + 4 + 8 + 8) * numbers * settings.components
+    return weights + 40.0 * amounts[IMAGES] * amounts[IMAGE_NUMBERS]
+
+
 register_method(
     Method(
         name="wsabie",
@@ -215,12 +262,21 @@ register_method(
         takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "vectors"},
         source="Gong et al. 2014, section 3.2",
         phases=(("trying rates", 1), ("learning", 1)),
+        memory=wsabie_memory,
         recipes={
             "Wsabie-SGD": {
-                "settings": {"update": "sgd", "rates": [0.01, 0.05, 0.1, 0.2, 0.5, 1.0]},
+                # Both grids are printed, so they are not extended.
+                "settings": {
+                    "update": "sgd",
+                    "rates": [0.01, 0.05, 0.1, 0.2, 0.5, 1.0],
+                    "grid_steps": 0,
+                },
                 "printed": "Wsabie with SGD",
             },
-            "Wsabie-AdaGrad": {"settings": {"update": "adagrad"}, "printed": "Wsabie with AdaGrad"},
+            "Wsabie-AdaGrad": {
+                "settings": {"update": "adagrad", "grid_steps": 0},
+                "printed": "Wsabie with AdaGrad",
+            },
         },
     )
 )

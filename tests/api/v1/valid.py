@@ -521,7 +521,6 @@ VALID: dict[str, Make] = {
             "corpus": "quay",
             "recipe": sorted(TABLE_11)[0],
             "train": "train",
-            "held_out": "val",
         }
     ),
     "system_show": at(name="good"),

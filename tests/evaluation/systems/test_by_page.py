@@ -38,6 +38,10 @@ def test_from_a_recipe_of_the_server_to_figures(corpus: str, features: Path, own
     page = words(ada.get("/evaluation/systems/mine/"))
     assert "Trained by a recipe" in page and "recipe.name own" in page and "training_images 36" in page
     assert str(sources / "features" / "features.npy") in page and system.digest in page
+    chosen = {"selection": ["ridge 9: chosen at the end"], "remarks": ["1 of 36 images"]}
+    System.objects.update(settings={**system.settings, **chosen})
+    page = words(ada.get("/evaluation/systems/mine/"))
+    assert "ridge 9: chosen at the end" in page and "1 of 36 images" in page
     press(ada, "/evaluation/systems/mine/", "Rank", split="test")
     assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
     freeze_protocol(name="pool", corpus=corpus, protocol="one caption", subset=subset_named(corpus, "test"))

@@ -428,3 +428,20 @@ def test_a_system_of_features_needs_them_for_another_corpus(system):
         match="'mine' was trained on a feature file; give a feature file for the images of corpus",
     ):
         said("rank", system, "--split", "test", "--corpus", "other")
+
+
+def test_without_held_out_images_a_recipe_that_chooses_nothing_is_trained(corpus, features, tmp_path):
+    """The images without a split are not taken for them."""
+    file = tmp_path / "settled.toml"
+    settings = "components = 3\nridges = [0.1]\nnormalised = false\n"
+    file.write_text(f'name = "settled"\nmethod = "cca"\n[settings]\n{settings}')
+    ask = ("--features", features, "--feature-ids", features.with_name("features.ids.txt"))
+    report = json.loads(train(corpus, "--recipe", file, *ask, "--held-out", "", "--json"))
+    assert (report["training"], report["held_out"], report["selection"]) == (36, 0, [])
+    file.write_text('name = "chooses"\nmethod = "cca"\n')
+    with pytest.raises(
+        CommandError, match="'chooses' chooses its settings on held-out images; hold some out"
+    ):
+        train(corpus, "--recipe", file, *ask, "--held-out", "")
+    with pytest.raises(CommandError, match="unknown split ''"):
+        train(corpus, "--recipe", file, *ask, "--train", "")

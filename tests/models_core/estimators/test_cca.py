@@ -161,7 +161,7 @@ def test_a_ridge_that_is_too_small_for_what_rounding_left_gives_way_to_a_larger_
     rounded = replace(found, xx=(vectors * values) @ vectors.T)
     ridges = (1e-4, 1e-2, 0.1)
     learned = CCA(CCASettings(3, ridges=ridges)).solve(rounded, held_out, FitContext())
-    assert set(learned.tried_[:, 0]) == {1e-2, 0.1} and learned.ridge_ in (1e-2, 0.1)
+    assert learned.tried_[0, 2] == -1 and (learned.tried_[1:, 2] >= 0).any() and learned.ridge_ > 1e-4
     with pytest.raises(ValueError, match="singular: columns depend on each other; take a ridge above 0.0001"):
         CCA(CCASettings(3, ridges=ridges[:1], powers=(1.0,))).solve(rounded, None, FitContext())
 

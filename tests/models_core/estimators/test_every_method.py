@@ -2,16 +2,29 @@
 
 import dataclasses
 import json
+import re
 
 import numpy as np
 import pytest
+from scipy.stats import rankdata
 
 from models_core.checked_fields import field_rules
-from models_core.estimators.base import METHODS, Dataset, FitContext, RaggedRows, register_method
+from models_core.estimators.base import (
+    METHODS,
+    Dataset,
+    FitContext,
+    Method,
+    RaggedRows,
+    WordNumbers,
+    register_method,
+)
 from models_core.estimators.captioners import WritingSettings
 from models_core.estimators.discovery import load_methods
+from models_core.estimators.fitting import fit_method
+from models_core.estimators.inputs import NumbersOutOfRange, check_inputs
 from models_core.estimators.tagging.baselines import RandomTags
 from models_core.estimators.tagging.held_out import known_tags, presence
+from models_core.features.text.phrases import PhraseRows
 from models_core.systems import recipe as recipes
 from tests.models_core.estimators.kernel_methods.kernels import kernels
 from tests.models_core.estimators.neural.sentences import in_edges, named_pictures, scenes
@@ -63,14 +76,46 @@ def auxiliary_of(method):
     return {**found, "regions": pictures_with_phrases(TRAINING, held_out=NEW)[2]}
 
 
-def fitted(method, *, seed=0, heard=None):
-    train, new = data_for(method)
-    context = FitContext(
-        seed,
-        progress=heard or (lambda *told: None),
-        auxiliary=auxiliary_of(method),
-    )
-    return method.make(settings_of(method)).fit(train, new, context), new
+def fitted(method, *, seed=0, heard=None, scale=1.0):
+    """A model learned from features times `scale`, and new items, which are scaled too."""
+    train, new = (scaled(data, scale) for data in data_for(method))
+    auxiliary = {name: scaled(data, scale) for name, data in auxiliary_of(method).items()}
+    context = FitContext(seed, progress=heard or (lambda *told: None), auxiliary=auxiliary)
+    model = fit_method(method, settings_of(method), train, new, context).model
+    check_inputs(method, new)
+    return model, new
+
+
+def scaled(data, scale):
+    """The same with all features times `scale`; words stay, and are given vectors times it."""
+    return Dataset({name: scaled_view(view, scale) for name, view in data.views.items()}, data.links)
+
+
+def scaled_view(view, scale):
+    if isinstance(view, WordNumbers | PhraseRows):
+        return view if view.vectors is None else dataclasses.replace(view, vectors=view.vectors * scale)
+    if isinstance(view, RaggedRows):
+        return dataclasses.replace(view, values=view.values * scale)
+    return view * scale
+
+
+def share_of_wrong_below_right(model, method, new):
+    """How often what is right is scored above what is wrong, 0.5 by chance; and the scores themselves."""
+    if method.predicts == "rankings":
+        found = all_scores(model, new, "annotation")
+        return np.mean(found < np.diagonal(found)[:, None]) * NEW / (NEW - 1), found
+    if method.predicts == "tags":
+        own = presence(new.captions) > 0
+        found = model.score_tags(new.images, known_tags(new.captions))
+        pairs = zip(found, own, strict=True)
+        return np.mean([np.mean(row[one][:, None] > row[~one]) for row, one in pairs]), found
+    if method.predicts == "captions":
+        found = [set(one.words) for one in model.write(new, WritingSettings())]
+        shown = [set(new.captions.item(place).tolist()) for place in range(NEW)]
+        right = np.array([[len(image & own) for image in shown] for own in found])
+        return np.mean(np.diagonal(right)[:, None] >= right), right
+    scores = [rows.item(place) for rows in [model.localize(new)] for place in range(len(rows))]
+    return 1.0, np.concatenate(scores)
 
 
 @pytest.fixture(params=sorted(METHODS))
@@ -196,6 +241,37 @@ def test_a_number_that_is_not_finite_is_refused(learner):
         learner.make(settings_of(learner)).fit(
             train, new, FitContext(auxiliary={**auxiliary_of(learner), "weak": train})
         )
+
+
+@pytest.mark.parametrize(
+    "exponent", [-30, -3, 7, 17, *(pytest.param(n, marks=pytest.mark.slow) for n in (-9, 2))]
+)
+def test_features_times_any_power_of_ten_rank_as_before_or_are_refused_by_name(learner, exponent):
+    """Of methods that learn by steps of a fixed size, and of kernels, the order may be another one."""
+    try:
+        model, new = fitted(learner, scale=10.0**exponent)
+    except NumbersOutOfRange as refusal:
+        assert re.fullmatch(
+            r"rows of the (training|held-out|weak|regions|kernel|word vectors) .* have a length of about .*: "
+            r"divide them by \S+, or standardise columns",
+            str(refusal),
+        )
+        assert exponent != 2, "so small a factor is in the range"
+        return
+    assert -30 < exponent < 17
+    better, found = share_of_wrong_below_right(model, learner, new)
+    assert np.isfinite(found).all()
+    assert better > 0.55 or learner.name in ("tag-random",), "by chance, and nothing is said"
+    by_steps = learner.lengths != Method.lengths or "kernel" in learner.takes.values()
+    if not by_steps and learner.name != "tag-random":
+        whole, same = fitted(learner)
+        np.testing.assert_allclose(
+            _ranks(found), _ranks(share_of_wrong_below_right(whole, learner, same)[1]), atol=0.51
+        )
+
+
+def _ranks(scores):
+    return rankdata(np.round(scores / np.abs(scores).max(), 7), axis=-1)
 
 
 def test_every_setting_says_what_it_is_and_a_recipe_holds_it(method):

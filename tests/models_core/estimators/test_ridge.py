@@ -48,7 +48,7 @@ def test_a_ridge_that_is_too_small_for_what_rounding_left_gives_way_to_a_larger_
     covariances = PairedSums.covariances
     monkeypatch.setattr(PairedSums, "covariances", rounded)
     model = RidgeRegression(RidgeSettings(3, ridges=(1e-6, 1.0))).fit(train, held_out, FitContext())
-    assert model.tried_[:, 0].tolist() == [1.0] and model.ridge_ == 1.0
+    assert model.tried_[:2, 0].tolist() == [1e-6, 1.0] and model.tried_[0, 1] == -1 and model.ridge_ >= 1.0
     with pytest.raises(ValueError, match="singular: columns depend on each other; take a ridge above 1e-06"):
         RidgeRegression(RidgeSettings(3, ridges=(1e-6,))).fit(train, None, FitContext())
 

@@ -47,7 +47,7 @@ def test_weak_pairs_alone_are_learned_and_clean_ones_choose(data):
     found = WeakOnly(WeakSettings(5, **ONE)).fit(clean, None, context)
     assert_same_maps(found.cca_, cca_of(*every_pair(context.auxiliary["weak"])))
     chosen = WeakOnly(WeakSettings(5)).fit(clean, held_out, context)
-    assert len(chosen.cca_.tried_) == 20 and chosen.cca_.tried_[:, 2].max() > 0
+    assert len(chosen.cca_.tried_) >= 20 and chosen.cca_.tried_[:, 2].max() > 0
 
 
 def test_joint_training_counts_weak_pairs_by_the_square_of_their_factor(data):

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from models_core import checkpoints as kept
+from models_core.checkpoints import Checkpoints
 from models_core.estimators.base import Dataset, FitContext
 from models_core.estimators.wsabie import steps
 from models_core.estimators.wsabie.method import Wsabie, WsabieSettings
@@ -101,12 +103,41 @@ def test_it_learns_the_loss_falls_and_the_best_setting_is_taken():
     train, held_out = paired(80, x=12, y=10, held_out=40)
     settings = WsabieSettings(8, "adagrad", (1e-5, 0.5), (50.0,), epochs=30, trial_epochs=5)
     model = Wsabie(settings).fit(train, held_out, FitContext(1))
-    assert model.tried_[:, :2].tolist() == [[1e-5, 50.0], [0.5, 50.0]]
+    assert model.tried_[:2, :2].tolist() == [[1e-5, 50.0], [0.5, 50.0]]
     assert (model.rate_, model.norm_) == (0.5, 50.0)
     assert model.curve_[:, 0].tolist() == [10, 20, 30]
     assert model.curve_[-1, 1] < model.curve_[0, 1] and model.curve_[-1, 2] > 0.6
     alone = Wsabie(WsabieSettings(8, "adagrad", (0.5,), (50.0,), epochs=30)).fit(train, None, FitContext(1))
     np.testing.assert_array_equal(alone.images_.weights, model.images_.weights)
+
+
+@pytest.mark.parametrize("after", [1, 8, 14, 30, 41])
+def test_a_training_that_was_stopped_ends_as_one_that_was_not(tmp_path, monkeypatch, after):
+    """Stopped in a trial, after one, and in the midst of learning; a checkpoint is kept after each epoch."""
+    train, held_out = paired(30, held_out=12)
+    settings = WsabieSettings(
+        4, rates=(0.1, 0.5), norms=(50.0, 80.0), epochs=25, trial_epochs=6, grid_steps=1
+    )
+    whole = Wsabie(settings).fit(train, held_out, FitContext(3))
+    monkeypatch.setattr(kept, "SECONDS_BETWEEN", 0.0)
+    epochs = []
+
+    def stop(phase, done, of):
+        epochs.append(done)
+        if len(epochs) == after:
+            raise KeyboardInterrupt
+
+    def context():
+        return FitContext(3, progress=stop, checkpoints=Checkpoints(tmp_path, {"recipe": "mine"}))
+
+    with pytest.raises(KeyboardInterrupt):
+        Wsabie(settings).fit(train, held_out, context())
+    stopped_at, epochs[:] = epochs[-1], [-1] * after
+    model = Wsabie(settings).fit(train, held_out, context())
+    assert epochs[after] == stopped_at, "it did not go on where it was stopped"
+    assert model.state()[1] == whole.state()[1] and model.selection_ == whole.selection_
+    for name, array in whole.state()[0].items():
+        np.testing.assert_array_equal(model.state()[0][name], array, err_msg=name)
 
 
 def test_lengths_of_rows_do_not_count():

@@ -7,12 +7,16 @@ import pytest
 
 from models_core import storage
 from models_core.estimators.base import DIRECTIONS
+from models_core.estimators.inputs import NumbersOutOfRange
 from models_core.features.image import vocabulary
 from models_core.features.text.wordnet import WordNetMissing
+from models_core.memory import NotEnoughMemory
 from models_core.phase_cache import PhaseCache
+from models_core.systems import recipe as recipes
+from models_core.systems import training
 from models_core.systems.caption_reading import ImageExample
 from models_core.systems.cross_validation import own_ranks
-from models_core.systems.dataset import prepare
+from models_core.systems.dataset import Vectors, prepare
 from models_core.systems.kernels import Resources
 from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.side_settings import PictureSettings
@@ -181,3 +185,47 @@ def test_more_dimensions_than_there_are_are_cut_to_what_correlates(world):
 def test_one_caption_an_image_is_learned_from_where_the_recipe_says_so(world):
     system = trained(dataclasses.replace(TABLE_11["BoW1"], image=LINEAR), world)
     assert all(len(document) == 1 for document in system.texts.documents)
+
+
+def test_a_recipe_that_chooses_nothing_needs_no_held_out_images_and_one_that_chooses_names_them(tmp_path):
+    world = material(30)
+    chooses = recipes.of_dict("mine", {"method": "cca"})
+    settled = recipes.of_dict(
+        "settled", {"method": "cca", "settings": {"components": 3, "ridges": [0.1], "normalised": False}}
+    )
+    assert chooses.chooses and not settled.chooses
+    with pytest.raises(ValueError, match="'mine' chooses its settings on held-out images; hold some out"):
+        fit(chooses, world, None)
+    fit(settled, world, None).save(tmp_path / "system")
+    stored = TrainedSystem.load(tmp_path / "system")
+    assert (stored.facts["selection"], stored.facts["remarks"]) == ([], [])
+
+
+def test_what_was_chosen_at_the_end_of_a_grid_and_what_is_wrong_with_numbers_is_stored(tmp_path):
+    world = material(50)
+    values = np.array(world.features.values)
+    values[3] = 0
+    world = dataclasses.replace(world, features=Vectors(values))
+    recipe = recipes.of_dict(
+        "mine", {"method": "ridge", "settings": {"components": 3, "ridges": [1e-9, 1e-8], "grid_steps": 0}}
+    )
+    system = fit(recipe, world.take(range(35)), world.take(range(35, 50)))
+    system.save(tmp_path / "system")
+    facts = TrainedSystem.load(tmp_path / "system").facts
+    (remark,) = facts["selection"]
+    assert "chosen at the end of the grid 1e-09 .. 1e-08, which was not extended" in remark
+    (remark,) = facts["remarks"]
+    assert remark.startswith("1 of 35 training images have only zeros, first row 3, and rank by chance")
+    with pytest.raises(NumbersOutOfRange, match="rows of the images have a length of about"):
+        system.describe(Vectors(values * 1e20), [])
+
+
+def test_memory_that_gives_out_is_one_line(monkeypatch):
+    def fails(*given, **options):
+        raise MemoryError
+
+    monkeypatch.setattr(training, "_fit", fails)
+    with pytest.raises(
+        NotEnoughMemory, match="^training recipe 'BoW5' ran out of memory; give it more memory"
+    ):
+        fit(TABLE_11["BoW5"], material(20), None)

@@ -192,7 +192,7 @@ def test_it_finds_new_images_with_the_rate_that_finds_the_most_held_out_ones():
     assert recall_of_scores(model.score(new, direction="annotation"), new.image_of) > 5 * chance
 
 
-@pytest.mark.parametrize("after", [1, 4, 11, 17])
+@pytest.mark.parametrize("after", [1, 4, 11, 21])
 def test_a_training_that_was_stopped_ends_as_one_that_was_not(tmp_path, monkeypatch, after):
     """Stopped in a trial, and in the midst of an epoch; a checkpoint is kept after each batch."""
     train, new = scenes(12, captions=3, held_out=12)
@@ -215,7 +215,7 @@ def test_a_training_that_was_stopped_ends_as_one_that_was_not(tmp_path, monkeypa
     model = Alignment(settings).fit(
         train, new, FitContext(progress=stop, checkpoints=Checkpoints(tmp_path, facts))
     )
-    if after > 7:
+    if told[after - 1][0] == "learning":
         assert len(told) - begun < 15, "it started from the first epoch"
     arrays, said = model.state()
     expected, also = whole.state()

@@ -52,7 +52,7 @@ def test_settings_of_neighbours_are_chosen_on_held_out_images():
     train, new = tagged_pictures(80, held_out=30)
     model = NeighbourVotes(NeighbourSettings()).fit(train, new, FitContext())
     best = model.tried_[model.tried_[:, 2].argmax()]
-    assert (model.neighbours_, model.decay_) == tuple(best[:2]) and len(model.tried_) == 15
+    assert (model.neighbours_, model.decay_) == tuple(best[:2]) and len(model.tried_) >= 15
 
 
 def test_machines_are_those_of_scikit_learn():

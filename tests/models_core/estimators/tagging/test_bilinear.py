@@ -45,7 +45,7 @@ def test_scores_are_those_of_equations_1_and_10_by_hand():
 def test_it_learns_the_order_of_tags_and_chooses_on_held_out_images():
     train, new = tagged_pictures(200, held_out=40)
     model = BilinearTagger(replace(FEW, epochs=15)).fit(train, new, FitContext())
-    assert set(model.tried_[:, 0]) == {0.003, 0.03} and len(model.curve_) == 15
+    assert model.tried_[:2, 0].tolist() == list(FEW.rates) and len(model.curve_) == 15
     chosen = model.tried_[model.tried_[:, 2].argmax()]
     assert (model.rate_, model.epoch_) == (chosen[0], chosen[1])
     assert model.curve_[model.epoch_ - 1, 2] == chosen[2] == model.curve_[:, 2].max()
@@ -112,7 +112,7 @@ def test_a_training_that_was_killed_ends_as_one_that_was_not(tmp_path, at):
         BilinearTagger(few).fit(train, new, context(tmp_path, kill))
     steps = []
     model = BilinearTagger(few).fit(train, new, context(tmp_path, lambda *one: steps.append(one)))
-    assert 0 < steps[0][1] < at and steps[-1][1] == steps[-1][2] == 2 * 3 * 5
+    assert 0 < steps[0][1] < at and steps[-1][1] == steps[-1][2] == len(whole.tried_) * 3 * 5
     assert steps[0][1] % 5, "in the middle of an epoch"
     for name in ("weights_", "centres_", "tried_", "curve_"):
         np.testing.assert_array_equal(getattr(model, name), getattr(whole, name))

@@ -1,0 +1,97 @@
+"""The one way in which methods learn: what they are given is looked at first, and the memory that the work
+takes is compared with what there is. What is wrong ends in one line, and what is doubtful is a remark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from models_core.estimators.base import (
+    CAPTION_NUMBERS,
+    CAPTIONS,
+    FURTHER,
+    FURTHER_CAPTION_NUMBERS,
+    FURTHER_IMAGE_NUMBERS,
+    HELD_OUT,
+    IMAGE_NUMBERS,
+    IMAGES,
+    WORDS,
+    Amounts,
+    Dataset,
+    FitContext,
+    Method,
+    WordNumbers,
+)
+from models_core.estimators.inputs import check_inputs
+from models_core.memory import check_memory, memory_errors
+
+_SETTING = "settings."
+
+
+@dataclass(frozen=True)
+class FittedMethod:
+    """What learned, with `remarks` on the numbers that it learned from, and `selection`, remarks on settings
+    that it chose."""
+
+    model: Any
+    remarks: tuple[str, ...]
+    selection: tuple[str, ...]
+
+
+def fit_method(
+    method: Method, settings: Any, train: Dataset, validation: Dataset | None, context: FitContext
+) -> FittedMethod:
+    """Learn from `train`, with settings chosen on `validation`.
+
+    Raises NumbersOutOfRange and NotEnoughMemory, each one line with the remedy, and what the method raises.
+    """
+    remarks = [*check_inputs(method, train, "training")]
+    if validation is not None:
+        remarks += check_inputs(method, validation, "held-out")
+    for name, further in context.auxiliary.items():
+        if name in method.needs or method.grounding != "none":
+            remarks += check_inputs(method, further, name)
+    what = f"learning {method.title!r}"
+    amounts = amounts_of(train, validation, context.auxiliary) | {
+        f"{_SETTING}{field.name}": number
+        for field in fields(settings)
+        if type(number := getattr(settings, field.name)) is int and number > 0
+    }
+    check_memory(what, lambda known: _bytes(method, settings, known), amounts)
+    with memory_errors(what):
+        model = method.make(settings).fit(train, validation, context)
+    return FittedMethod(model, tuple(remarks), getattr(model, "selection_", ()))
+
+
+def _bytes(method: Method, settings: Any, amounts: Amounts) -> float:
+    own = {
+        name.removeprefix(_SETTING): number for name, number in amounts.items() if name.startswith(_SETTING)
+    }
+    return method.memory(replace(settings, **own), amounts)
+
+
+def amounts_of(
+    train: Dataset, validation: Dataset | None, auxiliary: Mapping[str, Dataset]
+) -> dict[str, int]:
+    """How much there is to learn from; of several sets of further pairs the largest."""
+    further = max(auxiliary.values(), key=lambda data: len(data.image_of), default=None)
+    words = train.captions.vocabulary if isinstance(train.captions, WordNumbers) else 0
+    return {
+        IMAGES: train.images.shape[0],
+        CAPTIONS: len(train.image_of),
+        IMAGE_NUMBERS: _numbers(train.images),
+        CAPTION_NUMBERS: _numbers(train.captions),
+        HELD_OUT: 0 if validation is None else validation.images.shape[0],
+        WORDS: words,
+        FURTHER: 0 if further is None else len(further.image_of),
+        FURTHER_IMAGE_NUMBERS: 0 if further is None else _numbers(further.images),
+        FURTHER_CAPTION_NUMBERS: 0 if further is None else _numbers(further.captions),
+    }
+
+
+def _numbers(view: Any) -> int:
+    """Numbers of a row; of words those of a word's vector, 0 where none is given."""
+    if isinstance(view, WordNumbers):
+        return 0 if view.vectors is None else view.vectors.shape[1]
+    return int(view.shape[1])

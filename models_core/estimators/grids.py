@@ -1,0 +1,149 @@
+"""Settings that are chosen from a grid on held-out items.
+
+Where the best setting lies at an end of the grid, a better one may lie beyond. So the grid is extended there
+by its own ratio, step by step, as long as the new end is the best, and by `steps` at most. Several axes are
+crossed: a new value is tried with all values of the others. Whether that happened is said in `remarks`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import Annotated, NamedTuple, TypeAlias
+
+from pydantic import Field
+
+#: The figure of a setting that cannot be used: its matrix has no inverse, or its loss is no number.
+UNUSABLE = -1.0
+#: What the settings of a method with a grid have.
+GridSteps = Annotated[
+    int,
+    Field(ge=0, description="Steps by which a grid is extended at most where the best is at its end"),
+]
+GRID_STEPS = 4
+#: A value for each axis.
+Setting: TypeAlias = tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A setting with the values that are tried, as they are listed. `whole` ones are whole numbers; values
+    beyond `most` mean nothing."""
+
+    name: str
+    values: tuple[float, ...]
+    whole: bool = False
+    most: float = float("inf")
+
+    def beyond(self, values: Sequence[float], *, upper: bool) -> float | None:
+        """The next value beyond an end of `values`, as far from it as the last step; None where there is
+        none."""
+        ordered = sorted(set(values), reverse=upper)
+        if len(ordered) < 2 or not min(ordered[:2]) > 0:
+            return None
+        value = float(f"{ordered[0] * (ordered[0] / ordered[1]):.6g}")
+        value = round(value) if self.whole else value
+        fits = value <= self.most and value > 0 and value not in values
+        return value if fits else None
+
+
+class _Search(NamedTuple):
+    """How far a search is: the values of each axis, its best setting so far, and what is to be tried next."""
+
+    values: tuple[tuple[float, ...], ...]
+    best: Setting
+    next: Setting | None
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Axes, crossed. `figure` is what settings are compared by, in words; at most `steps` values are added at
+    each end of each axis."""
+
+    axes: tuple[Axis, ...]
+    figure: str
+    steps: int
+
+    @property
+    def size(self) -> int:
+        """How many settings the grid has as it is listed."""
+        return prod(len(set(axis.values)) for axis in self.axes)
+
+    def next_setting(self, tried: Sequence[Sequence[float]]) -> Setting | None:
+        """What is to be tried after `tried`, rows of a setting and its figure; None where nothing is left."""
+        return list(self._searched(tried))[-1].next
+
+    def best(self, tried: Sequence[Sequence[float]]) -> Setting:
+        """The setting of the highest figure; of equal ones the first that was tried."""
+        *setting, _ = max(tried, key=lambda row: row[-1])
+        return tuple(setting)
+
+    def remarks(self, tried: Sequence[Sequence[float]]) -> tuple[str, ...]:
+        """A sentence for each axis whose value was chosen at an end of the grid, or beyond it."""
+        searches = list(self._searched(tried))
+        first, last = searches[0], searches[-1]
+        figures = {tuple(row[:-1]): row[-1] for row in tried}
+        return tuple(
+            sentence
+            for place, axis in enumerate(self.axes)
+            if (
+                sentence := _remark(
+                    axis,
+                    last.values[place],
+                    last.best[place],
+                    (self.figure, figures[first.best], figures[last.best]),
+                )
+            )
+        )
+
+    def _searched(self, tried: Sequence[Sequence[float]]) -> Iterator[_Search]:
+        """The search with the grid as listed, and after each extension that `tried` allows."""
+        figures = {tuple(row[:-1]): row[-1] for row in tried}
+        values = tuple(tuple(dict.fromkeys(axis.values)) for axis in self.axes)
+        while True:
+            known = [setting for setting in product(*values) if setting in figures]
+            best = max(known, key=lambda one: figures[one]) if known else ()
+            missing = next((setting for setting in product(*values) if setting not in figures), None)
+            yield _Search(values, best, missing)
+            if missing is not None:
+                return
+            extended = self._extended(values, best)
+            if extended is None or figures[best] == UNUSABLE:
+                return
+            values = extended
+
+    def _extended(self, values: tuple[tuple[float, ...], ...], best: Setting) -> tuple[Setting, ...] | None:
+        """The values of the axes with one more at an end that is the best; None where no end is."""
+        for place, (axis, own) in enumerate(zip(self.axes, values, strict=True)):
+            for upper, end in ((True, max(own)), (False, min(own))):
+                listed = max(axis.values) if upper else min(axis.values)
+                added = sum(value > listed if upper else value < listed for value in own)
+                value = axis.beyond(own, upper=upper)
+                if best[place] == end and added < self.steps and value is not None:
+                    return (*values[:place], (*own, value), *values[place + 1 :])
+        return None
+
+
+def _remark(axis: Axis, values: Sequence[float], best: float, moved: tuple[str, float, float]) -> str:
+    """What is to be known of the value chosen for an axis; "" where it lies inside of the grid."""
+    figure, before, after = moved
+    listed = f"{min(axis.values):g} .. {max(axis.values):g}"
+    beyond = not min(axis.values) <= best <= max(axis.values)
+    upper = best == max(values)
+    at_end = (upper or best == min(values)) and axis.beyond(values, upper=upper) is not None
+    if not beyond and not at_end:
+        return ""
+    said = f"{axis.name} {best:g}: chosen "
+    if beyond:
+        said += (
+            f"at the end of the extended grid {min(values):g} .. {max(values):g}"
+            if at_end
+            else (f"beyond the grid {listed}, which was extended to {min(values):g} .. {max(values):g}")
+        )
+        return f"{said}; held-out {figure} moved from {before:.3f} to {after:.3f}"
+    return (
+        f"{said}at the end of the grid {listed}, which was not extended; held-out {figure} is {after:.3f}, "
+        f"and {'larger' if upper else 'smaller'} values may do better"
+    )

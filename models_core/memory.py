@@ -1,0 +1,130 @@
+"""How much memory this process may still take, and work that ends in one line where there is too little."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+_PROC, _CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
+_GIB = 2.0**30
+
+
+class NotEnoughMemory(ValueError):
+    """Work that needs more memory than there is; one line with what would fit."""
+
+
+def available_memory() -> int | None:
+    """Bytes that this process may still take: the least of what its limits (`ulimit -v`, `ulimit -d`), its
+    control group and the machine leave. None where none of them can be read."""
+    status = _fields(_PROC / "self/status")
+    known = []
+    for limit, used in ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData")):
+        soft, _ = resource.getrlimit(limit)
+        if soft != resource.RLIM_INFINITY and used in status:
+            known.append(soft - status[used])
+    if (machine := _fields(_PROC / "meminfo").get("MemAvailable")) is not None:
+        known.append(machine)
+    known += _left_in_groups()
+    return max(0, min(known)) if known else None
+
+
+def _left_in_groups() -> Iterator[int]:
+    """What the process's control group leaves, and each that it is in."""
+    try:
+        lines = (_PROC / "self/cgroup").read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers and "memory" not in controllers.split(","):
+            continue
+        names = (
+            ("memory.max", "memory.current")
+            if not controllers
+            else (
+                "memory.limit_in_bytes",
+                "memory.usage_in_bytes",
+            )
+        )
+        root = _CGROUPS / "memory" if controllers else _CGROUPS
+        folder = root / path.lstrip("/")
+        for group in (folder, *folder.parents):
+            limit, used = (_number(group / name) for name in names)
+            if limit is not None and used is not None:
+                # Pages of files that were read are given back where memory is short.
+                yield limit - used + _fields(group / "memory.stat").get("inactive_file", 0)
+            if group == root:
+                break
+
+
+def _fields(file: Path) -> dict[str, int]:
+    """Lines such as "VmSize:  12 kB", in bytes; those without a number are left out."""
+    try:
+        lines = file.read_text().splitlines()
+    except OSError:
+        return {}
+    words = [line.replace(":", " ").split() for line in lines]
+    return {
+        own[0]: int(own[1]) * (1024 if own[2:] == ["kB"] else 1)
+        for own in words
+        if len(own) > 1 and own[1].isdigit()
+    }
+
+
+def _number(file: Path) -> int | None:
+    try:
+        text = file.read_text().strip()
+    except OSError:
+        return None
+    return int(text) if text.isdigit() else None
+
+
+def check_memory(
+    what: str, bytes_of: Callable[[Mapping[str, int]], float], amounts: Mapping[str, int]
+) -> None:
+    """Raise NotEnoughMemory where `what` takes more than there is, with what would fit.
+
+    `bytes_of` is how much it takes, of amounts by name, such as {"training images": 6000}; it does not fall
+    where an amount rises. Of each amount it is said how much of it alone would fit.
+    """
+    available = available_memory()
+    needed = bytes_of(amounts)
+    if available is None or needed <= available:
+        return
+    fitting = []
+    for name, amount in amounts.items():
+        least, most = 0, amount  # the first fits, if any does; the second does not
+        while most - least > max(1, amount // 1000):
+            middle = (least + most) // 2
+            if bytes_of({**amounts, name: middle}) <= available:
+                least = middle
+            else:
+                most = middle
+        if least:
+            fitting.append(f"{name}: {least:,} instead of {amount:,}")
+    remedy = f"it would fit with {' or with '.join(fitting)}" if fitting else "give it more memory"
+    raise NotEnoughMemory(
+        f"{what} needs about {needed / _GIB:.2g} GiB of memory, and {available / _GIB:.2g} GiB are left; "
+        f"{remedy}"
+    )
+
+
+@contextmanager
+def memory_errors(what: str) -> Iterator[None]:
+    """Make NotEnoughMemory, one line, of a failed allocation, of numpy or of torch."""
+    try:
+        yield
+    except MemoryError as error:
+        raise NotEnoughMemory(_out_of_memory(what, str(error))) from None
+    except RuntimeError as error:
+        text = str(error)
+        if not any(words in text for words in ("not enough memory", "out of memory", "t allocate memory")):
+            raise
+        raise NotEnoughMemory(_out_of_memory(what, text.splitlines()[0])) from None
+
+
+def _out_of_memory(what: str, reason: str) -> str:
+    because = f" ({reason})" if reason else ""
+    return f"{what} ran out of memory{because}; give it more memory, or fewer or shorter rows"

@@ -1,0 +1,58 @@
+"""The share of a training: a phase that is left out leaves its time to the others."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from evaluation.jobs.progress import Phases
+from models_core.estimators.base import METHODS
+from models_core.estimators.discovery import load_methods
+
+load_methods()
+
+
+class Told:
+    """What a job is told."""
+
+    def __init__(self) -> None:
+        self.share, self.shares = 0.0, []
+
+    def advance(self, share=None, *, phase=""):
+        self.share = self.share if share is None else share
+        self.shares.append(self.share)
+
+
+def shares(method, *phases):
+    told = Told()
+    listener = Phases(told, METHODS[method])
+    for phase in phases:
+        listener(*phase)
+    return told.shares
+
+
+@pytest.mark.parametrize("trials", [[], [("trying rates", 0, 1)]])
+def test_a_training_with_one_rate_has_all_of_the_share_for_learning(trials):
+    """Else half of the share was there at once, and the time left was told as half of the true one."""
+    found = shares("alignment", *trials, ("learning", 0, 10), ("learning", 5, 10), ("learning", 10, 10))
+    assert found[-3:] == pytest.approx([0.2, 0.575, 0.95])
+
+
+def test_with_trials_each_phase_has_its_part():
+    found = shares(
+        "alignment", ("trying rates", 3, 6), ("trying rates", 6, 6), ("learning", 0, 4), ("learning", 4, 4)
+    )
+    assert found == pytest.approx([0.325, 0.45, 0.45, 0.95])
+
+
+def test_phases_that_come_again_go_on():
+    again = [("adding up covariances", 1, 1), ("trying ridges", 5, 5)] * 2
+    assert shares("stacked", *again) == pytest.approx([0.3875, 0.575, 0.7625, 0.95])
+    assert shares("stacked", ("elsewhere", 1, 2), *again)[0] == 0
+
+
+def test_a_share_never_falls_and_without_a_method_its_phases_move_nothing():
+    told = Told()
+    told.share = 0.9
+    Phases(told, METHODS["cca"])("adding up covariances", 1, 1)
+    Phases(SimpleNamespace(share=told.share, advance=told.advance))("trying ridges", 1, 1)
+    assert told.shares == [0.9, 0.9]
