@@ -26,7 +26,7 @@ from models_core.estimators.base import (
 )
 from models_core.features.text.documents import Document
 from models_core.features.text.lemmas import Lemmatiser
-from models_core.phase_cache import PhaseCache, PhaseProgress
+from models_core.phase_cache import PhaseArrays, PhaseCache, PhaseProgress
 from models_core.processes import present_processes, started_processes
 from models_core.systems.dataset import STANDS_FOR, PreparedDataset, RegionVectors, Vectors, WeakPairs
 from models_core.systems.kernels import Resources, check_resources
@@ -50,7 +50,8 @@ class FitOptions:
     `caption`; `device` is where kernels and methods compute (see `models_core.device`), `seed` of all dice,
     `facts` what its manifest says besides, `auxiliary` the weak pairs that the method needs, by name.
     `sum_pairs` adds up covariances (see `FitContext`). `regions` are regions of the training images as items,
-    with the phrases said of them, for methods with `grounding`."""
+    with the phrases said of them, for methods with `grounding`. `seen` is stored with the system (see
+    `TrainedSystem`)."""
 
     caption: int = STANDS_FOR
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -59,6 +60,7 @@ class FitOptions:
     auxiliary: Mapping[str, WeakPairs] = field(default_factory=dict)
     sum_pairs: SumPairs | None = None
     regions: PreparedDataset | None = None
+    seen: PhaseArrays = field(default_factory=dict)
 
 
 def fit(
@@ -124,7 +126,7 @@ def fit(
             options.seed, options.device, kept.progress, weak, options.sum_pairs, checkpoints
         )
         model = model.fit(own, new, context)
-    return TrainedSystem(recipe, training.names, texts, images, model, options.facts)
+    return TrainedSystem(recipe, training.names, texts, images, model, options.facts, options.seen)
 
 
 def _held_out_captions(recipe: Recipe, held_out: PreparedDataset, caption: int) -> list[Document]:

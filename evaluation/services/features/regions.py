@@ -17,6 +17,7 @@ from annotation.protocol.contents import corners
 from annotation.protocol.terms import ImageRecord, LayerRecord
 from annotation.selectors.corpora import check_split, corpus_named
 from annotation.selectors.records import stream_records
+from evaluation.comparison.provenance import identities
 from evaluation.formats.box_files import GivenBox, read_boxes
 from evaluation.metrics.localization import union_box
 from evaluation.selectors import CorpusNames, names_of
@@ -198,6 +199,8 @@ def extract_regions(wanted: RegionsRequest, *, progress: PhaseProgress = no_prog
             **origin,
             "missing": len(records) - len(shown),
         },
+        # Boxes of a file are of nobody knows what; layouts learn nothing.
+        learned=identities(()).packed() if wanted.extractor == "layout" and file is None else None,
     )
     stored, made = write_set(new, blocks, progress=progress)
     counts = (file.clipped, file.outside, file.elsewhere, tuple(file.unknown)) if file else ()
