@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.comparison.ranked_runs import LEFT_OUT, candidates_apart
+from evaluation.comparison.provenance import provenance_of, provenance_sentences
+from evaluation.comparison.ranked_runs import LEFT_OUT, RowIds, candidates_apart
 from evaluation.comparison.scoring import (
     Scored,
+    images_of_queries,
     remarks_on,
     score,
     score_against_first,
@@ -18,6 +20,7 @@ from evaluation.comparison.scoring import (
     score_folds,
 )
 from evaluation.comparison.subsets import Subset
+from evaluation.formats.figure_basis import FigureBasis, basis_from_dict
 from evaluation.formats.figure_tables import Cell, Marked, Table, finite_or_none
 from evaluation.metrics.table import METRICS
 from evaluation.models import QrelsSnapshot, Run
@@ -49,6 +52,7 @@ def score_run(
         "system": run.system,
         "direction": run.direction,
         **_conditions(snapshot, subset, missing),
+        **_seen([run], snapshot, np.concatenate([one.queries for one in found])),
         "pool": snapshot.pool,
         "queries": sum(len(one.queries) for one in found),
         "asked": sum(one.asked for one in found),
@@ -83,6 +87,14 @@ def _conditions(snapshot: QrelsSnapshot, subset: Subset | None, missing: str) ->
     }
 
 
+def _seen(runs: Sequence[Run], snapshot: QrelsSnapshot, queries: RowIds) -> dict[str, Any]:
+    """What the systems behind runs have seen of the images of the queries, and the basis that says so."""
+    images = images_of_queries(queries, runs[0].direction, snapshot)
+    provenance = provenance_of({run.name: run for run in runs}, snapshot.corpus, images)
+    basis = FigureBasis(provenance=provenance_sentences(provenance))
+    return {"provenance": provenance, "basis": basis.as_dict()}
+
+
 def _of_folds(found: Sequence[Scored]) -> list[str]:
     """What must be known of all folds together."""
     gone, asked = sum(one.missing for one in found), sum(one.asked for one in found)
@@ -112,7 +124,7 @@ def table_of_scores(report: dict[str, Any]) -> Table:
         for m in report["measures"]
     ]
     head = ["measure", "value", *judged, "queries", *(NOT_RANKED[key] for key in said), *parts]
-    return Table(head, rows, notes=report["remarks"])
+    return Table(head, rows, notes=report["remarks"], basis=basis_from_dict(report["basis"]))
 
 
 def compare_runs(
@@ -130,7 +142,8 @@ def compare_runs(
     figures, tests = score_against_first(
         runs, snapshot, measures, subset=subset, missing=missing, rounds=rounds, seed=seed
     )
-    report = _compared(figures, runs[0].direction, _conditions(snapshot, subset, missing))
+    conditions = _conditions(snapshot, subset, missing) | _seen(runs, snapshot, figures[0].queries)
+    report = _compared(figures, runs[0].direction, conditions)
     tested = [{**asdict(test), "difference": finite_or_none(test.difference)} for test in tests]
     return {**report, "rounds": rounds, "seed": seed, "tests": tested}
 
@@ -145,7 +158,8 @@ def compare_single_run(
 ) -> dict[str, Any]:
     """One run's figures as those of a comparison without tests; raises as `scoring.score` does."""
     figures = [score(run, snapshot, measures, subset=subset, missing=missing)]
-    return _compared(figures, run.direction, _conditions(snapshot, subset, missing))
+    conditions = _conditions(snapshot, subset, missing) | _seen([run], snapshot, figures[0].queries)
+    return _compared(figures, run.direction, conditions)
 
 
 def _compared(figures: Sequence[Scored], direction: str, conditions: dict[str, Any]) -> dict[str, Any]:
@@ -201,6 +215,7 @@ def table_of_comparison(report: dict[str, Any]) -> Table:
         ],
         places=DECIMALS_BY_MEASURE,
         notes=report["remarks"],
+        basis=basis_from_dict(report["basis"]),
     )
 
 
@@ -219,6 +234,7 @@ def table_of_preferences(report: dict[str, Any]) -> Table:
             if test["preference"] is not None
         ],
         notes=report["remarks"],
+        basis=basis_from_dict(report["basis"]),
     )
 
 

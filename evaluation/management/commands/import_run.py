@@ -19,6 +19,7 @@ from django.core.management.base import CommandParser
 from annotation.common.locks import Busy
 from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand, with_progress
+from evaluation.management.training import add_trained_on
 from evaluation.services.common import ImportRefused
 from evaluation.services.runs.files import RUN_DEPTH, RUN_DIRECTIONS, RUN_FORMATS, RunImport, import_run
 
@@ -60,6 +61,7 @@ class Command(ReportCommand):
             default=RUN_DEPTH,
             help=f"Items of each ranking to keep; TREC runs are kept whole (default: {RUN_DEPTH}; 0: all)",
         )
+        add_trained_on(parser)
 
     def report(self, **options: Any) -> dict[str, Any]:
         return asdict(
@@ -74,6 +76,7 @@ class Command(ReportCommand):
                     depth=options["depth"],
                     captions=options["captions"],
                     cosine=not options["inner_products"],
+                    trained_on=options["trained_on"],
                 ),
                 progress=partial(with_progress, what="rankings"),
             )

@@ -111,6 +111,7 @@ def generate_captions(
         "regions": writer.sources.regions,
         "system_digest": system.digest,
         "asked_digest": writer.found.digest_of(places),
+        "remarks": list(writer.remarks),
     }
     with exclusive_work(f"captions.{name}", "caption set", name):
         CaptionSet.objects.filter(name=name, published=False).delete()  # somebody was killed
@@ -191,6 +192,7 @@ class _Writer:
     found: Examples
     sources: Sources
     boxes: NDArray[Any] | None
+    remarks: tuple[str, ...]
 
     @classmethod
     def of(cls, request: CaptionsRequest) -> _Writer:
@@ -216,9 +218,9 @@ class _Writer:
                 "name a feature set of regions"
             )
         given = given.settled(corpus)
-        check_described_alike(request.system, stored.facts, corpus, given)
+        remarks = check_described_alike(request.system, stored.facts, corpus, given)
         boxes = feature_set(corpus, given.regions).boxes() if given.regions else None
-        return cls(stored, examples_from(corpus, replace(given, lemmas="")), given, boxes)
+        return cls(stored, examples_from(corpus, replace(given, lemmas="")), given, boxes, remarks)
 
     def captions(
         self, places: Sequence[int], how: WritingSettings, progress: PhaseProgress

@@ -119,6 +119,7 @@ def localize(request: LocalizeRequest, *, progress: PhaseProgress = no_progress)
         "limit": request.limit,
         "system_digest": system.digest,
         "asked_digest": localizer.asked_digest(),
+        "remarks": list(localizer.remarks),
     }
 
     def fill(row: LocalizationSet) -> None:
@@ -156,6 +157,7 @@ class _Localizer:
     split: str
     limit: int
     seed: int
+    remarks: tuple[str, ...]
 
     @classmethod
     def of(cls, request: LocalizeRequest, system: System) -> _Localizer:
@@ -166,16 +168,16 @@ class _Localizer:
         label = request.regions or str(stored.facts.get("regions", ""))
         regions = feature_set(corpus, Sources(regions=label).settled(corpus).regions)
         check_proposed(regions)
-        check_described_alike(request.system, stored.facts, corpus, Sources(regions=regions.label))
+        given = Sources(regions=regions.label)
+        remarks = check_described_alike(request.system, stored.facts, corpus, given)
         layer = layer_to_read(
             corpus_named(corpus), request.layer or str(stored.facts.get("layer", "")) or None
         )
         if layer is None:
             raise ImportRefused(f"corpus {corpus!r} has no layer; import or annotate mentions first")
-        found = examples_from(corpus, Sources(regions=regions.label))
-        return cls(
-            request.system, stored, found, regions, layer.name, request.split, request.limit, request.seed
-        )
+        found = examples_from(corpus, given)
+        asked = request.split, request.limit, request.seed
+        return cls(request.system, stored, found, regions, layer.name, *asked, remarks)
 
     @cached_property
     def places(self) -> list[int]:

@@ -113,6 +113,7 @@ def tag_images(request: TagRequest, *, progress: PhaseProgress = no_progress) ->
         "vocabulary": list(work.candidates.names),
         "system_digest": system.digest,
         "asked_digest": work.found.digest_of(work.places),
+        "remarks": list(work.remarks),
     }
     with exclusive_work(f"tags.{name}", "tag set", name):
         TagSet.objects.filter(name=name, published=False).delete()  # somebody was killed
@@ -170,6 +171,7 @@ class _Tagging:
     places: Sequence[int]
     sources: Sources
     candidates: CandidateTags
+    remarks: tuple[str, ...]
 
     @classmethod
     def of(cls, request: TagRequest, progress: PhaseProgress) -> _Tagging:
@@ -182,13 +184,13 @@ class _Tagging:
         if not request.features:
             given = Sources(**{key: stored.facts.get(key, "") for key in REMEMBERED_FILES})
         given = given.settled(corpus)
-        check_described_alike(request.system, stored.facts, corpus, given)
+        remarks = check_described_alike(request.system, stored.facts, corpus, given)
         found = examples_from(corpus, given)
         places = found.to_rank(request.split, seed=request.seed)
         check_left_out(stored, request.system, found, places, request.split)
         assert isinstance(stored.texts, TagTexts)
         candidates = _candidates(stored, stored.texts, found, request, progress)
-        return cls(stored, found, places, given, candidates)
+        return cls(stored, found, places, given, candidates, remarks)
 
     def settings(self, request: TagRequest) -> dict[str, Any]:
         """How tags are found, as plain data: what people's tags are compared by is the recipe's."""
