@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.comparison.provenance import provenance_of, provenance_sentences
+from evaluation.comparison.provenance import with_provenance
 from evaluation.comparison.ranked_runs import LEFT_OUT, RowIds, candidates_apart
 from evaluation.comparison.scoring import (
     Scored,
@@ -20,7 +20,7 @@ from evaluation.comparison.scoring import (
     score_folds,
 )
 from evaluation.comparison.subsets import Subset
-from evaluation.formats.figure_basis import FigureBasis, basis_from_dict
+from evaluation.formats.figure_basis import basis_from_dict
 from evaluation.formats.figure_tables import Cell, Marked, Table, finite_or_none
 from evaluation.metrics.table import METRICS
 from evaluation.models import QrelsSnapshot, Run
@@ -47,12 +47,11 @@ def score_run(
         found = [score(run, snapshot, measures, subset=subset, missing=missing)]
     else:
         found = score_folds(run, snapshot, folds, measures, subset=subset, missing=missing)
-    return {
+    report = {
         "run": run.name,
         "system": run.system,
         "direction": run.direction,
         **_conditions(snapshot, subset, missing),
-        **_seen([run], snapshot, np.concatenate([one.queries for one in found])),
         "pool": snapshot.pool,
         "queries": sum(len(one.queries) for one in found),
         "asked": sum(one.asked for one in found),
@@ -75,6 +74,15 @@ def score_run(
             for name in found[0].scores
         ],
     }
+    return _with_provenance(report, [run], snapshot, np.concatenate([one.queries for one in found]))
+
+
+def _with_provenance(
+    report: dict[str, Any], runs: Sequence[Run], snapshot: QrelsSnapshot, queries: RowIds
+) -> dict[str, Any]:
+    """The report with what the systems behind runs have seen of the images of the queries."""
+    images = images_of_queries(queries, runs[0].direction, snapshot)
+    return with_provenance(report, {run.name: run for run in runs}, snapshot.corpus, images)
 
 
 def _conditions(snapshot: QrelsSnapshot, subset: Subset | None, missing: str) -> dict[str, Any]:
@@ -85,14 +93,6 @@ def _conditions(snapshot: QrelsSnapshot, subset: Subset | None, missing: str) ->
         "subset": subset.called if subset else "",
         "unranked": missing,
     }
-
-
-def _seen(runs: Sequence[Run], snapshot: QrelsSnapshot, queries: RowIds) -> dict[str, Any]:
-    """What the systems behind runs have seen of the images of the queries, and the basis that says so."""
-    images = images_of_queries(queries, runs[0].direction, snapshot)
-    provenance = provenance_of({run.name: run for run in runs}, snapshot.corpus, images)
-    basis = FigureBasis(provenance=provenance_sentences(provenance))
-    return {"provenance": provenance, "basis": basis.as_dict()}
 
 
 def _of_folds(found: Sequence[Scored]) -> list[str]:
@@ -142,8 +142,8 @@ def compare_runs(
     figures, tests = score_against_first(
         runs, snapshot, measures, subset=subset, missing=missing, rounds=rounds, seed=seed
     )
-    conditions = _conditions(snapshot, subset, missing) | _seen(runs, snapshot, figures[0].queries)
-    report = _compared(figures, runs[0].direction, conditions)
+    report = _compared(figures, runs[0].direction, _conditions(snapshot, subset, missing))
+    report = _with_provenance(report, runs, snapshot, figures[0].queries)
     tested = [{**asdict(test), "difference": finite_or_none(test.difference)} for test in tests]
     return {**report, "rounds": rounds, "seed": seed, "tests": tested}
 
@@ -158,8 +158,8 @@ def compare_single_run(
 ) -> dict[str, Any]:
     """One run's figures as those of a comparison without tests; raises as `scoring.score` does."""
     figures = [score(run, snapshot, measures, subset=subset, missing=missing)]
-    conditions = _conditions(snapshot, subset, missing) | _seen([run], snapshot, figures[0].queries)
-    return _compared(figures, run.direction, conditions)
+    report = _compared(figures, run.direction, _conditions(snapshot, subset, missing))
+    return _with_provenance(report, [run], snapshot, figures[0].queries)
 
 
 def _compared(figures: Sequence[Scored], direction: str, conditions: dict[str, Any]) -> dict[str, Any]:

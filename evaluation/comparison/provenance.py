@@ -21,6 +21,7 @@ from annotation.common.batching import chunks
 from annotation.common.registry import UnknownName
 from annotation.formats.names import image_id
 from annotation.selectors.corpora import check_split, corpus_named
+from evaluation.formats.figure_basis import FigureBasis
 from evaluation.models import SeenImages, System
 
 Hashes = NDArray[np.uint64]
@@ -204,8 +205,9 @@ def declaration_text(trained_on: str, what: str = "") -> str:
 
 
 def provenance_of(made: Mapping[str, Any], corpus: Any, images: Iterable[int]) -> dict[str, dict[str, Any]]:
-    """What the system behind each run or set of predictions (`Run`, `KeptPredictions`) has seen of images of a
-    corpus, as plain data; None is a file, of which nothing is known. `images` are ids of rows."""
+    """What the system behind each run or set of predictions (`Run`, `KeptPredictions`) has seen of images of
+    a corpus, as plain data; None is a file, of which nothing is known. `images` are ids of rows.
+    """
     known = identities_of(corpus, set(images))
     return {
         name: provenance_of_system(None, known).as_dict()
@@ -223,6 +225,11 @@ def _notes_of(row: Any) -> list[str]:
     return notes
 
 
-def provenance_sentences(provenance: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """The sentences of `provenance_of`, as `FigureBasis` has them."""
-    return {name: str(one["sentence"]) for name, one in provenance.items()}
+def with_provenance(
+    report: dict[str, Any], made: Mapping[str, Any], corpus: Any, images: Iterable[int]
+) -> dict[str, Any]:
+    """A report of figures, plain data, with `provenance_of` and with its sentences in its basis."""
+    provenance = provenance_of(made, corpus, images)
+    sentences = {name: one["sentence"] for name, one in provenance.items()}
+    basis = {**report.get("basis", FigureBasis().as_dict()), "provenance": sentences}
+    return {**report, "provenance": provenance, "basis": basis}

@@ -23,6 +23,8 @@ from annotation.datasets.layers import layer_to_read
 from annotation.selectors.answers import answers
 from annotation.selectors.records import stream_records
 from evaluation.agreement.summary import Resampling
+from evaluation.comparison.provenance import with_provenance
+from evaluation.formats.figure_basis import basis_from_dict
 from evaluation.formats.figure_tables import Table
 from evaluation.metrics.captions import Captions, score_captions
 from evaluation.metrics.localization import RIGHT_IOU, iou
@@ -89,7 +91,7 @@ def score_region_captions(
         for one in described
         if len(one.references) > 1
     ]
-    return {
+    report = {
         "corpus": found.corpus.name,
         "file": name,
         **asdict(references),
@@ -101,6 +103,8 @@ def score_region_captions(
         "people_regions": len(people),
         "people": _figures(people, measures, resampling) if people else [],
     }
+    image = names_of(corpus).image
+    return with_provenance(report, {name: found}, found.corpus, {image[one.image] for one in described})
 
 
 def _described(found: CaptionSet, references: RegionReferences) -> list[_Described]:
@@ -179,6 +183,7 @@ def table_of_region_captions(report: dict[str, Any]) -> Table:
             for one in report["measures"]
         ],
         dict.fromkeys(("value", "low", "high", "people"), 4),
+        basis=basis_from_dict(report["basis"]),
     )
 
 

@@ -11,12 +11,15 @@ from annotation.formats.base import FormatError
 from annotation.formats.names import image_id
 from annotation.selectors.corpora import corpus_named
 from evaluation.agreement.summary import Resampling
+from evaluation.comparison.provenance import with_provenance
 from evaluation.comparison.subsets import Subset
 from evaluation.formats.candidate_captions import Candidate, read_candidates
+from evaluation.formats.figure_basis import basis_from_dict
 from evaluation.formats.figure_tables import Table
 from evaluation.metrics.captions import Captions, score_captions
 from evaluation.models import CaptionSet
 from evaluation.selectors import names_of
+from evaluation.services.captions.sets import caption_set_named
 from evaluation.services.common import ImportRefused
 from evaluation.significance.captions import caption_interval
 
@@ -40,13 +43,15 @@ class NotScored:
 
 @dataclass(frozen=True, slots=True)
 class MatchedCaptions:
-    """Captions of a file with the references of their images: `candidates[k]` is for image `names[k]`.
+    """Captions of a file with the references of their images: `candidates[k]` is for image `names[k]`,
+    whose row has the id `images[k]`.
 
     `unrelated` counts captions that are no references, since their authors say that they do not describe
     the image.
     """
 
     names: tuple[str, ...]
+    images: tuple[int, ...]
     candidates: tuple[str, ...]
     references: tuple[tuple[str, ...], ...]
     unrelated: int
@@ -91,7 +96,7 @@ def score_caption_file(
     found = match_captions(corpus=corpus, file=file, candidates=candidates_of(file, corpus), subset=subset)
     bootstrap = resampling.over(found.names)
     scores = score_captions(Captions(found.candidates, found.references), measures)
-    return {
+    report = {
         "corpus": corpus,
         "file": file.name,
         "subset": subset.called if subset else "",
@@ -104,6 +109,8 @@ def score_caption_file(
             {"measure": name, **asdict(caption_interval(score, bootstrap))} for name, score in scores.items()
         ],
     }
+    made = {file.name: None if file.exists() else caption_set_named(file.name)}
+    return with_provenance(report, made, corpus_named(corpus), found.images)
 
 
 def match_captions(
@@ -147,6 +154,7 @@ def match_captions(
         )
     return MatchedCaptions(
         tuple(names.image_name[pk] for pk in scored),
+        tuple(scored),
         tuple(given[pk].caption for pk in scored),
         tuple(references[pk] for pk in scored),
         sum(unrelated.get(pk, 0) for pk in scored),
@@ -220,4 +228,5 @@ def table_of_captions(report: dict[str, Any]) -> Table:
             for one in report["measures"]
         ],
         dict.fromkeys(("value", "low", "high"), 4),
+        basis=basis_from_dict(report["basis"]),
     )

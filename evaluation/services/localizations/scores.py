@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from evaluation.agreement.summary import Resampling
+from evaluation.comparison.provenance import with_provenance
 from evaluation.selectors import digest_of_images, names_of
 from evaluation.services.common import ImportRefused
 from evaluation.services.localizations.differences import differences_from
@@ -87,4 +88,5 @@ def score_localization(wanted: LocalizationScoring) -> dict[str, Any]:
     if other is not None:
         named = wanted.split is not None
         report |= differences_from(other, found, subset, named=named, how=wanted.resampling)
-    return report
+    made = {one.name: one for one in (row, other) if one is not None}
+    return with_provenance(report, made, row.corpus, {mention.image for mention in mentions})

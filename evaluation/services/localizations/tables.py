@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from evaluation.formats.figure_basis import basis_from_dict
 from evaluation.formats.figure_tables import Table
 from evaluation.services.localizations.measures import RECALL_RANKS
 
@@ -12,9 +13,12 @@ def tables_of_localization(report: dict[str, Any]) -> dict[str, Table]:
     """The report's tables by title: figures, Table 2, Table 3, and differences where there are some."""
     keys = ["measure", "value", "low", "high", "items", "remark"]
     figures = [*recalls_of(report), "AP", "proposals"]
+    basis = basis_from_dict(report["basis"])
     places = dict.fromkeys([*figures, "value", "low", "high", "first", "second", "difference", "p"], 4)
     found = {
-        "Figures": Table(keys, [[one[key] for key in keys] for one in report["measures"]], places),
+        "Figures": Table(
+            keys, [[one[key] for key in keys] for one in report["measures"]], places, basis=basis
+        ),
         "By category": Table(
             ["category", "mentions", "phrases", *figures],
             [
@@ -22,17 +26,19 @@ def tables_of_localization(report: dict[str, Any]) -> dict[str, Table]:
                 for one in report["categories"]
             ],
             places,
+            basis=basis,
         ),
         "The most frequent phrases": Table(
             (by_phrase := ["phrase", "mentions", *figures]),
             [[one[key] for key in by_phrase] for one in report["frequent"]],
             places,
+            basis=basis,
         ),
     }
     if "differences" in report:
         keys = ["measure", "first", "second", "difference", "low", "high", "p", "remark"]
         found[f"Difference from {report['against']}"] = Table(
-            keys, [[one.get(key) for key in keys] for one in report["differences"]], places
+            keys, [[one.get(key) for key in keys] for one in report["differences"]], places, basis=basis
         )
     return found
 

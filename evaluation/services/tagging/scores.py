@@ -30,7 +30,9 @@ from numpy.typing import NDArray
 from annotation.selectors.records import stream_records
 from evaluation.agreement.estimates import Bootstrap
 from evaluation.agreement.summary import Resampling
+from evaluation.comparison.provenance import with_provenance
 from evaluation.comparison.subsets import Subset
+from evaluation.formats.figure_basis import basis_from_dict
 from evaluation.formats.figure_tables import Table
 from evaluation.metrics.ranking import average_precision, precision
 from evaluation.metrics.tagging import (
@@ -128,7 +130,7 @@ def score_tag_set(
             f"no image of tag set {name!r} has a tag in its captions that the set could have chosen; choose "
             "other images"
         )
-    return {
+    report = {
         "corpus": corpus,
         "name": name,
         "system": found.made_by.name if found.made_by else "",
@@ -147,6 +149,12 @@ def score_tag_set(
         **asdict(how.resampling),
         "measures": tag_figures(known, how),
     }
+    return with_provenance(report, {name: found}, found.corpus, _images_scored(found, subset))
+
+
+def _images_scored(found: TagSet, subset: Subset | None) -> set[int]:
+    images = set(found.images.values_list("image_id", flat=True))
+    return images if subset is None else images & subset.images
 
 
 def keep_figures(name: str, report: dict[str, Any]) -> None:
@@ -274,9 +282,7 @@ def _tags_of_captions(
     found: TagSet, unit: TagUnit, alpha: float, subset: Subset | None, progress: PhaseProgress
 ) -> dict[int, list[str]]:
     """The ranked tags of each image of a set that is asked for, by the id of its row."""
-    wanted = set(found.images.values_list("image_id", flat=True))
-    if subset is not None:
-        wanted &= subset.images
+    wanted = _images_scored(found, subset)
     reader = TagReader(unit)
     said: dict[int, list[str]] = {}
     order = names_of(found.corpus.name).image_name
@@ -321,4 +327,5 @@ def table_of_tags(report: dict[str, Any]) -> Table:
         head,
         [[one.get(key) for key in keys] for one in report["measures"]],
         dict.fromkeys(numbers, 4),
+        basis=basis_from_dict(report["basis"]),
     )
