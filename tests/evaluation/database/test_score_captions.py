@@ -117,11 +117,13 @@ def test_an_image_without_a_caption_to_compare_with_is_left_out(scenes: str, tmp
 def test_the_table_is_printed_as_csv_and_latex(scenes: str, tmp_path: Path) -> None:
     file = written(tmp_path, WRITTEN)
     rows = list(csv.reader(io.StringIO(said("score_captions", scenes, file, "--csv"))))
-    assert rows[0] == ["measure", "value", "low", "high", "images", "remark"]
+    assert rows[0] == ["measure", "value", "low", "high", "images", "remark", "basis"]
     assert [row[0] for row in rows[1:]] == [
         *("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-1", "BLEU_pre", "ROUGE-L", "CIDEr", "CIDEr-D")
     ]
-    assert said("score_captions", scenes, file, "--latex").startswith(r"\begin{tabular}")
+    latex = said("score_captions", scenes, file, "--latex")
+    assert f"% {file.name}: Not known which images it learned from.\n" in latex
+    assert r"\begin{tabular}" in latex
 
 
 def test_the_same_seed_draws_the_same_and_another_does_not(scenes: str, tmp_path: Path) -> None:
