@@ -1,7 +1,7 @@
 """What figures are of: which cases, of how many, under which conditions, and what the systems had seen.
 
-Every table of figures prints one `FigureBasis` (`figure_tables.Table`), reports contain it as plain data under
-"basis", and figures are comparable only where their bases `differ` in nothing.
+Every table of figures prints one `FigureBasis` (`figure_tables.Table`), reports contain it as plain data
+under "basis", and figures are comparable only where their bases `differ` in nothing.
 """
 
 from __future__ import annotations
@@ -10,10 +10,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-#: Fields in which two figures may differ and still be compared: what each system has seen is its own.
-_OF_ONE_SYSTEM = frozenset({"provenance", "notes"})
+#: Fields in which two figures may differ and still be compared: what a system lacks, or has seen, is its own.
+_OF_ONE_SYSTEM = frozenset({"without_output", "provenance", "notes"})
 #: How fields are called in sentences.
-_TITLES = {"counted": "cases", "out_of": "cases asked for", "without_relevant": "cases without a relevant item"}
+_TITLES = {
+    "counted": "cases",
+    "out_of": "cases asked for",
+    "without_relevant": "cases without a relevant item",
+    "missing": "missing output",
+}
+#: Conditions in the order in which they are read.
+_CONDITIONS = ("pool", "protocol", "tokens", "references", "weights")
+#: What becomes of missing output, for people; where it is refused, none is missing.
+_MISSING = {"worst": "counted as the worst result", "leave-out": "left out"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,17 +32,18 @@ class FigureBasis:
     `cases` says in the plural what a figure is a mean over ("queries", "images", "pairs", "phrases");
     figures are of `counted` of the `out_of` that were asked for (None: not known, and the table says so).
     `without_relevant` of the counted ones have no relevant item, and count 0. `pool` names the qrels or the
-    answers, with version and subset; `protocol` the rule or protocol; `missing` what happens to cases without
-    output ("refuse", "worst", "leave-out"); `tokens` how texts are cut ("ptb", "own"); `references` the named
-    set that document frequencies come from, with its digest; `weights` how answers are weighted.
-    `provenance` maps each system to what it has seen of the cases, in one sentence without its name. `notes`
-    are further sentences.
+    answers, with version and subset; `protocol` the rule or protocol. `missing` says what happens to cases
+    without output ("refuse", "worst", "leave-out"), of which there are `without_output`. `tokens` is how
+    texts are cut ("ptb", "own"); `references` the named set that document frequencies come from, with its
+    digest; `weights` how answers are weighted. `provenance` maps each system to what it has seen of the
+    cases, in one sentence without its name. `notes` are further sentences.
     """
 
     cases: str = ""
     counted: int | None = None
     out_of: int | None = None
     without_relevant: int = 0
+    without_output: int = 0
     pool: str = ""
     protocol: str = ""
     missing: str = ""
@@ -51,17 +61,17 @@ class FigureBasis:
         """Sentences for people, a line each."""
         lines = []
         if self.counted is not None:
-            of = "of an unknown number of" if self.out_of is None else f"of {self.out_of:,}"
-            lines.append(f"Figures are over {self.counted:,} {of} {self.cases}.")
+            of = ", out of an unknown number" if self.out_of is None else f" of {self.out_of:,}"
+            lines.append(f"{self.cases.capitalize()}: {self.counted:,}{of}.")
         if self.without_relevant:
-            lines.append(f"{self.without_relevant:,} {self.cases} have no relevant item and count 0.")
-        conditions = [
-            f"{name}: {value}"
-            for name in ("pool", "protocol", "missing", "tokens", "references", "weights")
-            if (value := getattr(self, name))
-        ]
+            lines.append(f"Without a relevant item, counted as 0: {self.without_relevant:,}.")
+        if self.missing in _MISSING:
+            number = f"{self.without_output:,}, " if self.without_output else ""
+            lines.append(f"Missing output: {number}{_MISSING[self.missing]}.")
+        conditions = [f"{name}: {value}" for name in _CONDITIONS if (value := getattr(self, name))]
         if conditions:
-            lines.append(f"{'; '.join(conditions)}.")
+            text = "; ".join(conditions)
+            lines.append(f"{text[0].upper()}{text[1:]}.")
         lines += [f"{system}: {sentence}" for system, sentence in self.provenance.items()]
         return [*lines, *self.notes]
 

@@ -57,7 +57,8 @@ class Table:
     """Columns and rows; `places` are the decimal places of floats by column, 3 where it says nothing.
 
     `basis` says what the figures are of, and `notes` what else a reader must know: lines under a table in
-    text, comments above one in LaTeX. CSV has a column "basis". Raises ValueError for a row of another length.
+    text, comments above one in LaTeX. CSV has a column "basis". Raises ValueError for a row of another
+    length.
     """
 
     head: Sequence[str]

@@ -10,6 +10,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand
+from evaluation.comparison import missing
 from evaluation.comparison.comparisons import per_query_rows
 from evaluation.comparison.ranked_runs import LEFT_OUT, MISSING, NotComparable
 from evaluation.comparison.scoring import DEFAULT_MEASURES, OF_ORIGINALS
@@ -79,6 +80,16 @@ def add_missing(parser: CommandParser) -> None:
         choices=MISSING,
         default=LEFT_OUT,
         help=f"Queries that a run does not rank are left out, or count as the worst (default: {LEFT_OUT})",
+    )
+
+
+def add_missing_output(parser: CommandParser, what: str) -> None:
+    """What becomes of cases that a system has no output for; `what` is as "images without a caption"."""
+    parser.add_argument(
+        "--missing",
+        choices=missing.MISSING,
+        default=missing.REFUSE,
+        help=f"Refuse {what}, count them as the worst result, or leave them out (default: {missing.REFUSE})",
     )
 
 

@@ -35,7 +35,7 @@ def table_files(titled: Titled) -> dict[str, str]:
 
 
 def cells(table: Table) -> dict[str, Any]:
-    """A table as a page shows it: `head` and `rows` of cells (text, mark, weight, whether a number)."""
+    """A table as a page shows it: `head`, `rows` of cells (text, mark, weight, whether a number), `basis`."""
     numeric = table.numeric()
     rows = []
     for row in table.rows:
@@ -54,6 +54,7 @@ def cells(table: Table) -> dict[str, Any]:
     return {
         "head": [{"text": name, "number": number} for name, number in zip(table.head, numeric, strict=True)],
         "rows": rows,
+        "basis": table.basis.as_dict() if table.basis else None,
     }
 
 

@@ -6,18 +6,35 @@ import re
 
 from django import template
 from django.utils.formats import localize
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from evaluation.comparison.comparisons import DECIMALS_BY_MEASURE
 from evaluation.models import Run
 
 register = template.Library()
 
+#: What figures are a mean over (`FigureBasis.cases`), as pages write it.
+CASES = {
+    "captions": gettext_lazy("Captions"),
+    "images": gettext_lazy("Images"),
+    "mentions": gettext_lazy("Mentions"),
+    "pairs": gettext_lazy("Pairs"),
+    "phrases": gettext_lazy("Phrases"),
+    "queries": gettext_lazy("Queries"),
+    "systems": gettext_lazy("Systems"),
+}
+
 
 @register.filter
 def figure(value: float | None, measure: str = "") -> str:
     """A figure with as many places as its measure has; a dash for one that does not exist."""
     return "–" if value is None else f"{value:.{DECIMALS_BY_MEASURE.get(measure, 3)}f}"
+
+
+@register.filter
+def cases(name: str) -> str:
+    """What figures are a mean over, in the reader's language."""
+    return str(CASES.get(name, name.capitalize()))
 
 
 @register.filter
