@@ -18,7 +18,14 @@ from annotation.api.rest.fields import CallFields, NameField, PlainField, TextFi
 from annotation.api.rest.operations import DELETE, GET, PATCH, POST, ApiCall, Created, Operation, serves
 from annotation.common.roles import RESEARCHER
 from annotation.formats.base import FormatError
-from evaluation.api.given import ArchiveChange, ArchivedFilter, as_form, as_plain_json
+from evaluation.api.given import (
+    ArchiveChange,
+    ArchivedFilter,
+    ProvenanceShown,
+    TrainedOnField,
+    as_form,
+    as_plain_json,
+)
 from evaluation.api.systems import RESEARCHES
 from evaluation.comparison.comparisons import compare_runs, compare_single_run, score_run
 from evaluation.comparison.ranked_runs import LEFT_OUT, MISSING
@@ -89,6 +96,7 @@ class ScoresShown(serializers.Serializer[Any]):
     queries = serializers.IntegerField()
     missing = serializers.IntegerField(help_text="Queries that the run does not rank.")
     remarks = serializers.ListField(child=serializers.CharField())
+    provenance = serializers.DictField(child=ProvenanceShown(), help_text="By the run's name.")
     measures = FigureShown(many=True)
 
 
@@ -105,6 +113,7 @@ class ComparisonShown(serializers.Serializer[Any]):
     systems = serializers.ListField(child=PlainField())
     tests = serializers.ListField(child=PlainField())
     remarks = serializers.ListField(child=serializers.CharField())
+    provenance = serializers.DictField(child=ProvenanceShown(), help_text="By the run's name.")
 
 
 class RunFilter(ArchivedFilter):
@@ -144,6 +153,7 @@ class RunSent(CallFields):
     direction = serializers.ChoiceField(RUN_DIRECTIONS)
     format = serializers.ChoiceField(RUN_FORMATS, required=False)
     system = NameField(required=False, help_text="What made it; the tag of a TREC run without it.")
+    trained_on = TrainedOnField()
     depth = WholeField(
         required=False, max_value=10**6, help_text="Of scores: how many items of each are kept."
     )
@@ -219,6 +229,7 @@ def run_upload_call(call: ApiCall) -> Created:
                 system=call.data.get("system", ""),
                 depth=call.data.get("depth", RUN_DEPTH),
                 source=file.name,
+                **offered.declared_training(call.request, call.data.get("trained_on", "")),
             ),
             wanted=registry.RequestedBy(account=call.account.pk),
         )
@@ -299,13 +310,14 @@ def run_scores_call(call: ApiCall, run: Run) -> dict[str, Any]:
     def make() -> dict[str, Any]:
         return score_run(run, snapshot, subset=subset, missing=missing)
 
-    found = cached_for_runs("scored-4", [run], snapshot, make, split, images_key(subset), missing)
+    found = cached_for_runs("scored-5", [run], snapshot, make, split, images_key(subset), missing)
     return {
         **{
             key: found[key] for key in ("run", "direction", "qrels", "version", "digest", "subset", "queries")
         },
         "missing": found["missing"],
         "remarks": list(found["remarks"]),
+        "provenance": found["provenance"],
         "measures": [
             {
                 "measure": one["measure"],
@@ -346,8 +358,11 @@ def runs_compare_call(call: ApiCall) -> dict[str, Any]:
         return compare_runs(runs, snapshot, measures, subset=subset, missing=missing, rounds=_ROUNDS)
 
     more = (split, images_key(subset), missing, *measures)
-    found = cached_for_runs("compared-api-2", runs, snapshot, make, *more)
-    shown = ("baseline", "direction", "qrels", "version", "digest", "queries", "systems", "tests", "remarks")
+    found = cached_for_runs("compared-api-3", runs, snapshot, make, *more)
+    shown = (
+        *("baseline", "direction", "qrels", "version", "digest", "queries"),
+        *("systems", "tests", "remarks", "provenance"),
+    )
     told: dict[str, Any] = as_plain_json({key: found[key] for key in shown})
     return told
 

@@ -9,7 +9,8 @@ adjusted for how many are compared.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -85,7 +86,9 @@ class SignificanceTest:
 class DirectionTable:
     """One direction's table, systems in the order named; `baseline` is a label, "" where there is none.
 
-    The qrels ask about `asked` queries, and figures are of `queries`. `remarks` say what was not ranked.
+    The qrels ask about `asked` queries, and figures are of `queries`. `remarks` say what was not ranked,
+    `provenance` what systems have seen of the images, by label (`evaluation.comparison.provenance`), and
+    `basis` what the figures are of: both as plain data.
     """
 
     direction: str
@@ -96,6 +99,8 @@ class DirectionTable:
     measures: Sequence[str]
     systems: Sequence[SystemFigures]
     tests: Sequence[SignificanceTest]
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    basis: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +129,16 @@ def labels_of(runs: Sequence[tuple[str, str]]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class DirectionHead:
-    """What stands above a direction's table; `baseline` is a label, `asked` the queries of the whole pool."""
+    """What stands above a direction's table; `baseline` is a label, `asked` the queries of the whole pool.
+    `provenance` and `basis` are as in `DirectionTable`."""
 
     direction: str
     queries: int
     asked: int
     remarks: Sequence[str]
     baseline: str
+    provenance: Mapping[str, Any]
+    basis: Mapping[str, Any]
 
 
 def direction_of(
@@ -178,7 +186,16 @@ def direction_of(
             )
         )
     return DirectionTable(
-        head.direction, head.queries, head.asked, head.remarks, head.baseline, measures, systems, tests
+        head.direction,
+        head.queries,
+        head.asked,
+        head.remarks,
+        head.baseline,
+        measures,
+        systems,
+        tests,
+        head.provenance,
+        head.basis,
     )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from evaluation.agreement.estimates import ALIKE, BOOTSTRAP, FEW_CLUSTERS, Estimate, few_clusters_remark
 from evaluation.agreement.shares import WILSON
+from evaluation.formats.figure_basis import basis_from_dict
 from evaluation.formats.figure_tables import Cell, Marked, Table
 from evaluation.metrics.table import METRICS
 from evaluation.report_data.directions import DirectionTable, MeasuredFigure
@@ -76,7 +77,7 @@ def figures(direction: DirectionTable, *, judged: bool, level: float) -> Titled:
         key=f"figures-{direction.direction}",
         title=f"Results, {direction.direction}: {direction.queries:,} queries",
         note=" ".join(note),
-        table=Table(head, rows, places=dict.fromkeys(head, 1)),
+        table=Table(head, rows, places=dict.fromkeys(head, 1), basis=basis_from_dict(direction.basis)),
         raw=tidy(direction),
     )
 
@@ -91,7 +92,7 @@ def intervals(direction: DirectionTable, *, level: float, resamples: int) -> Tit
         key=f"intervals-{direction.direction}",
         title=f"Intervals, {direction.direction}",
         note=" ".join([_kinds(direction, level, resamples), "Shares in per cent.", *_few_images(direction)]),
-        table=Table(["system", *direction.measures], rows),
+        table=Table(["system", *direction.measures], rows, basis=basis_from_dict(direction.basis)),
     )
 
 
@@ -158,7 +159,7 @@ def bounds(direction: DirectionTable) -> Titled | None:
         key=f"bounds-{direction.direction}",
         title=f"If unjudged items within the cut-off were relevant, {direction.direction}",
         note=AT_BEST,
-        table=Table(head, rows, places=dict.fromkeys(head, 1)),
+        table=Table(head, rows, places=dict.fromkeys(head, 1), basis=basis_from_dict(direction.basis)),
     )
 
 
@@ -166,6 +167,7 @@ def tests(direction: DirectionTable) -> Titled | None:
     """Every pair that was tested."""
     if not direction.tests:
         return None
+    basis = basis_from_dict(direction.basis)
     head = ["system", "against", "measure", "difference", "test", "p", "adjusted p", "mark", "remark"]
     rows: list[list[Cell]] = [
         [
@@ -185,8 +187,8 @@ def tests(direction: DirectionTable) -> Titled | None:
         key=f"tests-{direction.direction}",
         title=f"Tests, {direction.direction}",
         note="Differences of shares are in percentage points. p values are adjusted by Holm over this table.",
-        table=_without_empty(Table(head, rows, places={"difference": 1})),
-        raw=Table(head, raw),
+        table=_without_empty(Table(head, rows, places={"difference": 1}, basis=basis)),
+        raw=Table(head, raw, basis=basis),
     )
 
 
@@ -205,7 +207,7 @@ def tidy(direction: DirectionTable) -> Table:
         for system in direction.systems
         for name, one in system.figures.items()
     ]
-    return Table(head, rows)
+    return Table(head, rows, basis=basis_from_dict(direction.basis))
 
 
 def orders(found: Sequence[OrderAgreement]) -> Titled | None:
@@ -285,6 +287,8 @@ def _without_empty(table: Table) -> Table:
         [table.head[place] for place in kept],
         [[row[place] for place in kept] for row in table.rows],
         table.places,
+        table.notes,
+        table.basis,
     )
 
 

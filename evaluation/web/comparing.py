@@ -209,7 +209,7 @@ def _side(direction: str, runs: list[Run], wanted: _Wanted) -> _Side:
         return compare_runs(runs, snapshot, measures, subset=subset, missing=missing, rounds=wanted.rounds)
 
     more = (str(wanted.rounds), wanted.split, images_key(subset), missing, *measures)
-    report = cached_for_runs("compared-3", runs, snapshot, make, *more)
+    report = cached_for_runs("compared-4", runs, snapshot, make, *more)
     table = table_of_comparison(report)
     tested = [test for test in report["tests"] if test["p"] is not None]
     return _Side(

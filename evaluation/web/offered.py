@@ -6,6 +6,7 @@ What is not open is not there: it is told as a name that nothing bears, and no n
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
@@ -30,6 +31,11 @@ def offered_corpus(request: HttpRequest, name: str) -> Corpus:
     if found is None:
         raise UnknownName(_("There is no corpus “%(name)s” here.") % {"name": name[:100]})
     return found
+
+
+def declared_training(request: HttpRequest, trained_on: str) -> dict[str, Any]:
+    """What whoever asks declares that something was trained on, and the corpora that it may name."""
+    return {"trained_on": trained_on, "corpora": [each.name for each in offered_corpora(request)]}
 
 
 def offered_runs(request: HttpRequest, names: Sequence[str]) -> list[Run]:

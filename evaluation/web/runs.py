@@ -27,7 +27,7 @@ from evaluation.comparison.ranked_runs import ASKS, LEFT_OUT, MISSING, NotCompar
 from evaluation.comparison.subsets import BadSubset, Subset, subset_named
 from evaluation.formats.per_query import WRITERS, write_per_query
 from evaluation.metrics.table import UnknownMeasure
-from evaluation.models import QrelsSnapshot, Run
+from evaluation.models import QrelsSnapshot, Run, System
 from evaluation.services.runs.files import KEEP, RUN_DIRECTIONS, TIES, export_run, tied_queries
 from evaluation.services.systems import registry
 from evaluation.web import offered
@@ -146,7 +146,7 @@ def run_detail(request: HttpRequest, row: Run) -> HttpResponseBase:
             def make() -> dict[str, Any]:
                 return score_run(row, snapshot, subset=subset, missing=missing)
 
-            figures = cached_for_runs("scored-4", [row], snapshot, make, split, images_key(subset), missing)
+            figures = cached_for_runs("scored-5", [row], snapshot, make, split, images_key(subset), missing)
     except RUN_REFUSALS as error:
         wrong = str(error)
     other = Run.objects.filter(published=True, corpus=row.corpus).exclude(direction=row.direction)
@@ -272,12 +272,14 @@ def images_key(subset: Subset | None) -> str:
 
 
 def cached_for_runs(what: str, runs: list[Run], snapshot: QrelsSnapshot, make: Any, *more: str) -> Any:
-    """What `make` computes of runs under qrels, once an hour: it depends on them and their digests alone.
+    """What `make` computes of runs under qrels, once an hour: it depends on them, their digests, and what is
+    declared of their systems alone.
 
     Qrels of the same rows may have two names, and what is made tells the one that was asked for.
     """
     known = [f"{snapshot.pk}.{snapshot.digest}", *(f"{run.pk}.{run.digest}" for run in runs)]
-    key = ":".join([what, *known, *more])
+    declared = System.objects.filter(runs__in=runs).order_by("pk").values_list("trained_on", flat=True)
+    key = ":".join([what, *known, *declared, *more])
     found = cache.get(_short(key))
     if found is None:
         found = make()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,9 @@ def import_features_job(
     kind: FeatureKind = "image",
     ids: str = "",
     dtype: str = "float32",
+    network: str = "",
+    trained_on: str = "",
+    corpora: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """Write the set; the result is `ImportedFeatures`. A killed one goes on after its last block."""
     wanted = FeatureImport(
@@ -37,5 +41,8 @@ def import_features_job(
         kind=kind,
         ids=Path(ids) if ids else None,
         dtype=dtype,
+        network=network,
+        trained_on=trained_on,
+        corpora=corpora,
     )
     return import_features(wanted, progress=Phases(progress)).as_dict()

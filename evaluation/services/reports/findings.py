@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from evaluation.agreement.estimates import AgreementError, Bootstrap
 from evaluation.agreement.summary import Resampling
+from evaluation.comparison.provenance import with_provenance
 from evaluation.comparison.ranked_runs import Placed, RunPool, place, pool_of
 from evaluation.comparison.scoring import (
     OF_ORIGINALS,
@@ -133,8 +134,9 @@ def _direction(asked: ReportRows, direction: str, steps: _Steps) -> DirectionTab
     ]
     remarks = remarks_on(list(scored.values()))
     shown_baseline = labels[baseline] if tests else ""
+    said = with_provenance({}, {labels[run.name]: run for run in runs}, snapshot.corpus, images)
     return direction_of(
-        DirectionHead(direction, len(pool.queries), len(whole.queries), remarks, shown_baseline),
+        DirectionHead(direction, len(pool.queries), len(whole.queries), remarks, shown_baseline, **said),
         measured,
         tests,
         draws=Bootstrap(images, wanted.resamples, wanted.level, wanted.seed),

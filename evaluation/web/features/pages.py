@@ -119,6 +119,10 @@ def _import(request: HttpRequest) -> None:
     check_name(name, "feature set")
     if kind not in FEATURE_KINDS or dtype not in NUMBER_TYPES:
         raise NotOffered(_("Nothing was chosen: use one of the buttons."))
+    declared = {
+        "network": text_parameter(request.POST, "network"),
+        **offered.declared_training(request, text_parameter(request.POST, "trained_on")),
+    }
     chosen = text_parameter(request.POST, "server_file")
     if chosen and not request.FILES:
         if chosen not in server_files("features", words=True):
@@ -129,6 +133,7 @@ def _import(request: HttpRequest) -> None:
             "path": path_of_file("features", chosen),
             "kind": kind,
             "dtype": dtype,
+            **declared,
         }
         jobs.enqueue(kind="import_features", arguments=arguments, corpus=corpus, actor=account_of(request))
         messages.success(request, _("Importing the features. The progress is shown below."))
@@ -145,6 +150,7 @@ def _import(request: HttpRequest) -> None:
                 kind=_kind(kind),
                 dtype=dtype,
                 source=Path(file).name,
+                **declared,
             )
         )
     if found.unchanged:

@@ -181,7 +181,7 @@ def direction_of_few(images: int, values: dict[str, list[float]]) -> DirectionTa
     ]
     draws = Bootstrap([n % images for n in range(queries)], 50)
     return direction_of(
-        DirectionHead("annotation", queries, queries, [], ""),
+        DirectionHead("annotation", queries, queries, [], "", {}, {}),
         measured,
         [],
         draws=draws,

@@ -12,12 +12,24 @@ from hypothesis import strategies as st
 from annotation.datasets.importing import import_records
 from annotation.models import Image
 from annotation.protocol.terms import CaptionRecord, ImageRecord
-from evaluation.comparison.provenance import NONE, NOT_KNOWN, Provenance, identities, overlap
-from evaluation.models import SeenImages
-from evaluation.services.systems.registry import register_stored_system, system_row
+from annotation.selectors.corpora import corpus_named
+from evaluation.comparison.provenance import (
+    NONE,
+    NOT_KNOWN,
+    Provenance,
+    identities,
+    identities_of,
+    overlap,
+)
+from evaluation.models import SeenImages, System
+from evaluation.services.features.store import feature_set
+from evaluation.services.reports.building import report_folder
+from evaluation.services.systems.registry import register_unlisted_systems
 from tests.evaluation.database.conftest import said
-from tests.evaluation.systems.conftest import IMAGES, SPLITS
+from tests.evaluation.systems.conftest import IMAGES
 from tests.models_core.systems.worlds import examples, vectors
+from tests.web import world
+from tests.web.staff import words
 
 pytestmark = pytest.mark.django_db
 
@@ -62,41 +74,176 @@ def test_an_image_of_coco_is_the_same_in_both_of_its_names():
 
 @pytest.fixture
 def system(corpus: str, features: Path, own: Path) -> str:
-    given_features(corpus, features, "--trained-on", "nothing")
+    imported(corpus, features, "--trained-on", "nothing")
     said("train_system", "mine", "--recipe", own, "--corpus", corpus, "--features", "vectors")
     return "mine"
 
 
-def given_features(corpus: str, features: Path, *more: str, name: str = "vectors") -> None:
-    ids = features.with_name(f"{features.stem}.ids.txt")
+def imported(corpus: str, features: Path, *more: str, name: str = "vectors") -> None:
+    ids = features.with_name("features.ids.txt")
     said("import_features", corpus, features, "--name", name, "--ids", ids, *more)
 
 
-def ranked(split: str, corpus: str = "world", *more: object) -> str:
+def other_vectors(features: Path) -> Path:
+    """As those of another network: as many numbers, which mean nothing to a system of these."""
+    file = features.with_name("other.npy")
+    np.save(file, np.random.default_rng(1).standard_normal(np.load(file.with_name(features.name)).shape))
+    return file
+
+
+def ranked(split: str, *more: object) -> str:
     return said("rank", "mine", "--split", split, "--name", split, *more)
 
 
-def scored(run: str, corpus: str = "world") -> dict:
-    said("freeze_qrels", run, "--corpus", corpus, "--protocol", "one caption", "--split", run)
-    return json.loads(said("score_run", f"{run}-annotation", "--qrels", run, "--json"))
+def freeze(split: str, corpus: str = "world") -> str:
+    said("freeze_qrels", split, "--corpus", corpus, "--protocol", "one caption", "--split", split)
+    return split
 
 
-def test_a_figure_of_training_images_says_so(system):
-    assert "Learned from 36 of these 36 images, and chose settings on 0 of them." in ranked("train")
-    found = scored("train")
+def seen(run: str, qrels: str) -> dict:
+    return json.loads(said("score_run", run, "--qrels", qrels, "--json"))["provenance"][run]
+
+
+def test_a_figure_of_training_images_says_so_wherever_it_is_shown(system):
+    """One system, and all that shows a figure of it: it costs one training."""
+    told = "Learned from 36 of these 36 images, and chose settings on 0 of them."
+    assert told in ranked("train")
+    assert told in ranked("train")  # the runs exist
+    freeze("train")
+    found = json.loads(said("score_run", "train-annotation", "--qrels", "train", "--json"))
     assert {one["measure"]: one["value"] for one in found["measures"]}["R@10"] == 1
     assert found["provenance"]["train-annotation"]["answer"] == "36 of 36"
-    sentence = found["provenance"]["train-annotation"]["sentence"]
-    assert found["basis"]["provenance"] == {"train-annotation": sentence}
-    for command in (("score_run",), ("compare_systems", "train-annotation")):
-        shown = said(command[0], "train-annotation", "--qrels", "train") if len(command) == 1 else ""
-        assert len(command) > 1 or sentence in shown
+    assert told in found["basis"]["provenance"]["train-annotation"]
+    assert f"train-annotation: {told}" in said("score_run", "train-annotation", "--qrels", "train")
+    said("rank", "mine", "--split", "train", "--name", "again", "--depth", "20")
+    compared = said("compare_systems", "train-annotation", "again-annotation", "--qrels", "train")
+    assert f"train-annotation: {told}" in compared and f"again-annotation: {told}" in compared
+
+    runs = ("train-annotation", "train-search")
+    said("build_report", "seen", "--qrels", "train", "--runs", *runs, "--resamples", 10, "--rounds", 10)
+    folder = report_folder("seen")
+    report = json.loads((folder / "report.json").read_text())
+    for direction in report["findings"]["directions"]:
+        (one,) = direction["provenance"].values()
+        assert one["answer"] == "36 of 36"
+    assert told in (folder / "report.html").read_text()
+    assert told in (folder / "tables" / "figures-annotation.tex").read_text()
+    assert told in (folder / "tables" / "figures-annotation.csv").read_text()
+
+    ada = world.signed_in("ada", "researcher")
+    for page in ("runs/train-annotation/", "compare/?run=train-annotation&run=again-annotation"):
+        assert told in words(ada.get(f"/evaluation/{page}"))
+    scores = ada.get("/api/v1/runs/train-annotation/scores").json()
+    assert scores["provenance"]["train-annotation"]["answer"] == "36 of 36"
 
 
 def test_images_for_the_choice_of_settings_count_and_others_do_not(system):
     ranked("val")
-    assert scored("val")["provenance"]["val-annotation"]["answer"] == "12 of 12"
+    found = seen("val-annotation", freeze("val"))
+    assert (found["answer"], found["learned"], found["validated"]) == ("12 of 12", 0, 12)
     ranked("test")
-    found = scored("test")["provenance"]["test-annotation"]
+    found = seen("test-annotation", freeze("test"))
     assert (found["answer"], found["learned"], found["validated"]) == (NONE, 0, 0)
     assert found["declared"] == ["Declared, not checked: the feature set 'vectors:1' was trained on nothing."]
+
+
+def test_images_are_the_same_in_other_corpora_and_when_theirs_is_gone(system, features):
+    """By name; two of them have another picture now, which is said."""
+    part = [
+        ImageRecord(
+            id=f"n{number}", filename=one.name, captions=tuple(map(CaptionRecord, one.captions)), split="test"
+        )
+        for number, one in enumerate(examples(IMAGES)[30:42])
+    ]
+    import_records(name="copy", records=part, format="jsonl", source="memory")
+    imported("copy", features)
+    Image.objects.filter(corpus__name="copy", key__in=("n0", "n1")).update(picture=f"{'a' * 64}.png")
+    told = said("rank", "mine", "--corpus", "copy", "--features", "vectors", "--name", "copied")
+    assert "Learned from 6 of these 12 images, and chose settings on 6 of them (2 by name alone" in told
+    assert "Not known whether the images of 'vectors:1' are described as those of 'vectors:1'" not in told
+    found = seen("copied-search", freeze("test", "copy"))
+    assert (found["answer"], found["by_name"]) == ("12 of 12", 2)
+    # The row is made of what its folder has.
+    SeenImages.objects.all().delete()
+    assert seen("copied-search", "test")["answer"] == NOT_KNOWN
+
+
+def test_a_folder_that_is_brought_along_says_what_its_system_has_seen(system):
+    before = SeenImages.objects.values_list("learned", "validated", "unknown", "declared").get()
+    System.objects.all().delete()
+    register_unlisted_systems()
+    assert SeenImages.objects.values_list("learned", "validated", "unknown", "declared").get() == before
+
+
+def test_features_of_another_network_are_refused_and_unknown_ones_are_remarked(system, corpus, features):
+    """Numbers of the same width would rank at chance."""
+    imported(corpus, other_vectors(features), name="others")
+    with pytest.raises(
+        CommandError, match="otherwise than those .* learned from, 'vectors:1' .other numbers"
+    ):
+        ranked("test", "--features", "others")
+    imported(corpus, features, "--network", "small", name="copies")  # the same numbers
+    assert "Not known whether" not in ranked("test", "--features", "copies")
+    ids = features.with_name("features.ids.txt")
+    file = ("--features", other_vectors(features), "--feature-ids", ids)
+    told = said("rank", "mine", "--split", "test", "--name", "unknown", *file)
+    remark = "Not known whether the images of 'other.npy' are described as those of 'vectors:1', which it"
+    assert remark in told
+    assert remark in seen("unknown-annotation", freeze("test"))["sentence"]
+
+
+def test_what_outside_features_were_trained_on_is_declared_or_not_known(corpus, features, own):
+    imported(corpus, features)
+    imported(corpus, features, "--trained-on", "ImageNet", name="net")
+    imported(corpus, features, "--trained-on", "world:test", name="leak")
+    for name, answer, told in (
+        ("vectors", NOT_KNOWN, "Not known which images the feature set 'vectors:1' learned from."),
+        ("net", NOT_KNOWN, "Declared, not checked: the feature set 'net:1' was trained on ImageNet."),
+        ("leak", "12 of 12", "Declared, not checked: the feature set 'leak:1' was trained on world:test."),
+    ):
+        said("train_system", name, "--recipe", own, "--corpus", corpus, "--features", name)
+        said("rank", name, "--split", "test")
+        found = seen(f"{name}-annotation", "test" if name != "vectors" else freeze("test"))
+        assert (found["answer"], told in found["sentence"]) == (answer, True)
+
+
+def test_uploads_may_declare_what_they_were_trained_on(corpus, tmp_path):
+    names = [example.name for example in examples(IMAGES)]
+    texts = [f"{name}#{number}" for name in names for number in range(5)]
+    rows = vectors(IMAGES).astype(np.float32)
+    file = tmp_path / "clip.npz"
+    arrays = {"images": rows, "captions": np.repeat(rows, 5, axis=0)}
+    np.savez(file, **arrays, image_ids=np.array(names), caption_ids=np.array(texts))
+    freeze("test")
+    for name, declared, answer in (
+        ("silent", (), NOT_KNOWN),
+        ("text", ("--trained-on", "WIT"), NOT_KNOWN),
+        ("counted", ("--trained-on", "world:train"), NONE),
+        ("whole", ("--trained-on", "world"), "12 of 12"),
+    ):
+        said("add_system", name, file, "--corpus", corpus, *declared)
+        told = said("rank", name, "--split", "test", "--out", tmp_path / name)
+        found = seen(f"{name}-annotation", "test")
+        assert found["answer"] == answer
+        assert bool(declared) == ("Declared, not checked: it was trained on" in found["sentence"])
+        assert ("Not known" in told) == (answer == NOT_KNOWN)
+    with pytest.raises(CommandError, match="unknown split 'tarin'"):
+        said("add_system", "wrong", file, "--corpus", corpus, "--trained-on", "world:tarin")
+    trec = tmp_path / "silent" / "silent-annotation.trec"
+    said("import_run", "outside", trec, "--corpus", corpus, "--system", "theirs")
+    assert seen("outside", "test")["answer"] == NOT_KNOWN
+    said(
+        "import_run", "outside", trec, "--corpus", corpus, "--system", "theirs", "--trained-on", "world:test"
+    )
+    assert seen("outside", "test")["answer"] == "12 of 12"
+    assert System.objects.get(name="theirs").trained_on == "world:test"
+    with pytest.raises(CommandError, match="'theirs' already exists with another origin, corpus or training"):
+        said("import_run", "more", trec, "--corpus", corpus, "--system", "theirs", "--trained-on", "COCO")
+
+
+def test_word_vectors_count_as_what_they_were_learned_from(corpus):
+    said("train_word_vectors", corpus, "--name", "words", "--split", "test", "--least", "1")
+    held = feature_set(corpus, "words").learned()
+    rows = corpus_named(corpus).images.filter(split="test").values_list("pk", flat=True)
+    assert held is not None
+    assert held.tolist() == identities_of(corpus_named(corpus), rows).packed().tolist()
