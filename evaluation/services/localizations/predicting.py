@@ -23,6 +23,7 @@ from annotation.datasets.layers import layer_to_read
 from annotation.protocol.terms import NOT_VISUAL, Mention
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
+from evaluation.comparison.provenance import provenance_of
 from evaluation.comparison.subsets import FOLD, subset_named
 from evaluation.metrics.localization import best_detections
 from evaluation.models import LocalizationSet, System
@@ -82,7 +83,7 @@ class LocalizeRequest:
 @dataclass(frozen=True, slots=True)
 class LocalizedSet:
     """The set that stands: so many mentions of so many images; `unknown` of them have no word that the system
-    knows. `unchanged`: it stood already."""
+    knows. `unchanged`: it stood already. `provenance` is what the system has seen of the images."""
 
     name: str
     system: str
@@ -94,6 +95,7 @@ class LocalizedSet:
     unknown: int
     phrases: int
     unchanged: bool
+    provenance: dict[str, Any]
 
 
 def localize(request: LocalizeRequest, *, progress: PhaseProgress = no_progress) -> LocalizedSet:
@@ -142,6 +144,7 @@ def localize(request: LocalizeRequest, *, progress: PhaseProgress = no_progress)
         found.unknown_count,
         found.detections.count(),
         unchanged,
+        provenance_of({name: found}, found.corpus, localizer.image_ids.tolist())[name],
     )
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from annotation.common.batching import chunks
 from annotation.formats.files.text import lines
+from evaluation.comparison.provenance import provenance_of
 from evaluation.models import TaggedImage, TagSet
 from evaluation.services.common import (
     ImportRefused,
@@ -75,7 +76,8 @@ class TagRequest:
 @dataclass(frozen=True, slots=True)
 class WrittenTags:
     """The set that stands: so many `images`, ranked among so many `vocabulary` tags, of which `unseen` are
-    none of the training's. `unchanged`: it stood already."""
+    none of the training's. `unchanged`: it stood already. `provenance` is what the system has seen of the
+    images."""
 
     name: str
     system: str
@@ -87,6 +89,7 @@ class WrittenTags:
     score: str
     file: str
     unchanged: bool
+    provenance: dict[str, Any]
 
 
 def tag_images(request: TagRequest, *, progress: PhaseProgress = no_progress) -> WrittenTags:
@@ -134,6 +137,7 @@ def tag_images(request: TagRequest, *, progress: PhaseProgress = no_progress) ->
         request.score,
         "" if request.out is None else str(request.out),
         standing is not None,
+        provenance_of({name: found}, found.corpus, found.images.values_list("image_id", flat=True))[name],
     )
 
 

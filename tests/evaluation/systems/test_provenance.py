@@ -212,8 +212,8 @@ def test_uploads_may_declare_what_they_were_trained_on(corpus, tmp_path):
     texts = [f"{name}#{number}" for name in names for number in range(5)]
     rows = vectors(IMAGES).astype(np.float32)
     file = tmp_path / "clip.npz"
-    arrays = {"images": rows, "captions": np.repeat(rows, 5, axis=0)}
-    np.savez(file, **arrays, image_ids=np.array(names), caption_ids=np.array(texts))
+    ids = {"image_ids": np.array(names), "caption_ids": np.array(texts)}
+    np.savez(file, images=rows, captions=np.repeat(rows, 5, axis=0), **ids)  # type: ignore[arg-type]
     freeze("test")
     for name, declared, answer in (
         ("silent", (), NOT_KNOWN),
@@ -247,3 +247,32 @@ def test_word_vectors_count_as_what_they_were_learned_from(corpus):
     rows = corpus_named(corpus).images.filter(split="test").values_list("pk", flat=True)
     assert held is not None
     assert held.tolist() == identities_of(corpus_named(corpus), rows).packed().tolist()
+
+
+def test_phrases_that_were_learned_from_are_localized_and_scored_with_a_remark(grounded):
+    told = "Learned from 60 of these 60 images, and chose settings on 0 of them."
+    assert told in said("localize", grounded, "--split", "train")
+    found = json.loads(said("score_localization", grounded, "--resamples", 10, "--json"))
+    assert found["provenance"][grounded]["answer"] == "60 of 60"
+    assert told in said("score_localization", grounded, "--resamples", 10)
+
+
+def test_tags_of_training_images_are_found_and_scored_with_a_remark(scenes, tmp_path):
+    recipe = ("--recipe", "Tag-neighbours", "--corpus", scenes, "--features", "whole")
+    said("train_system", "tagger", *recipe)
+    assert "Learned from 60 of these 60 images" in said("tag", "tagger", "--split", "train")
+    found = json.loads(said("score_tags", "tagger", "--corpus", scenes, "--resamples", 10, "--json"))
+    assert found["provenance"]["tagger"]["answer"] == "60 of 60"
+
+
+def test_captions_of_training_images_are_written_and_scored_with_a_remark(scenes, tmp_path):
+    said("train_system", "near", "--recipe", "NN-caption", "--corpus", scenes, "--features", "whole")
+    assert "Learned from 60 of these 60 images" in said("generate_captions", "near", "--split", "train")
+    some = ("--measures", "BLEU-1", "--resamples", 10, "--json")
+    found = json.loads(said("score_captions", scenes, "near", "--split", "train", *some))
+    assert found["provenance"]["near"]["answer"] == "60 of 60"
+    file = tmp_path / "outside.jsonl"
+    names = Image.objects.filter(corpus__name=scenes, split="test").values_list("filename", flat=True)
+    file.write_text("".join(json.dumps({"image": name, "caption": "A dog."}) + "\n" for name in names))
+    found = json.loads(said("score_captions", scenes, file, "--split", "test", *some))
+    assert found["provenance"]["outside.jsonl"]["answer"] == NOT_KNOWN
