@@ -111,13 +111,14 @@ def rank_system(request: RunsRequest, *, progress: PhaseProgress = no_progress) 
         if standing and not _by_file(row, corpus, split):
             return standing
     wish = RankRequest(row, corpus, split, protocol, request.sources, seed, progress)
-    names, reports, seen = names_of(corpus), [], None
+    reports, seen = [], None
     for direction, matrix in origin.matrices(wish):
         sides = len(matrix.images), len(matrix.captions)
         asks, ranked = sides if direction == Run.ANNOTATION else sides[::-1]
         own, file, unchanged = f"{name}-{direction}", "", False
         if seen is None:  # both directions are of the same images
-            images = identities_of(corpus_named(corpus), {names.image[one] for one in matrix.images})
+            image = names_of(corpus).image
+            images = identities_of(corpus_named(corpus), {image[one] for one in matrix.images})
             seen = provenance_of_system(row, images, matrix.notes).as_dict()
         if out is not None:
             out.mkdir(parents=True, exist_ok=True)
