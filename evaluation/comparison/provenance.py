@@ -142,7 +142,9 @@ class Provenance:
         else:
             said = f"Learned from none of these {self.images:,} images, and chose no settings on them."
         unknown = [f"Not known which images {part} learned from." for part in self.unknown]
-        return " ".join([said, *unknown, *self.declared, *self.notes])
+        # What is not known comes before what sounds clean.
+        known = [said, *unknown] if self.seen else [*unknown, said]
+        return " ".join([*known, *self.declared, *self.notes])
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, as JSON has it."""
@@ -200,8 +202,8 @@ def _declared(trained_on: str, what: str = "") -> tuple[str, ...]:
 
 
 def declaration_text(trained_on: str, what: str = "") -> str:
-    """What somebody declares that a system, or `what` of it, was trained on, as figures tell it."""
-    return f"Declared, not checked: {what or 'it'} was trained on {trained_on}."
+    """What somebody declares that a system, or its parts `what`, was trained on, as figures say it."""
+    return f"Declared, not checked: {f'{what} were' if what else 'it was'} trained on {trained_on}."
 
 
 def provenance_of(made: Mapping[str, Any], corpus: Any, images: Iterable[int]) -> dict[str, dict[str, Any]]:

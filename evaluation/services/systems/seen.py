@@ -68,8 +68,8 @@ def images_of_training(
     for collection in further.ids.values():
         learned.append(identities((one, "") for one in collection).packed())
     labels = sources.sets.values()
-    sets = [(f"the feature set {label!r}", feature_set(found.corpus, label)) for label in labels]
-    sets += [(f"the feature set {one.label!r} of {one.corpus!r}", one) for one in further.sets.values()]
+    sets = [(f"the features {label!r}", feature_set(found.corpus, label)) for label in labels]
+    sets += [(f"the features {one.label!r} of {one.corpus!r}", one) for one in further.sets.values()]
     for what, one in sets:
         images, text = one.learned(), str(one.origin.get(TRAINED_ON, ""))
         if images is None:
@@ -79,7 +79,7 @@ def images_of_training(
         if text:
             declared.append(declaration_text(text, what))
     if sources.features and not is_label(sources.features):
-        unknown.append(f"the features in {Path(sources.features).name!r}")
+        unknown.append(f"the features {Path(sources.features).name!r}")
     notes = []
     if not (sources.features or sources.regions):
         notes.append("Its visual words come from all pictures of its corpus, without their captions.")

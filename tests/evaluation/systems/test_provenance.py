@@ -1,11 +1,13 @@
 """What a system has seen of the images that a figure is over, in commands, pages and the API."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 from django.core.management import CommandError
+from django.utils import translation
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +19,7 @@ from evaluation.comparison.provenance import (
     NONE,
     NOT_KNOWN,
     Provenance,
+    declaration_text,
     identities,
     identities_of,
     overlap,
@@ -25,6 +28,7 @@ from evaluation.models import SeenImages, System
 from evaluation.services.features.store import feature_set
 from evaluation.services.reports.building import report_folder
 from evaluation.services.systems.registry import register_unlisted_systems
+from evaluation.web.tags.figures import seen_in_words
 from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.conftest import IMAGES
 from tests.models_core.systems.worlds import examples, vectors
@@ -33,6 +37,11 @@ from tests.web.staff import words
 
 pytestmark = pytest.mark.django_db
 
+NOTES = (
+    "Not known whether the images of 'x' are described as those of 'y', which it learned from.",
+    "That system 'x' made it is what its file says.",
+    "Its visual words come from all pictures of its corpus, without their captions.",
+)
 NAMES = st.sampled_from([f"{letter}.jpg" for letter in "abcdef"] + ["COCO_val2014_000000000009.jpg"])
 PICTURES = st.sampled_from(["", *(f"{digit * 64}.png" for digit in "123456")])
 IMAGES_OF = st.lists(st.tuples(NAMES, PICTURES), max_size=8)
@@ -63,6 +72,23 @@ def test_what_is_not_known_is_never_none(learned, unknown, declared):
         assert found.answer != NONE
         assert "Not known" in found.sentence
     assert (found.answer == NONE) == (learned == 0 and not unknown)
+
+
+def test_pages_say_all_of_it_in_the_language_of_their_reader():
+    """Every sentence that is made of what a system has seen; what somebody declares stays as it is."""
+    parts = ("the features 'x:1'", "the features 'x:1' of 'weak'", "the features 'x.npy'")
+    for part in parts:
+        for learned, seen in ((None, 0), (0, 0), (1200, 1300)):
+            declared = declaration_text("ABC"), declaration_text("ABC", part)
+            found = Provenance(4000, learned, seen, seen, seen, (part,), declared, NOTES)
+            text = found.sentence
+            assert seen_in_words(text) == text.replace("the images of 'x'", "'x'").replace(
+                "are described as those of 'y'", "describes as 'y' does"
+            )
+            with translation.override("de"):
+                text = seen_in_words(text)
+            assert not re.search(r"learned|known|[Ii]mages|trained|pictures|made|\bit\b", text)
+            assert not seen or "1.200 dieser 4.000" in text
 
 
 def test_an_image_of_coco_is_the_same_in_both_of_its_names():
@@ -144,7 +170,7 @@ def test_images_for_the_choice_of_settings_count_and_others_do_not(system):
     ranked("test")
     found = seen("test-annotation", freeze("test"))
     assert (found["answer"], found["learned"], found["validated"]) == (NONE, 0, 0)
-    assert found["declared"] == ["Declared, not checked: the feature set 'vectors:1' was trained on nothing."]
+    assert found["declared"] == ["Declared, not checked: the features 'vectors:1' were trained on nothing."]
 
 
 def test_images_are_the_same_in_other_corpora_and_when_theirs_is_gone(system, features):
@@ -197,9 +223,9 @@ def test_what_outside_features_were_trained_on_is_declared_or_not_known(corpus, 
     imported(corpus, features, "--trained-on", "ImageNet", name="net")
     imported(corpus, features, "--trained-on", "world:test", name="leak")
     for name, answer, told in (
-        ("vectors", NOT_KNOWN, "Not known which images the feature set 'vectors:1' learned from."),
-        ("net", NOT_KNOWN, "Declared, not checked: the feature set 'net:1' was trained on ImageNet."),
-        ("leak", "12 of 12", "Declared, not checked: the feature set 'leak:1' was trained on world:test."),
+        ("vectors", NOT_KNOWN, "Not known which images the features 'vectors:1' learned from."),
+        ("net", NOT_KNOWN, "Declared, not checked: the features 'net:1' were trained on ImageNet."),
+        ("leak", "12 of 12", "Declared, not checked: the features 'leak:1' were trained on world:test."),
     ):
         said("train_system", name, "--recipe", own, "--corpus", corpus, "--features", name)
         said("rank", name, "--split", "test")
