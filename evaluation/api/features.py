@@ -63,6 +63,7 @@ class ExtractionWanted(CallFields):
     boxes = TextField(required=False)
     no_whole = serializers.BooleanField(required=False)
     settings = TextField(required=False, max_length=1000)
+    trained_on = TrainedOnField()
 
 
 class RegionsSent(ExtractionWanted):
@@ -222,7 +223,7 @@ def features_upload_call(call: ApiCall) -> Created:
                 dtype=given.get("dtype", NUMBER_TYPES[0]),
                 source=file.name,
                 network=given.get("network", ""),
-                **offered.declared_training(call.request, given.get("trained_on", "")),
+                declared=offered.declared_training(call.request, given.get("trained_on", "")),
             )
         )
     return Created(_set_plain(made.set), reverse("v1_features"))

@@ -229,7 +229,7 @@ def run_upload_call(call: ApiCall) -> Created:
                 system=call.data.get("system", ""),
                 depth=call.data.get("depth", RUN_DEPTH),
                 source=file.name,
-                **offered.declared_training(call.request, call.data.get("trained_on", "")),
+                declared=offered.declared_training(call.request, call.data.get("trained_on", "")),
             ),
             wanted=registry.RequestedBy(account=call.account.pk),
         )

@@ -26,12 +26,13 @@ from evaluation.models import SeenImages, System
 
 Hashes = NDArray[np.uint64]
 
-NOT_KNOWN, NONE = "not known", "none"
+NOT_KNOWN, NONE_SEEN = "not known", "none"
 #: A declaration of what learned from no image, such as features that are computed by hand.
-NOTHING = "nothing"
+TRAINED_ON_NOTHING = "nothing"
 #: What `trained_on` of an upload means, as helps and pages say it.
 DECLARATION_HELP = (
-    f"What it was trained on, as a text; CORPUS or CORPUS:SPLIT of a corpus here is counted; {NOTHING!r}"
+    "What it was trained on, in your words; images of CORPUS or CORPUS:SPLIT, if it is here, are counted; "
+    f"{TRAINED_ON_NOTHING!r} for what learns from none"
 )
 _COCO_SPLIT = re.compile(r"COCO_\w+?_(?=\d{12}$)")
 _IMAGES_AT_ONCE = 5_000
@@ -80,26 +81,39 @@ def identities_of(corpus: Any, images: Iterable[int]) -> Identities:
     )
 
 
-def declared_images(trained_on: str, corpora: Collection[str] | None = None) -> Hashes | None:
-    """The images that a declaration names as CORPUS or CORPUS:SPLIT, packed; None where it is another text.
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What whoever adds something declares that it was `trained_on`, "" for nothing declared.
 
-    Only `corpora` are looked at where some are given: those that whoever declares it may see. Raises
-    UnknownName for a split that the corpus has not.
+    Only `corpora` are looked at where some are given: those that whoever declares it may see.
     """
-    if trained_on == NOTHING:
-        return np.zeros(0, np.uint64)
-    name, colon, split = trained_on.partition(":")
-    try:
-        corpus = corpus_named(name)
-    except UnknownName:
-        return None
-    if corpora is not None and name not in corpora:
-        return None
-    images = corpus.images.order_by()
-    if colon:
-        check_split(corpus, split)
-        images = images.filter(split=split)
-    return identities_of(corpus, images.values_list("pk", flat=True)).packed()
+
+    trained_on: str = ""
+    corpora: Collection[str] | None = None
+
+    def images(self) -> Hashes | None:
+        """The images that it names as CORPUS or CORPUS:SPLIT, packed; None where it is empty or another text.
+
+        Raises UnknownName for a split that the corpus has not.
+        """
+        if self.trained_on == TRAINED_ON_NOTHING:
+            return np.zeros(0, np.uint64)
+        name, colon, split = self.trained_on.partition(":")
+        if not name or (self.corpora is not None and name not in self.corpora):
+            return None
+        try:
+            corpus = corpus_named(name)
+        except UnknownName:
+            return None
+        images = corpus.images.order_by()
+        if colon:
+            check_split(corpus, split)
+            images = images.filter(split=split)
+        return identities_of(corpus, images.values_list("pk", flat=True)).packed()
+
+
+#: Nothing is declared.
+UNDECLARED = Declaration()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +140,7 @@ class Provenance:
         """One of "none", "N of M" and "not known"; none only where nothing is unknown."""
         if self.seen:
             return f"{self.seen} of {self.images}"
-        return NOT_KNOWN if self.learned is None or self.unknown else NONE
+        return NOT_KNOWN if self.learned is None or self.unknown else NONE_SEEN
 
     @property
     def sentence(self) -> str:
@@ -161,7 +175,7 @@ class Provenance:
         }
 
 
-def overlap(images: Identities, learned: Hashes, validated: Hashes) -> Provenance:
+def images_seen(images: Identities, learned: Hashes, validated: Hashes) -> Provenance:
     """How many of the images are among those that were learned from, and those that settings were chosen on;
     both are packed."""
     by_picture = np.isin(images.pictures, learned), np.isin(images.pictures, validated)
@@ -184,7 +198,7 @@ def provenance_of_system(system: System | None, images: Identities, notes: Seque
     if row is None:
         return Provenance(len(images.names), declared=declared, notes=tuple(notes))
     learned, validated = (np.frombuffer(held, "<u8") for held in (row.learned, row.validated))
-    found = overlap(images, learned, validated)
+    found = images_seen(images, learned, validated)
     return Provenance(
         found.images,
         found.learned,

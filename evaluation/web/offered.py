@@ -6,7 +6,6 @@ What is not open is not there: it is told as a name that nothing bears, and no n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
@@ -16,6 +15,7 @@ from annotation.common.registry import UnknownName
 from annotation.selectors.jobs import Job
 from annotation.selectors.scopes import Corpus, corpora_of, within_scope
 from annotation.web.common.access import RUNNING, account_of
+from evaluation.comparison.provenance import Declaration
 from evaluation.models import Batch, JudgmentSet, LocalizationSet, QrelsSnapshot, Report, Run, System, TagSet
 from evaluation.selectors import run_named, snapshot_named
 
@@ -33,9 +33,9 @@ def offered_corpus(request: HttpRequest, name: str) -> Corpus:
     return found
 
 
-def declared_training(request: HttpRequest, trained_on: str) -> dict[str, Any]:
-    """What whoever asks declares that something was trained on, and the corpora that it may name."""
-    return {"trained_on": trained_on, "corpora": [each.name for each in offered_corpora(request)]}
+def declared_training(request: HttpRequest, trained_on: str) -> Declaration:
+    """What whoever asks declares that something was trained on; it may name the corpora that they see."""
+    return Declaration(trained_on, [each.name for each in offered_corpora(request)])
 
 
 def offered_runs(request: HttpRequest, names: Sequence[str]) -> list[Run]:

@@ -16,6 +16,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.management.base import ReportCommand
+from evaluation.comparison.provenance import Declaration
 from evaluation.management.training import TRAINING_REFUSALS, add_trained_on
 from evaluation.services.systems.upload import UPLOAD_FORMATS, upload_system
 
@@ -54,7 +55,7 @@ class Command(ReportCommand):
                 format=options["format"],
                 captions=options["captions"],
                 cosine=not options["inner_products"],
-                trained_on=options["trained_on"],
+                declared=Declaration(options["trained_on"]),
             )
         )
 

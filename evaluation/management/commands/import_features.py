@@ -14,6 +14,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.management.base import ReportCommand
+from evaluation.comparison.provenance import Declaration
 from evaluation.management.training import TRAINING_REFUSALS, ProgressBars, add_trained_on
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.features.store import FEATURE_KINDS, NUMBER_TYPES
@@ -56,7 +57,7 @@ class Command(ReportCommand):
             ids=options["ids"],
             dtype=options["dtype"],
             network=options["network"],
-            trained_on=options["trained_on"],
+            declared=Declaration(options["trained_on"]),
         )
         with ProgressBars() as bars:
             return import_features(wanted, progress=bars).as_dict()

@@ -19,6 +19,7 @@ from django.core.management.base import CommandParser
 from annotation.common.locks import Busy
 from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand, with_progress
+from evaluation.comparison.provenance import Declaration
 from evaluation.management.training import add_trained_on
 from evaluation.services.common import ImportRefused
 from evaluation.services.runs.files import RUN_DEPTH, RUN_DIRECTIONS, RUN_FORMATS, RunImport, import_run
@@ -76,7 +77,7 @@ class Command(ReportCommand):
                     depth=options["depth"],
                     captions=options["captions"],
                     cosine=not options["inner_products"],
-                    trained_on=options["trained_on"],
+                    declared=Declaration(options["trained_on"]),
                 ),
                 progress=partial(with_progress, what="rankings"),
             )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
-from evaluation.comparison.provenance import Hashes, declared_images, identities
+from evaluation.comparison.provenance import UNDECLARED, Declaration, Hashes, identities
 from evaluation.selectors import names_of
 from evaluation.services.common import ImportRefused, check_file, check_name, phase_cache
 from evaluation.services.features.store import (
@@ -59,8 +59,7 @@ class ExtractRequest:
 
     `weights` is the network of the extractor `cnn`: an ONNX file, or the weights of the one that `settings`
     name. `combined` learns from the pictures of `learn_corpus`, of the corpus itself where empty. `settings`
-    are fields of the extractor's settings. `trained_on` declares what the network was trained on (see
-    `comparison.provenance.declared_images`).
+    are fields of the extractor's settings. `declared` says what the network was trained on.
     """
 
     corpus: str
@@ -70,7 +69,7 @@ class ExtractRequest:
     learn_corpus: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     dtype: str = "float32"
-    trained_on: str = ""
+    declared: Declaration = UNDECLARED
 
 
 def extract_set(
@@ -83,6 +82,7 @@ def extract_set(
     """
     if wanted.dtype not in NUMBER_TYPES:
         raise ImportRefused(f"type {wanted.dtype!r}: expected {' or '.join(NUMBER_TYPES)}")
+    check_declared(wanted.extractor, wanted.declared)
     if wanted.extractor not in EXTRACTORS:
         raise ImportRefused(f"extractor {wanted.extractor!r}: expected one of {', '.join(EXTRACTORS)}")
     check_name(wanted.name, "feature set")
@@ -91,8 +91,7 @@ def extract_set(
     if wanted.extractor == "cnn":
         extractor, origin = _network(wanted)
         found = _pictures(wanted.corpus)
-        learned = declared_images(wanted.trained_on) if wanted.trained_on else None
-        origin |= {TRAINED_ON: wanted.trained_on} if wanted.trained_on else {}
+        learned = declared_network(wanted.declared, origin)
     elif wanted.extractor == "layout":
         extractor, origin = layout_of(wanted.settings, wanted.weights)
         learned = identities(()).packed()
@@ -123,6 +122,21 @@ def extract_set(
     )
     stored, made = write_set(new, blocks, progress=progress)
     return stored, made, len(found) - len(pictures)
+
+
+def check_declared(extractor: str, declared: Declaration) -> None:
+    """Raise ImportRefused where it is declared what an extractor that brings no network was trained on."""
+    if declared.trained_on and extractor != "cnn":
+        raise ImportRefused(
+            f"extractor {extractor} has no network from outside; leave out what it was trained on"
+        )
+
+
+def declared_network(declared: Declaration, origin: dict[str, Any]) -> Hashes | None:
+    """The images that a network was trained on, as declared, which `origin` then says; None: not known."""
+    if declared.trained_on:
+        origin[TRAINED_ON] = declared.trained_on
+    return declared.images()
 
 
 def network_of(weights: Path, given: Mapping[str, Any]) -> CNN:

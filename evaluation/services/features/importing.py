@@ -14,14 +14,15 @@ from django.conf import settings
 from numpy.typing import NDArray
 
 from annotation.formats.files.text import short_repr
-from evaluation.comparison.provenance import declared_images
+from evaluation.comparison.provenance import UNDECLARED, Declaration
 from evaluation.formats.feature_files import DescribedItems, FeatureFile, block_rows, open_features
 from evaluation.selectors import image_sizes, names_of, words_of
 from evaluation.services.common import ImportRefused, check_file
 from evaluation.services.features.store import (
-    DECLARED,
     FEATURE_KINDS,
+    NETWORK,
     NUMBER_TYPES,
+    TRAINED_ON,
     FeatureKind,
     FeatureSet,
     NewSet,
@@ -46,9 +47,8 @@ class FeatureImport:
     """A file of vectors for a corpus, or for a weak collection. `ids` lists what its rows are of, where the
     file does not; `dtype` is how numbers are kept.
 
-    `network` is what computed them, in the user's words: sets of one network have the same. `trained_on`
-    declares what that learned from (see `comparison.provenance.declared_images`); only `corpora` are looked
-    at where some are given.
+    `network` is what computed them, in the user's words: sets of one network have the same. `declared` says
+    what that learned from.
     """
 
     corpus: str
@@ -59,8 +59,7 @@ class FeatureImport:
     dtype: str = "float32"
     source: str = ""
     network: str = ""
-    trained_on: str = ""
-    corpora: Collection[str] | None = None
+    declared: Declaration = UNDECLARED
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,7 @@ def import_features(wanted: FeatureImport, *, progress: PhaseProgress = no_progr
     if wanted.dtype not in NUMBER_TYPES:
         raise ImportRefused(f"type {wanted.dtype!r}: expected {' or '.join(NUMBER_TYPES)}")
     check_file(wanted.path, "a file of features")
-    learned = declared_images(wanted.trained_on, wanted.corpora) if wanted.trained_on else None
+    learned = wanted.declared.images()
     understood, called = _items(wanted)
     file = open_features(wanted.path, _ITEMS[wanted.kind], wanted.ids)
     rows, ids, remarks = _matched(file.ids, understood, called, wanted)
@@ -104,7 +103,8 @@ def import_features(wanted: FeatureImport, *, progress: PhaseProgress = no_progr
         "sha256": file_digest(wanted.path),
         "left_out": len(file.ids) - len(rows),
         "missing": len(called) - len(set(ids)),
-        **{key: own for key in DECLARED if (own := getattr(wanted, key))},
+        **({NETWORK: wanted.network} if wanted.network else {}),
+        **({TRAINED_ON: wanted.declared.trained_on} if wanted.declared.trained_on else {}),
     }
     new = NewSet(
         corpus=wanted.corpus,

@@ -6,7 +6,7 @@ ids are names of the corpus's images and captions, so that a split is found in i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
 from annotation.formats.files.text import short_repr
 from annotation.selectors.corpora import corpus_named
-from evaluation.comparison.provenance import declared_images
+from evaluation.comparison.provenance import UNDECLARED, Declaration
 from evaluation.formats.embeddings import read_sides, scores_of
 from evaluation.formats.scores import read_scores
 from evaluation.selectors import names_of
@@ -71,15 +71,13 @@ def upload_system(
     format: str = STORED_EMBEDDINGS,
     captions: Path | None = None,
     cosine: bool = True,
-    trained_on: str = "",
-    corpora: Collection[str] | None = None,
+    declared: Declaration = UNDECLARED,
     wanted: registry.RequestedBy = registry.BY_COMMAND,
 ) -> UploadedSystem:
     """Check and keep what `path` holds of `corpus` as the system `name`.
 
     Embeddings may come in one file, or in `path` and `captions`; they rank by cosine, or by inner product.
-    `trained_on` declares what it learned from (see `comparison.provenance.declared_images`); only `corpora`
-    are looked at where some are given. Where the same stands already, nothing changes. Raises UnknownName,
+    `declared` says what it learned from. Where the same stands already, nothing changes. Raises UnknownName,
     FormatError naming file and row, Busy, and ImportRefused where another system has the name.
     """
     if format not in UPLOAD_FORMATS:
@@ -92,7 +90,7 @@ def upload_system(
     files = [path] if captions is None else [path, captions]
     for file in files:
         check_file(file, "a system's embeddings or scores")
-    images = declared_images(trained_on, corpora) if trained_on else None
+    images = declared.images()
     seen = {} if images is None else TrainingImages(images, images[:0]).arrays
     row, names, folder = corpus_named(corpus), names_of(corpus), system_folder(name)
     with exclusive_work(f"system.{name}", "system", name):
@@ -112,7 +110,7 @@ def upload_system(
             "captions": len(found.captions),
             **({"dimensions": found.dimensions} if found.dimensions else {}),
             "files": {file.name: storage.file_digest(file) for file in files},
-            **({"trained_on": trained_on} if trained_on else {}),
+            **({"trained_on": declared.trained_on} if declared.trained_on else {}),
         }
         unchanged = folder.exists()
         if unchanged:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -14,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from annotation.web.common.access import RUNNING, account_of, for_roles
+from evaluation.comparison.provenance import Declaration
 from evaluation.models import Run, System
 from evaluation.services.common import check_name
 from evaluation.services.runs.files import RUN_DIRECTIONS, RunImport, import_run
@@ -78,7 +78,7 @@ def system_upload(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _declared(request: HttpRequest) -> dict[str, Any]:
+def _declared(request: HttpRequest) -> Declaration:
     return offered.declared_training(request, text_parameter(request.POST, "trained_on"))
 
 
@@ -94,7 +94,7 @@ def _embeddings(request: HttpRequest, folder: Path) -> str:
         format=STORED_EMBEDDINGS,
         captions=captions,
         cosine=request.POST.get("products") != "1",
-        **_declared(request),
+        declared=_declared(request),
         wanted=registry.RequestedBy(account=account_of(request).pk),
     )
     for remark in made.remarks:
@@ -111,7 +111,7 @@ def _scores(request: HttpRequest, folder: Path) -> str:
         corpus=text_parameter(request.POST, "corpus"),
         path=scores,
         format=STORED_SCORES,
-        **_declared(request),
+        declared=_declared(request),
         wanted=registry.RequestedBy(account=account_of(request).pk),
     ).system
 
@@ -144,7 +144,7 @@ def _runs(request: HttpRequest, folder: Path) -> str:
                     direction=direction,
                     system=name,
                     source=file.name,
-                    **_declared(request),
+                    declared=_declared(request),
                 ),
                 wanted=registry.RequestedBy(account=account_of(request).pk),
             )
