@@ -14,6 +14,7 @@ import os
 import platform
 import shutil
 import tempfile
+from collections.abc import Collection
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -21,7 +22,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file, save_file
 
 _FORMAT = "phrasebox-model"
@@ -100,6 +101,16 @@ def load_model(folder: Path, kind: str | None = None) -> Stored:
         if name not in arrays or _description(arrays[name]) != described:
             raise BadModel(f"{file} does not contain the array {name!r} that its manifest describes")
     return Stored(arrays, manifest["settings"], manifest)
+
+
+def load_some(folder: Path, names: Collection[str]) -> dict[str, NDArray[Any]]:
+    """Those arrays of a model that it has of `names`, without reading the others. Raises BadModel."""
+    file = folder / ARRAYS
+    try:
+        with safe_open(file, framework="numpy") as stored:
+            return {name: stored.get_tensor(name) for name in stored.keys() if name in names}
+    except (OSError, SafetensorError) as reason:
+        raise BadModel(f"{file} cannot be read: {reason}; make the model again") from reason
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

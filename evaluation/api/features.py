@@ -12,7 +12,7 @@ from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.fields import CallFields, NameField, TextField, WholeField
 from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, Created, Operation, serves
 from annotation.selectors.jobs import Job
-from evaluation.api.given import as_form
+from evaluation.api.given import TrainedOnField, as_form
 from evaluation.api.systems import RESEARCHES, OfCorpus
 from evaluation.services.common import ImportRefused, check_name
 from evaluation.services.features.importing import FeatureImport, import_features
@@ -63,6 +63,7 @@ class ExtractionWanted(CallFields):
     boxes = TextField(required=False)
     no_whole = serializers.BooleanField(required=False)
     settings = TextField(required=False, max_length=1000)
+    trained_on = TrainedOnField()
 
 
 class RegionsSent(ExtractionWanted):
@@ -79,6 +80,10 @@ class FeaturesSent(CallFields):
     corpus = NameField()
     kind = serializers.ChoiceField(FEATURE_KINDS)
     dtype = serializers.ChoiceField(NUMBER_TYPES, required=False)
+    network = TextField(
+        required=False, max_length=100, help_text="What computed them; sets of one network have the same."
+    )
+    trained_on = TrainedOnField()
     file = serializers.FileField(required=False)
     ids = serializers.FileField(required=False)
 
@@ -217,6 +222,8 @@ def features_upload_call(call: ApiCall) -> Created:
                 kind=given["kind"],
                 dtype=given.get("dtype", NUMBER_TYPES[0]),
                 source=file.name,
+                network=given.get("network", ""),
+                declared=offered.declared_training(call.request, given.get("trained_on", "")),
             )
         )
     return Created(_set_plain(made.set), reverse("v1_features"))

@@ -18,7 +18,14 @@ from annotation.api.rest.fields import CallFields, NameField, PlainField, TextFi
 from annotation.api.rest.operations import DELETE, GET, PATCH, POST, ApiCall, Created, Operation, serves
 from annotation.common.roles import RESEARCHER
 from annotation.formats.base import FormatError
-from evaluation.api.given import ArchiveChange, ArchivedFilter, as_form, as_plain_json
+from evaluation.api.given import (
+    ArchiveChange,
+    ArchivedFilter,
+    ProvenanceShown,
+    TrainedOnField,
+    as_form,
+    as_plain_json,
+)
 from evaluation.api.systems import RESEARCHES
 from evaluation.comparison.comparisons import compare_runs, compare_single_run, score_run
 from evaluation.comparison.ranked_runs import LEFT_OUT, MISSING
@@ -90,6 +97,7 @@ class ScoresShown(serializers.Serializer[Any]):
     queries = serializers.IntegerField()
     missing = serializers.IntegerField(help_text="Queries that the run does not rank.")
     remarks = serializers.ListField(child=serializers.CharField())
+    provenance = serializers.DictField(child=ProvenanceShown(), help_text="By the run's name.")
     measures = FigureShown(many=True)
 
 
@@ -107,6 +115,7 @@ class ComparisonShown(serializers.Serializer[Any]):
     systems = serializers.ListField(child=PlainField())
     tests = serializers.ListField(child=PlainField())
     remarks = serializers.ListField(child=serializers.CharField())
+    provenance = serializers.DictField(child=ProvenanceShown(), help_text="By the run's name.")
 
 
 class RunFilter(ArchivedFilter):
@@ -146,6 +155,7 @@ class RunSent(CallFields):
     direction = serializers.ChoiceField(RUN_DIRECTIONS)
     format = serializers.ChoiceField(RUN_FORMATS, required=False)
     system = NameField(required=False, help_text="What made it; the tag of a TREC run without it.")
+    trained_on = TrainedOnField()
     depth = WholeField(
         required=False, max_value=10**6, help_text="Of scores: how many items of each are kept."
     )
@@ -221,6 +231,7 @@ def run_upload_call(call: ApiCall) -> Created:
                 system=call.data.get("system", ""),
                 depth=call.data.get("depth", RUN_DEPTH),
                 source=file.name,
+                declared=offered.declared_training(call.request, call.data.get("trained_on", "")),
             ),
             wanted=registry.RequestedBy(account=call.account.pk),
         )
@@ -309,6 +320,7 @@ def run_scores_call(call: ApiCall, run: Run) -> dict[str, Any]:
         },
         "missing": found["missing"],
         "remarks": list(found["remarks"]),
+        "provenance": found["provenance"],
         "measures": [
             {
                 "measure": one["measure"],

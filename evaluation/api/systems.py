@@ -15,7 +15,7 @@ from annotation.api.rest.fields import CallFields, NameField, PlainField, TextFi
 from annotation.api.rest.operations import DELETE, GET, PATCH, POST, ApiCall, Created, Operation, serves
 from annotation.common.roles import RESEARCHER
 from annotation.selectors.jobs import Job
-from evaluation.api.given import ArchiveChange, ArchivedFilter, as_form
+from evaluation.api.given import ArchiveChange, ArchivedFilter, TrainedOnField, as_form
 from evaluation.models import System
 from evaluation.services.archiving import set_archived
 from evaluation.services.common import ImportRefused, check_name
@@ -45,6 +45,7 @@ class SystemShown(serializers.Serializer[Any]):
     origin = serializers.CharField()
     recipe = serializers.CharField()
     digest = serializers.CharField()
+    trained_on = serializers.CharField(help_text="As whoever added it declares.")
     created_at = serializers.DateTimeField()
     archived = serializers.BooleanField(help_text="Whether lists leave it out.")
 
@@ -143,6 +144,7 @@ class SystemSent(CallFields):
     products = serializers.BooleanField(
         required=False, help_text="Embeddings rank by inner products, not cosines."
     )
+    trained_on = TrainedOnField()
     file = serializers.FileField(required=False)
     ids = serializers.FileField(required=False, help_text="Ids of the rows, beside the file.")
     captions = serializers.FileField(
@@ -326,6 +328,7 @@ def system_upload_call(call: ApiCall) -> Created:
             format=call.data["format"],
             captions=uploaded_file(call.request, folder / "captions", "captions"),
             cosine=not call.data.get("products", False),
+            declared=offered.declared_training(call.request, call.data.get("trained_on", "")),
             wanted=registry.RequestedBy(account=call.account.pk),
         )
     row = System.objects.select_related("corpus").get(name=made.system)
@@ -359,6 +362,7 @@ def _system_plain(row: System) -> dict[str, Any]:
         "origin": row.origin,
         "recipe": row.recipe,
         "digest": row.digest,
+        "trained_on": row.trained_on,
         "created_at": json_time(row.created_at),
         "archived": row.archived_at is not None,
     }

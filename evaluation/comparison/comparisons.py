@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.comparison.ranked_runs import LEFT_OUT, candidates_apart
+from evaluation.comparison.provenance import with_provenance
+from evaluation.comparison.ranked_runs import LEFT_OUT, RowIds, candidates_apart
 from evaluation.comparison.scoring import (
     Scored,
     figure_basis,
+    images_of_queries,
     remarks_on,
     score,
     score_against_first,
@@ -46,7 +48,7 @@ def score_run(
         found = [score(run, snapshot, measures, subset=subset, missing=missing)]
     else:
         found = score_folds(run, snapshot, folds, measures, subset=subset, missing=missing)
-    return {
+    report = {
         "run": run.name,
         "system": run.system,
         "direction": run.direction,
@@ -74,6 +76,15 @@ def score_run(
             for name in found[0].scores
         ],
     }
+    return _with_provenance(report, [run], snapshot, np.concatenate([one.queries for one in found]))
+
+
+def _with_provenance(
+    report: dict[str, Any], runs: Sequence[Run], snapshot: QrelsSnapshot, queries: RowIds
+) -> dict[str, Any]:
+    """The report with what the systems behind runs have seen of the images of the queries."""
+    images = images_of_queries(queries, runs[0].direction, snapshot)
+    return with_provenance(report, {run.name: run for run in runs}, snapshot.corpus, images)
 
 
 def _conditions(snapshot: QrelsSnapshot, subset: Subset | None, missing: str) -> dict[str, Any]:
@@ -134,6 +145,7 @@ def compare_runs(
         runs, snapshot, measures, subset=subset, missing=missing, rounds=rounds, seed=seed
     )
     report = _compared(figures, runs[0].direction, snapshot, subset, missing)
+    report = _with_provenance(report, runs, snapshot, figures[0].queries)
     tested = [{**asdict(test), "difference": finite_or_none(test.difference)} for test in tests]
     return {**report, "rounds": rounds, "seed": seed, "tests": tested}
 
@@ -148,7 +160,8 @@ def compare_single_run(
 ) -> dict[str, Any]:
     """One run's figures as those of a comparison without tests; raises as `scoring.score` does."""
     figures = [score(run, snapshot, measures, subset=subset, missing=missing)]
-    return _compared(figures, run.direction, snapshot, subset, missing)
+    report = _compared(figures, run.direction, snapshot, subset, missing)
+    return _with_provenance(report, [run], snapshot, figures[0].queries)
 
 
 def _compared(

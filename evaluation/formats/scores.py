@@ -28,7 +28,7 @@ _SCORES = "scores"
 class ScoreMatrix:
     """Scores of images (rows) with captions (columns), with their ids; `file` names them in errors.
 
-    `given`: they stand in the file, and were not computed here.
+    `given`: they stand in the file, and were not computed here. `notes` are sentences on how they were made.
     """
 
     file: Path
@@ -36,6 +36,7 @@ class ScoreMatrix:
     captions: tuple[str, ...]
     scores: Scores
     given: bool = False
+    notes: tuple[str, ...] = ()
 
     def ordered(self, images: Sequence[str], captions: Sequence[str]) -> ScoreMatrix:
         """The scores of these images and captions, in this order; FormatError for one that is missing."""

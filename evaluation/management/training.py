@@ -11,6 +11,7 @@ from django.core.management.base import CommandParser
 from annotation.common.locks import Busy
 from annotation.formats.base import FormatError
 from annotation.management.base import Bar, LogLines, progress_bar
+from evaluation.comparison.provenance import DECLARATION_HELP
 from evaluation.services.common import ImportRefused
 from evaluation.services.features.store import is_label
 from evaluation.services.systems.training import Sources
@@ -102,6 +103,11 @@ def add_items(parser: CommandParser) -> None:
         metavar="FILE",
         help="Lemmatised captions, such as Flickr8k.lemma.token.txt",
     )
+
+
+def add_trained_on(parser: CommandParser) -> None:
+    """What whoever adds something from outside declares that it learned from."""
+    parser.add_argument("--trained-on", metavar="TEXT", default="", help=DECLARATION_HELP)
 
 
 def dropped_text(dropped: int, lines: int) -> str:

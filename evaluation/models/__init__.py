@@ -9,7 +9,7 @@ Whatever is under way stays invisible until `published` is set, by one UPDATE.
 from evaluation.models.judged import JudgmentSet, PairAnswers, QrelsQueries, QrelsRow, QrelsSnapshot
 from evaluation.models.localized import LocalizationSet, PhraseDetections, PhraseLocalization
 from evaluation.models.made import Batch, BatchQueries, BatchRun, Report, ReportRun
-from evaluation.models.ranked import Ranking, Run, System
+from evaluation.models.ranked import Ranking, Run, SeenImages, System
 from evaluation.models.tagged import TaggedImage, TagSet
 from evaluation.models.written import CaptionSet, WrittenCaption
 
@@ -30,6 +30,7 @@ __all__ = [
     "Report",
     "ReportRun",
     "Run",
+    "SeenImages",
     "System",
     "TagSet",
     "TaggedImage",

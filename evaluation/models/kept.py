@@ -12,8 +12,8 @@ class KeptPredictions(models.Model):
     """A set of predictions under a name of its own, of the images of a split; no table.
 
     `system_digest` is that of the system then, `digest` that of the predictions; `asked_digest` is that of
-    what was asked about, empty for sets of earlier versions and from files. Subclasses add the corpus and the
-    system, as `corpus` and `made_by`.
+    what was asked about, empty for sets of earlier versions and from files. `remarks` are sentences on how it
+    was made. Subclasses add the corpus and the system, as `corpus` and `made_by`.
     """
 
     name = models.SlugField(max_length=100, unique=True)
@@ -24,6 +24,7 @@ class KeptPredictions(models.Model):
     asked_digest = models.CharField(
         max_length=64, blank=True, help_text="Of the images asked about, and of their mentions"
     )
+    remarks = models.JSONField(default=list, blank=True)
     image_count = models.PositiveIntegerField(default=0)
     published = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now)

@@ -14,7 +14,8 @@ class System(models.Model):
 
     `origin` is one of `evaluation.origins`. `settings` is what it was made with, whole; `sources` maps each
     file that was read to its SHA-256, `versions` each package to its version. `digest` is the SHA-256 of
-    the arrays kept under DATA_DIR/systems, and empty where nothing is kept but runs.
+    the arrays kept under DATA_DIR/systems, and empty where nothing is kept but runs. `trained_on` is what
+    whoever added it declares that it learned from.
     """
 
     corpus = models.ForeignKey("annotation.Corpus", on_delete=models.PROTECT, related_name="systems")
@@ -26,6 +27,7 @@ class System(models.Model):
     sources = models.JSONField(default=dict, blank=True)
     versions = models.JSONField(default=dict, blank=True)
     digest = models.CharField(max_length=64, blank=True)
+    trained_on = models.TextField(blank=True, help_text="As whoever added it declares")
     job = models.ForeignKey(
         "annotation.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
@@ -49,13 +51,32 @@ class System(models.Model):
         return Scope(self.corpus_id)
 
 
+class SeenImages(models.Model):
+    """The images that a system learned from, and those on which its settings were chosen; of systems without
+    a row that is not known.
+
+    Both are packed hashes, as `evaluation.comparison.provenance` makes them: ascending little-endian uint64.
+    `unknown` names parts of the system of which it is not known; `declared` and `notes` are sentences.
+    """
+
+    system = models.OneToOneField(System, on_delete=models.CASCADE, related_name="seen")
+    learned = models.BinaryField()
+    validated = models.BinaryField()
+    unknown = models.JSONField(default=list, blank=True)
+    declared = models.JSONField(default=list, blank=True)
+    notes = models.JSONField(default=list, blank=True)
+
+    def __str__(self) -> str:
+        return f"images that system {self.system_id} has seen"
+
+
 class Run(models.Model):
     """The rankings that one system made of one corpus, in one direction.
 
     `source_digest` is the SHA-256 of the file it came from, `digest` that over its rankings. `depth`
     is how many items of each ranking were kept at most; 0 is all. `made_by` is the system where it is
     registered, and `system` what its maker calls it. `split`, `protocol`, `seed` and `system_digest` say
-    how one of ours was made, and with which state of the system.
+    how one of ours was made, and with which state of the system. `remarks` are sentences on that.
     """
 
     ANNOTATION = "annotation"
@@ -70,6 +91,7 @@ class Run(models.Model):
     protocol = models.CharField(max_length=40, blank=True)
     seed = models.PositiveBigIntegerField(null=True, blank=True)
     system_digest = models.CharField(max_length=64, blank=True)
+    remarks = models.JSONField(default=list, blank=True)
     format = models.CharField(max_length=40)
     source = models.TextField(help_text="Where it was read from")
     source_digest = models.CharField(max_length=64, blank=True)

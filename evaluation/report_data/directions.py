@@ -9,7 +9,8 @@ adjusted for how many are compared.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -86,7 +87,8 @@ class SignificanceTest:
 class DirectionTable:
     """One direction's table, systems in the order named; `baseline` is a label, "" where there is none.
 
-    `basis` says which queries figures are of. `remarks` say what was not ranked.
+    `basis` says which queries figures are of, `remarks` what was not ranked, and `provenance` what systems
+    have seen of the images, by label, as plain data (`evaluation.comparison.provenance`).
     """
 
     direction: str
@@ -96,6 +98,7 @@ class DirectionTable:
     measures: Sequence[str]
     systems: Sequence[SystemFigures]
     tests: Sequence[SignificanceTest]
+    provenance: Mapping[str, Any] = field(default_factory=dict)
 
 
 def basis_of_directions(directions: Sequence[DirectionTable]) -> FigureBasis:
@@ -129,12 +132,13 @@ def labels_of(runs: Sequence[tuple[str, str]]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class DirectionHead:
-    """What stands above a direction's table: what figures are of, and the `baseline`, a label."""
+    """What is above a direction's table, as in `DirectionTable`."""
 
     direction: str
     basis: FigureBasis
     remarks: Sequence[str]
     baseline: str
+    provenance: Mapping[str, Any] = field(default_factory=dict)
 
 
 def direction_of(
@@ -181,7 +185,16 @@ def direction_of(
                 binned(one.first_ranks),
             )
         )
-    return DirectionTable(head.direction, head.basis, head.remarks, head.baseline, measures, systems, tests)
+    return DirectionTable(
+        head.direction,
+        head.basis,
+        head.remarks,
+        head.baseline,
+        measures,
+        systems,
+        tests,
+        head.provenance,
+    )
 
 
 def weights_of(scores: Sequence[Score], draws: Bootstrap) -> list[Weight]:

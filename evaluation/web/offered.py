@@ -15,6 +15,7 @@ from annotation.common.registry import UnknownName
 from annotation.selectors.jobs import Job
 from annotation.selectors.scopes import Corpus, corpora_of, within_scope
 from annotation.web.common.access import RUNNING, account_of
+from evaluation.comparison.provenance import Declaration
 from evaluation.models import Batch, JudgmentSet, LocalizationSet, QrelsSnapshot, Report, Run, System, TagSet
 from evaluation.selectors import run_named, snapshot_named
 
@@ -30,6 +31,11 @@ def offered_corpus(request: HttpRequest, name: str) -> Corpus:
     if found is None:
         raise UnknownName(_("There is no corpus “%(name)s” here.") % {"name": name[:100]})
     return found
+
+
+def declared_training(request: HttpRequest, trained_on: str) -> Declaration:
+    """What whoever asks declares that something was trained on; it may name the corpora that they see."""
+    return Declaration(trained_on, [each.name for each in offered_corpora(request)])
 
 
 def offered_runs(request: HttpRequest, names: Sequence[str]) -> list[Run]:

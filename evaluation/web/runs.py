@@ -28,7 +28,7 @@ from evaluation.comparison.ranked_runs import LEFT_OUT, MISSING, NotComparable
 from evaluation.comparison.subsets import BadSubset, Subset, subset_named
 from evaluation.formats.per_query import WRITERS, write_per_query
 from evaluation.metrics.table import UnknownMeasure
-from evaluation.models import QrelsSnapshot, Run
+from evaluation.models import QrelsSnapshot, Run, System
 from evaluation.services.runs.files import KEEP, RUN_DIRECTIONS, TIES, export_run, tied_queries
 from evaluation.services.systems import registry
 from evaluation.web import offered
@@ -273,12 +273,14 @@ def images_key(subset: Subset | None) -> str:
 
 
 def cached_for_runs(what: str, runs: list[Run], snapshot: QrelsSnapshot, make: Any, *more: str) -> Any:
-    """What `make` computes of runs under qrels, once an hour: it depends on them and their digests alone.
+    """What `make` computes of runs under qrels, once an hour: it depends on them, their digests, and what is
+    declared of their systems alone.
 
     Qrels of the same rows may have two names, and what is made tells the one that was asked for.
     """
     known = [f"{snapshot.pk}.{snapshot.digest}", *(f"{run.pk}.{run.digest}" for run in runs)]
-    key = ":".join([what, *known, *more])
+    declared = System.objects.filter(runs__in=runs).order_by("pk").values_list("trained_on", flat=True)
+    key = ":".join([what, *known, *declared, *more])
     found = cache.get(_short(key))
     if found is None:
         found = make()

@@ -77,7 +77,8 @@ def check_predicts(recipe: Recipe, wanted: Prediction) -> None:
 class TrainedSystem:
     """What training made: both sides, and the `model` of its method.
 
-    `facts` go into the manifest: what it was trained on and when.
+    `facts` go into the manifest: what it was trained on and when. `seen` has the identities of images that it
+    learned from and chose settings on, as whoever trained it knows images; they are stored with it.
     """
 
     recipe: Recipe
@@ -86,6 +87,7 @@ class TrainedSystem:
     images: ImageSide
     model: Retriever | Captioner | Localizer | ImageTagger
     facts: Mapping[str, Any] = field(default_factory=dict)
+    seen: PhaseArrays = field(default_factory=dict)
 
     @property
     def codebooks(self) -> Vocabulary | None:
@@ -178,7 +180,7 @@ class TrainedSystem:
     def save(self, folder: Path) -> None:
         """Write the system to a new folder, which is whole once it is there (see storage.save)."""
         kind = self.recipe.kind
-        arrays: PhaseArrays = {"names": to_json_array(self.names)}
+        arrays: PhaseArrays = {"names": to_json_array(self.names), **self.seen}
         settings: dict[str, Any] = {"recipe": self.recipe.as_dict(), "pairs": len(self.names)}
         for side in (self.texts, self.images):
             own, said = side.state()

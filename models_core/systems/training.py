@@ -28,7 +28,7 @@ from models_core.estimators.fitting import fit_method
 from models_core.features.text.documents import Document
 from models_core.features.text.lemmas import Lemmatiser
 from models_core.memory import memory_errors
-from models_core.phase_cache import PhaseCache, PhaseProgress
+from models_core.phase_cache import PhaseArrays, PhaseCache, PhaseProgress
 from models_core.processes import present_processes, started_processes
 from models_core.systems.dataset import STANDS_FOR, PreparedDataset, RegionVectors, Vectors, WeakPairs
 from models_core.systems.kernels import Resources, check_resources
@@ -52,7 +52,8 @@ class FitOptions:
     `caption`; `device` is where kernels and methods compute (see `models_core.device`), `seed` of all dice,
     `facts` what its manifest says besides, `auxiliary` the weak pairs that the method needs, by name.
     `sum_pairs` adds up covariances (see `FitContext`). `regions` are regions of the training images as items,
-    with the phrases said of them, for methods with `grounding`."""
+    with the phrases said of them, for methods with `grounding`. `seen` is stored with the system (see
+    `TrainedSystem`)."""
 
     caption: int = STANDS_FOR
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -61,6 +62,7 @@ class FitOptions:
     auxiliary: Mapping[str, WeakPairs] = field(default_factory=dict)
     sum_pairs: SumPairs | None = None
     regions: PreparedDataset | None = None
+    seen: PhaseArrays = field(default_factory=dict)
 
 
 def fit(
@@ -143,7 +145,7 @@ def _fit(
         learned = fit_method(kind, recipe.settings, own, new, context)
         model = learned.model
         facts |= {"selection": list(learned.selection), "remarks": list(learned.remarks)}
-    return TrainedSystem(recipe, training.names, texts, images, model, facts)
+    return TrainedSystem(recipe, training.names, texts, images, model, facts, options.seen)
 
 
 def _held_out_captions(recipe: Recipe, held_out: PreparedDataset, caption: int) -> list[Document]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy
 from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
 from annotation.jobs import JobProgress, job_kind
+from evaluation.comparison.provenance import Declaration
 from evaluation.jobs.progress import Phases
 from evaluation.services.common import ImportRefused
 from evaluation.services.features.regions import RegionsRequest, extract_regions
@@ -33,6 +34,8 @@ class RegionsJobRequest:
     file: str = ""
     whole: bool = True
     settings: Mapping[str, Any] = field(default_factory=dict)
+    trained_on: str = ""
+    corpora: Sequence[str] | None = None
 
     @property
     def plain(self) -> RegionsRequest:
@@ -49,6 +52,7 @@ class RegionsJobRequest:
             file=Path(self.file) if self.file else None,
             whole=self.whole,
             settings=self.settings,
+            declared=Declaration(self.trained_on, self.corpora),
         )
 
 

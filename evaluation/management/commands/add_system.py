@@ -16,7 +16,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.management.base import ReportCommand
-from evaluation.management.training import TRAINING_REFUSALS
+from evaluation.comparison.provenance import Declaration
+from evaluation.management.training import TRAINING_REFUSALS, add_trained_on
 from evaluation.services.systems.upload import UPLOAD_FORMATS, upload_system
 
 
@@ -43,6 +44,7 @@ class Command(ReportCommand):
         parser.add_argument(
             "--inner-products", action="store_true", help="Rank by inner products, not by cosines"
         )
+        add_trained_on(parser)
 
     def report(self, **options: Any) -> dict[str, Any]:
         return asdict(
@@ -53,6 +55,7 @@ class Command(ReportCommand):
                 format=options["format"],
                 captions=options["captions"],
                 cosine=not options["inner_products"],
+                declared=Declaration(options["trained_on"]),
             )
         )
 

@@ -18,7 +18,8 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from annotation.management.base import ReportCommand
-from evaluation.management.training import TRAINING_REFUSALS, ProgressBars
+from evaluation.comparison.provenance import Declaration
+from evaluation.management.training import TRAINING_REFUSALS, ProgressBars, add_trained_on
 from evaluation.services.common import read_key_values
 from evaluation.services.features.extraction import EXTRACTORS, ExtractRequest, extract_set
 from evaluation.services.features.store import NUMBER_TYPES
@@ -70,9 +71,10 @@ class Command(ReportCommand):
             help="How a feature set's numbers are stored (default: float32)",
         )
         parser.add_argument("--seed", type=int, default=0, help="Seed of what is learned (default: 0)")
+        add_trained_on(parser)
 
     def report(self, **options: Any) -> dict[str, Any]:
-        if any(options[key] for key in ("name", "extractor", "weights", "learn_corpus")):
+        if any(options[key] for key in ("name", "extractor", "weights", "learn_corpus", "trained_on")):
             return _set(options)
         with ProgressBars() as bars:
             return asdict(
@@ -112,6 +114,7 @@ def _set(options: dict[str, Any]) -> dict[str, Any]:
         learn_corpus=options["learn_corpus"],
         settings=({"seed": options["seed"]} if combined else {}) | read_key_values(options["set"]),
         dtype=options["dtype"],
+        declared=Declaration(options["trained_on"]),
     )
     with ProgressBars() as bars:
         found, made, absent = extract_set(wanted, progress=bars)

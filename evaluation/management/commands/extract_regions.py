@@ -17,7 +17,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.management.base import ReportCommand
-from evaluation.management.training import TRAINING_REFUSALS, ProgressBars
+from evaluation.comparison.provenance import Declaration
+from evaluation.management.training import TRAINING_REFUSALS, ProgressBars, add_trained_on
 from evaluation.services.common import read_key_values
 from evaluation.services.features.regions import (
     REGION_EXTRACTORS,
@@ -90,6 +91,7 @@ class Command(ReportCommand):
             default="float32",
             help="How numbers are stored (default: float32)",
         )
+        add_trained_on(parser)
 
     def report(self, **options: Any) -> dict[str, Any]:
         wanted = RegionsRequest(
@@ -105,6 +107,7 @@ class Command(ReportCommand):
             whole=not options["no_whole"],
             settings=read_key_values(options["set"]),
             dtype=options["dtype"],
+            declared=Declaration(options["trained_on"]),
         )
         with ProgressBars() as bars:
             found = extract_regions(wanted, progress=bars)

@@ -74,7 +74,8 @@ class Command(ReportCommand):
             f"{report['distinct']:,} different, {report['in_training'] / report['captions']:.1%} word for "
             "word a training caption"
         )
-        return f"{said}; written to {report['file']}" if report["file"] else said
+        said = f"{said}; written to {report['file']}" if report["file"] else said
+        return f"{said}\n{report['provenance']['sentence']}"
 
 
 #: Options that the request takes as they are.

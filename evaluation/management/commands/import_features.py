@@ -14,7 +14,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.management.base import ReportCommand
-from evaluation.management.training import TRAINING_REFUSALS, ProgressBars
+from evaluation.comparison.provenance import Declaration
+from evaluation.management.training import TRAINING_REFUSALS, ProgressBars, add_trained_on
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.features.store import FEATURE_KINDS, NUMBER_TYPES
 
@@ -40,6 +41,12 @@ class Command(ReportCommand):
             default="float32",
             help="How numbers are stored (default: float32)",
         )
+        parser.add_argument(
+            "--network",
+            default="",
+            help="What computed them, in your words; sets of one network have the same",
+        )
+        add_trained_on(parser)
 
     def report(self, **options: Any) -> dict[str, Any]:
         wanted = FeatureImport(
@@ -49,6 +56,8 @@ class Command(ReportCommand):
             kind=options["kind"],
             ids=options["ids"],
             dtype=options["dtype"],
+            network=options["network"],
+            declared=Declaration(options["trained_on"]),
         )
         with ProgressBars() as bars:
             return import_features(wanted, progress=bars).as_dict()

@@ -19,6 +19,8 @@ from django.core.management.base import CommandParser
 from annotation.common.locks import Busy
 from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand, with_progress
+from evaluation.comparison.provenance import Declaration
+from evaluation.management.training import add_trained_on
 from evaluation.services.common import ImportRefused
 from evaluation.services.runs.files import RUN_DEPTH, RUN_DIRECTIONS, RUN_FORMATS, RunImport, import_run
 
@@ -60,6 +62,7 @@ class Command(ReportCommand):
             default=RUN_DEPTH,
             help=f"Items of each ranking to keep; TREC runs are kept whole (default: {RUN_DEPTH}; 0: all)",
         )
+        add_trained_on(parser)
 
     def report(self, **options: Any) -> dict[str, Any]:
         return asdict(
@@ -74,6 +77,7 @@ class Command(ReportCommand):
                     depth=options["depth"],
                     captions=options["captions"],
                     cosine=not options["inner_products"],
+                    declared=Declaration(options["trained_on"]),
                 ),
                 progress=partial(with_progress, what="rankings"),
             )

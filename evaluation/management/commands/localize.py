@@ -63,7 +63,8 @@ class Command(ReportCommand):
             f"{report['layer']!r} in {report['images']:,} images, {report['phrases']:,} phrases; "
             f"{report['unknown']:,} mentions have no word that the system knows"
         )
-        return f"{said}; written to {report['file']}" if report["file"] else said
+        said = f"{said}; written to {report['file']}" if report["file"] else said
+        return f"{said}\n{report['provenance']['sentence']}"
 
 
 #: Options that the request takes as they are.

@@ -88,6 +88,7 @@ class Command(ReportCommand):
                 f"run {one['run']!r}: {one['queries']} queries, {one['items']} items each, "
                 f"{' and '.join(where)}"
             )
-        # Both directions are of the same vectors.
+        # Both directions are of the same vectors and images.
         said += dict.fromkeys(remark for one in report["runs"] for remark in one["remarks"])
+        said += dict.fromkeys(one["provenance"]["sentence"] for one in report["runs"])
         return "\n".join(said)

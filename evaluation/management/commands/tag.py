@@ -107,4 +107,5 @@ class Command(ReportCommand):
                 f"tags ({report['unseen']:,} of them never learned from) for each of {report['images']:,} "
                 f"images, by score {report['score']!r}"
             )
-        return f"{said}; written to {report['file']}" if report["file"] else said
+        said = f"{said}; written to {report['file']}" if report["file"] else said
+        return "\n".join([said, *([report["provenance"]["sentence"]] if "provenance" in report else [])])

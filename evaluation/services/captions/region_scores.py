@@ -23,6 +23,7 @@ from annotation.datasets.layers import layer_to_read
 from annotation.selectors.answers import answers
 from annotation.selectors.records import stream_records
 from evaluation.agreement.summary import Resampling
+from evaluation.comparison.provenance import with_provenance
 from evaluation.formats.figure_basis import FigureBasis, basis_from_dict
 from evaluation.formats.figure_tables import Table
 from evaluation.metrics.captions import DEFAULT_CUT, FAMILY, Captions, score_captions
@@ -111,7 +112,7 @@ def score_region_captions(
         references=documents.label,
         notes=notes_on_cuts(METRICS.find(measure, family=FAMILY).name for measure in measures),
     )
-    return {
+    report = {
         "corpus": found.corpus.name,
         "file": name,
         **asdict(references),
@@ -124,6 +125,8 @@ def score_region_captions(
         "people_regions": len(people),
         "people": _figures(people, measures, resampling, tokens, documents) if people else [],
     }
+    image = names_of(corpus).image
+    return with_provenance(report, {name: found}, found.corpus, {image[one.image] for one in described})
 
 
 def _described(found: CaptionSet, references: RegionReferences) -> list[_Described]:

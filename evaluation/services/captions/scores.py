@@ -9,8 +9,10 @@ from typing import Any
 
 from annotation.formats.base import FormatError
 from annotation.formats.names import image_id
+from annotation.selectors.corpora import corpus_named
 from evaluation.agreement.summary import Resampling
 from evaluation.comparison.missing import LEAVE_OUT, REFUSE, WORST, check_missing, named_cases
+from evaluation.comparison.provenance import with_provenance
 from evaluation.comparison.subsets import Subset
 from evaluation.formats.candidate_captions import Candidate, read_candidates
 from evaluation.formats.figure_basis import FigureBasis, basis_from_dict
@@ -19,6 +21,7 @@ from evaluation.metrics.captions import DEFAULT_CUT, Captions, score_captions
 from evaluation.models import CaptionSet
 from evaluation.selectors import names_of
 from evaluation.services.captions.references import documents_of, references_by_image
+from evaluation.services.captions.sets import caption_set_named
 from evaluation.services.common import ImportRefused
 from evaluation.significance.captions import caption_interval
 
@@ -42,7 +45,8 @@ class NotScored:
 
 @dataclass(frozen=True, slots=True)
 class MatchedCaptions:
-    """Captions of a file with the references of their images: `candidates[k]` is for image `names[k]`.
+    """Captions of a file with the references of their images: `candidates[k]` is for image `names[k]`,
+    whose row has the id `images[k]`.
 
     Of the `out_of` images that were asked for, `lacking` have no caption in the file: they have an empty one
     here, or are left out. `unrelated` counts captions that are no references, since their authors say that
@@ -50,6 +54,7 @@ class MatchedCaptions:
     """
 
     names: tuple[str, ...]
+    images: tuple[int, ...]
     candidates: tuple[str, ...]
     references: tuple[tuple[str, ...], ...]
     out_of: int
@@ -116,7 +121,7 @@ def score_caption_file(
         references=counted_in.label,
         notes=notes_on_cuts(scores),
     )
-    return {
+    report = {
         "corpus": corpus,
         "file": file.name,
         "subset": subset.called if subset else "",
@@ -130,6 +135,8 @@ def score_caption_file(
             {"measure": name, **asdict(caption_interval(score, bootstrap))} for name, score in scores.items()
         ],
     }
+    made = {file.name: None if file.exists() else caption_set_named(file.name)}
+    return with_provenance(report, made, corpus_named(corpus), matched.images)
 
 
 def notes_on_cuts(measures: Iterable[str]) -> tuple[str, ...]:
@@ -189,6 +196,7 @@ def _match(
     scored = [pk for pk in cases if pk in given or missing == WORST]
     return MatchedCaptions(
         names=tuple(names.image_name[pk] for pk in scored),
+        images=tuple(scored),
         candidates=tuple(given[pk].caption if pk in given else "" for pk in scored),
         references=tuple(references[pk] for pk in scored),
         out_of=len(cases),

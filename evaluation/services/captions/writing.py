@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.common.batching import chunks
+from evaluation.comparison.provenance import provenance_of
 from evaluation.models import CaptionSet, WrittenCaption
 from evaluation.services.captions.sets import write_coco_results
 from evaluation.services.common import (
@@ -70,7 +71,8 @@ class CaptionsRequest:
 @dataclass(frozen=True, slots=True)
 class WrittenSet:
     """The set that stands: `captions` of so many `images`, so many of them `distinct`, and so many
-    `in_training`: word for word a training caption. `unchanged`: it stood already."""
+    `in_training`: word for word a training caption. `unchanged`: it stood already. `provenance` is what the
+    system has seen of the images."""
 
     name: str
     system: str
@@ -82,6 +84,7 @@ class WrittenSet:
     words: float
     file: str
     unchanged: bool
+    provenance: dict[str, Any]
 
 
 def generate_captions(
@@ -111,6 +114,7 @@ def generate_captions(
         "regions": writer.sources.regions,
         "system_digest": system.digest,
         "asked_digest": writer.found.digest_of(places),
+        "remarks": list(writer.remarks),
     }
     with exclusive_work(f"captions.{name}", "caption set", name):
         CaptionSet.objects.filter(name=name, published=False).delete()  # somebody was killed
@@ -191,6 +195,7 @@ class _Writer:
     found: Examples
     sources: Sources
     boxes: NDArray[Any] | None
+    remarks: tuple[str, ...]
 
     @classmethod
     def of(cls, request: CaptionsRequest) -> _Writer:
@@ -216,9 +221,9 @@ class _Writer:
                 "name a feature set of regions"
             )
         given = given.settled(corpus)
-        check_described_alike(request.system, stored.facts, corpus, given)
+        remarks = check_described_alike(request.system, stored.facts, corpus, given)
         boxes = feature_set(corpus, given.regions).boxes() if given.regions else None
-        return cls(stored, examples_from(corpus, replace(given, lemmas="")), given, boxes)
+        return cls(stored, examples_from(corpus, replace(given, lemmas="")), given, boxes, remarks)
 
     def captions(
         self, places: Sequence[int], how: WritingSettings, progress: PhaseProgress
@@ -293,6 +298,7 @@ class _Writer:
 def _report(found: CaptionSet, file: str, *, unchanged: bool) -> WrittenSet:
     texts = found.captions.values_list("text", flat=True)
     words = sum(len(text.split()) for text in texts.iterator())
+    images = found.captions.values_list("image_id", flat=True)
     return WrittenSet(
         found.name,
         found.made_by.name,
@@ -304,4 +310,5 @@ def _report(found: CaptionSet, file: str, *, unchanged: bool) -> WrittenSet:
         words / found.caption_count,
         file,
         unchanged,
+        provenance_of({found.name: found}, found.corpus, images)[found.name],
     )

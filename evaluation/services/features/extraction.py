@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
+from evaluation.comparison.provenance import UNDECLARED, Declaration, Hashes, identities
 from evaluation.selectors import names_of
 from evaluation.services.common import ImportRefused, check_file, check_name, phase_cache
 from evaluation.services.features.store import (
     NUMBER_TYPES,
+    TRAINED_ON,
     FeatureSet,
     NewSet,
     digest_of_pictures,
@@ -57,7 +59,7 @@ class ExtractRequest:
 
     `weights` is the network of the extractor `cnn`: an ONNX file, or the weights of the one that `settings`
     name. `combined` learns from the pictures of `learn_corpus`, of the corpus itself where empty. `settings`
-    are fields of the extractor's settings.
+    are fields of the extractor's settings. `declared` says what the network was trained on.
     """
 
     corpus: str
@@ -67,6 +69,7 @@ class ExtractRequest:
     learn_corpus: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     dtype: str = "float32"
+    declared: Declaration = UNDECLARED
 
 
 def extract_set(
@@ -79,22 +82,26 @@ def extract_set(
     """
     if wanted.dtype not in NUMBER_TYPES:
         raise ImportRefused(f"type {wanted.dtype!r}: expected {' or '.join(NUMBER_TYPES)}")
+    check_declared(wanted.extractor, wanted.declared)
     if wanted.extractor not in EXTRACTORS:
         raise ImportRefused(f"extractor {wanted.extractor!r}: expected one of {', '.join(EXTRACTORS)}")
     check_name(wanted.name, "feature set")
     extractor: _Extractor
+    learned: Hashes | None = None
     if wanted.extractor == "cnn":
         extractor, origin = _network(wanted)
         found = _pictures(wanted.corpus)
+        learned = declared_network(wanted.declared, origin)
     elif wanted.extractor == "layout":
         extractor, origin = layout_of(wanted.settings, wanted.weights)
+        learned = identities(()).packed()
         found = _pictures(wanted.corpus)
     else:
         settings = read_settings(CombinedSettings, wanted.settings)
         if wanted.weights is not None:
             raise ImportRefused("extractor combined takes no network; leave the weights out")
         found = _pictures(wanted.corpus)
-        extractor, origin = _combined(wanted, settings, progress)
+        extractor, origin, learned = _combined(wanted, settings, progress)
     pictures = [(name, path) for name, path in found if path is not None]
 
     def blocks(done: int) -> Iterator[NDArray[np.float32]]:
@@ -111,9 +118,25 @@ def extract_set(
         dtype=wanted.dtype,
         origin={"extractor": wanted.extractor, **origin, "missing": len(found) - len(pictures)},
         pictures=digest_of_pictures(path for _, path in pictures),
+        learned=learned,
     )
     stored, made = write_set(new, blocks, progress=progress)
     return stored, made, len(found) - len(pictures)
+
+
+def check_declared(extractor: str, declared: Declaration) -> None:
+    """Raise ImportRefused where it is declared what an extractor that brings no network was trained on."""
+    if declared.trained_on and extractor != "cnn":
+        raise ImportRefused(
+            f"extractor {extractor} has no network from outside; leave out what it was trained on"
+        )
+
+
+def declared_network(declared: Declaration, origin: dict[str, Any]) -> Hashes | None:
+    """The images that a network was trained on, as declared, which `origin` then says; None: not known."""
+    if declared.trained_on:
+        origin[TRAINED_ON] = declared.trained_on
+    return declared.images()
 
 
 def network_of(weights: Path, given: Mapping[str, Any]) -> CNN:
@@ -155,23 +178,26 @@ def layout_of(given: Mapping[str, Any], weights: Path | None) -> tuple[RegionLay
 
 def _combined(
     wanted: ExtractRequest, settings: CombinedSettings, progress: PhaseProgress
-) -> tuple[CombinedFeatures, dict[str, Any]]:
+) -> tuple[CombinedFeatures, dict[str, Any], Hashes]:
     corpus = wanted.learn_corpus or wanted.corpus
     split = None if settings.learn_from == "all" else settings.learn_from
     records = stream_records(corpus=corpus_named(corpus), split=split)
-    learned = [record.picture for record in records if record.picture is not None]
+    read = [record for record in records if record.picture is not None]
+    learned = [record.picture for record in read if record.picture is not None]
     if not learned:
         raise ImportRefused(
             f"corpus {corpus!r} has no picture in split {split!r} to learn from; set learn_from=all, or name "
             "another corpus to learn from"
         )
     features = learn_combined(learned, settings, kept=phase_cache(progress))
-    return features, {
+    origin = {
         "sha256": features.digest,
         "settings": asdict(settings),
         "learned_from": {"corpus": corpus, "pictures": len(learned)},
         "numbers": features.lengths,
     }
+    pictures = ((record.filename or record.id, record.picture.name) for record in read if record.picture)
+    return features, origin, identities(pictures).packed()
 
 
 def _pictures(corpus: str) -> list[tuple[str, Path | None]]:

@@ -14,12 +14,15 @@ from django.conf import settings
 from numpy.typing import NDArray
 
 from annotation.formats.files.text import short_repr
+from evaluation.comparison.provenance import UNDECLARED, Declaration
 from evaluation.formats.feature_files import DescribedItems, FeatureFile, block_rows, open_features
 from evaluation.selectors import image_sizes, names_of, words_of
 from evaluation.services.common import ImportRefused, check_file
 from evaluation.services.features.store import (
     FEATURE_KINDS,
+    NETWORK,
     NUMBER_TYPES,
+    TRAINED_ON,
     FeatureKind,
     FeatureSet,
     NewSet,
@@ -42,7 +45,11 @@ _ITEMS: dict[FeatureKind, DescribedItems] = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeatureImport:
     """A file of vectors for a corpus, or for a weak collection. `ids` lists what its rows are of, where the
-    file does not; `dtype` is how numbers are kept."""
+    file does not; `dtype` is how numbers are kept.
+
+    `network` is what computed them, in the user's words: sets of one network have the same. `declared` says
+    what that learned from.
+    """
 
     corpus: str
     name: str
@@ -51,6 +58,8 @@ class FeatureImport:
     ids: Path | None = None
     dtype: str = "float32"
     source: str = ""
+    network: str = ""
+    declared: Declaration = UNDECLARED
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +89,7 @@ def import_features(wanted: FeatureImport, *, progress: PhaseProgress = no_progr
     if wanted.dtype not in NUMBER_TYPES:
         raise ImportRefused(f"type {wanted.dtype!r}: expected {' or '.join(NUMBER_TYPES)}")
     check_file(wanted.path, "a file of features")
+    learned = wanted.declared.images()
     understood, called = _items(wanted)
     file = open_features(wanted.path, _ITEMS[wanted.kind], wanted.ids)
     rows, ids, remarks = _matched(file.ids, understood, called, wanted)
@@ -93,6 +103,8 @@ def import_features(wanted: FeatureImport, *, progress: PhaseProgress = no_progr
         "sha256": file_digest(wanted.path),
         "left_out": len(file.ids) - len(rows),
         "missing": len(called) - len(set(ids)),
+        **({NETWORK: wanted.network} if wanted.network else {}),
+        **({TRAINED_ON: wanted.declared.trained_on} if wanted.declared.trained_on else {}),
     }
     new = NewSet(
         corpus=wanted.corpus,
@@ -103,6 +115,7 @@ def import_features(wanted: FeatureImport, *, progress: PhaseProgress = no_progr
         dtype=wanted.dtype,
         origin=origin,
         boxes=boxes,
+        learned=learned,
     )
     found, made = write_set(new, lambda done: _chosen(file, rows, done), progress=progress)
     return ImportedFeatures(found, not made, [*remarks, *_constant_columns(found.vectors())])

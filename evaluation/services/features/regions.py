@@ -17,11 +17,17 @@ from annotation.protocol.contents import corners
 from annotation.protocol.terms import ImageRecord, LayerRecord
 from annotation.selectors.corpora import check_split, corpus_named
 from annotation.selectors.records import stream_records
+from evaluation.comparison.provenance import UNDECLARED, Declaration, identities
 from evaluation.formats.box_files import GivenBox, read_boxes
 from evaluation.metrics.localization import union_box
 from evaluation.selectors import CorpusNames, names_of
 from evaluation.services.common import ImportRefused, check_file, check_name, phase_cache
-from evaluation.services.features.extraction import layout_of, network_of
+from evaluation.services.features.extraction import (
+    check_declared,
+    declared_network,
+    layout_of,
+    network_of,
+)
 from evaluation.services.features.importing import count_ids
 from evaluation.services.features.store import FeatureSet, NewSet, digest_of_pictures, write_set
 from models_core.features.image.cnn import CNNSettings
@@ -65,7 +71,7 @@ class RegionsRequest:
     `weights` is the network of the extractor `cnn`. `layer` is where `gold` takes its boxes from, the only
     one where empty, all of them whatever the limit; `split` the images that are looked at, all where empty;
     `file` a file of boxes (`evaluation.formats.box_files`). With `whole` the picture itself is the first
-    region of each. `settings` are fields of the extractor's settings.
+    region of each. `settings` are fields of the extractor's settings; `declared` is as in `ExtractRequest`.
     """
 
     corpus: str
@@ -80,6 +86,7 @@ class RegionsRequest:
     whole: bool = True
     settings: Mapping[str, Any] = field(default_factory=dict)
     dtype: str = "float32"
+    declared: Declaration = UNDECLARED
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +146,9 @@ def extract_regions(wanted: RegionsRequest, *, progress: PhaseProgress = no_prog
         raise ImportRefused(f"method {wanted.method!r}: expected one of {', '.join(REGION_METHODS)}")
     if wanted.limit < 1:
         raise ImportRefused(f"a limit of {wanted.limit} regions; expected 1 or more")
+    check_declared(wanted.extractor, wanted.declared)
     extractor, origin = _extractor(wanted)
+    learned = declared_network(wanted.declared, origin)
     corpus = corpus_named(wanted.corpus)
     layer = layer_to_read(corpus, wanted.layer or None) if wanted.method == "gold" else None
     if wanted.method == "gold" and layer is None:
@@ -198,6 +207,8 @@ def extract_regions(wanted: RegionsRequest, *, progress: PhaseProgress = no_prog
             **origin,
             "missing": len(records) - len(shown),
         },
+        # A layout learns nothing; what proposed the boxes of a file is not known.
+        learned=identities(()).packed() if wanted.extractor == "layout" and file is None else learned,
     )
     stored, made = write_set(new, blocks, progress=progress)
     counts = (file.clipped, file.outside, file.elsewhere, tuple(file.unknown)) if file else ()

@@ -1,9 +1,10 @@
 """Feature sets: vectors of the images, captions, regions or words of a corpus, under a name and a version.
 
 A set is the folder DATA_DIR/features/CORPUS/NAME/VERSION with `vectors.npy`, which is mapped and never read
-whole, `ids.json`, what its rows are of, and `manifest.json`; of regions also `boxes.npy`. A set never
-changes; other vectors under its name are its next version. What is being written lies beside it in a folder
-that begins with a dot, and goes on where it ended if the same is written again.
+whole, `ids.json`, what its rows are of, and `manifest.json`; of regions also `boxes.npy`, and `learned.npy`
+where it is known which images the features were learned from (`comparison.provenance`). A set never changes;
+other vectors under its name are its next version. What is being written lies beside it in a folder that
+begins with a dot, and goes on where it ended if the same is written again.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ Blocks = Callable[[int], Iterable[NDArray[Any]]]
 NUMBER_TYPES = ("float32", "float16")
 
 _FORMAT, _VERSION = "phrasebox-features", 1
-_VECTORS, _IDS, _BOXES = "vectors.npy", "ids.json", "boxes.npy"
+_VECTORS, _IDS, _BOXES, _LEARNED = "vectors.npy", "ids.json", "boxes.npy", "learned.npy"
+#: What an origin says as whoever added the set declares it.
+TRAINED_ON, NETWORK = DECLARED = ("trained_on", "network")
 _MANIFEST, _WRITTEN = "manifest.json", "written.json"
 
 
@@ -80,6 +83,11 @@ class FeatureSet:
         mapped from disk. Raises FileNotFoundError for other kinds."""
         return np.asanyarray(np.load(self.folder / _BOXES, mmap_mode="r", allow_pickle=False))
 
+    def learned(self) -> NDArray[np.uint64] | None:
+        """The images that the features were learned from, packed; None where that is not known."""
+        file = self.folder / _LEARNED
+        return np.asanyarray(np.load(file, allow_pickle=False)) if file.is_file() else None
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data for reports."""
         plain = {
@@ -94,7 +102,8 @@ class FeatureSet:
 class NewSet:
     """What is to be written: of which corpus, under which name, and from where. `boxes` are those of regions,
     shape (rows, 4). `pictures` is a digest of the pictures that are described, "" where none are: what was
-    stopped goes on only with the same."""
+    stopped goes on only with the same. `learned` are the images that the features were learned from, packed;
+    None where that is not known."""
 
     corpus: str
     name: str
@@ -105,6 +114,7 @@ class NewSet:
     origin: Mapping[str, Any]
     boxes: NDArray[Any] | None = None
     pictures: str = ""
+    learned: NDArray[np.uint64] | None = None
 
 
 def feature_sets(corpus: str | None = None) -> list[FeatureSet]:
@@ -163,7 +173,7 @@ def write_set(
         _fill(part, asked, new, blocks, progress)
         digest = _digest(part, new)
         newest = [one for one in feature_sets(new.corpus) if one.name == new.name][-1:]
-        if newest and newest[0].digest == digest:
+        if newest and newest[0].digest == digest and _declared_alike(newest[0].origin, new.origin):
             shutil.rmtree(part)
             return newest[0], False
         manifest = {
@@ -181,10 +191,16 @@ def write_set(
             "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
         }
         (part / _WRITTEN).unlink()
+        if new.learned is not None:
+            np.save(part / _LEARNED, new.learned)
         _write(part / _MANIFEST, manifest)
         home.mkdir(parents=True, exist_ok=True)
         part.rename(home / str(manifest["number"]))
         return _read(home / str(manifest["number"])), True
+
+
+def _declared_alike(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
+    return all(first.get(key, "") == second.get(key, "") for key in DECLARED)
 
 
 def digest_of_pictures(pictures: Iterable[Path]) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 from pydantic import Field
 
 from annotation.selectors.corpora import corpus_named, split_names
+from evaluation.comparison.provenance import Hashes, identities_of
 from evaluation.comparison.subsets import Subset, subset_named
 from evaluation.selectors import caption_words
 from evaluation.services.common import ImportRefused
@@ -107,8 +108,15 @@ def train_word_vectors(
             "split": _ALL_CALLED if subset is None else subset.called,
             "captions": len(sentences),
         },
+        learned=_images_of(wanted.corpus, subset),
     )
     return write_set(new, lambda done: [vectors[done:]] if done < len(vectors) else [], progress=progress)
+
+
+def _images_of(corpus: str, subset: Subset | None) -> Hashes:
+    row = corpus_named(corpus)
+    every = row.images.order_by().values_list("pk", flat=True)
+    return identities_of(row, every if subset is None else subset.images).packed()
 
 
 def images_read(corpus: str, split: str) -> Subset | None:

@@ -23,6 +23,7 @@ from annotation.datasets.layers import layer_to_read
 from annotation.protocol.terms import NOT_VISUAL, Mention
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
+from evaluation.comparison.provenance import provenance_of
 from evaluation.comparison.subsets import FOLD, subset_named
 from evaluation.metrics.localization import best_detections
 from evaluation.models import LocalizationSet, System
@@ -82,7 +83,7 @@ class LocalizeRequest:
 @dataclass(frozen=True, slots=True)
 class LocalizedSet:
     """The set that stands: so many mentions of so many images; `unknown` of them have no word that the system
-    knows. `unchanged`: it stood already."""
+    knows. `unchanged`: it stood already. `provenance` is what the system has seen of the images."""
 
     name: str
     system: str
@@ -94,6 +95,7 @@ class LocalizedSet:
     unknown: int
     phrases: int
     unchanged: bool
+    provenance: dict[str, Any]
 
 
 def localize(request: LocalizeRequest, *, progress: PhaseProgress = no_progress) -> LocalizedSet:
@@ -119,6 +121,7 @@ def localize(request: LocalizeRequest, *, progress: PhaseProgress = no_progress)
         "limit": request.limit,
         "system_digest": system.digest,
         "asked_digest": localizer.asked_digest(),
+        "remarks": list(localizer.remarks),
     }
 
     def fill(row: LocalizationSet) -> None:
@@ -141,6 +144,7 @@ def localize(request: LocalizeRequest, *, progress: PhaseProgress = no_progress)
         found.unknown_count,
         found.detections.count(),
         unchanged,
+        provenance_of({name: found}, found.corpus, localizer.image_ids.tolist())[name],
     )
 
 
@@ -156,6 +160,7 @@ class _Localizer:
     split: str
     limit: int
     seed: int
+    remarks: tuple[str, ...]
 
     @classmethod
     def of(cls, request: LocalizeRequest, system: System) -> _Localizer:
@@ -166,16 +171,16 @@ class _Localizer:
         label = request.regions or str(stored.facts.get("regions", ""))
         regions = feature_set(corpus, Sources(regions=label).settled(corpus).regions)
         check_proposed(regions)
-        check_described_alike(request.system, stored.facts, corpus, Sources(regions=regions.label))
+        given = Sources(regions=regions.label)
+        remarks = check_described_alike(request.system, stored.facts, corpus, given)
         layer = layer_to_read(
             corpus_named(corpus), request.layer or str(stored.facts.get("layer", "")) or None
         )
         if layer is None:
             raise ImportRefused(f"corpus {corpus!r} has no layer; import or annotate mentions first")
-        found = examples_from(corpus, Sources(regions=regions.label))
-        return cls(
-            request.system, stored, found, regions, layer.name, request.split, request.limit, request.seed
-        )
+        found = examples_from(corpus, given)
+        asked = request.split, request.limit, request.seed
+        return cls(request.system, stored, found, regions, layer.name, *asked, remarks)
 
     @cached_property
     def places(self) -> list[int]:

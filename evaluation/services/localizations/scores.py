@@ -10,6 +10,7 @@ from typing import Any
 
 from evaluation.agreement.summary import Resampling
 from evaluation.comparison.missing import LEAVE_OUT, REFUSE, Missing
+from evaluation.comparison.provenance import with_provenance
 from evaluation.formats.figure_basis import FigureBasis
 from evaluation.selectors import digest_of_images, names_of
 from evaluation.services.common import ImportRefused
@@ -116,4 +117,5 @@ def score_localization(wanted: LocalizationScoring) -> dict[str, Any]:
     if other is not None:
         report |= differences_from(other, found, asked, subset, wanted.missing, wanted.resampling)
         report["differences_basis"] = basis_of(report["differences_mentions"])
-    return report
+    made = {one.name: one for one in (row, other) if one is not None}
+    return with_provenance(report, made, row.corpus, {mention.image for mention in mentions})

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from evaluation.agreement.estimates import AgreementError, Bootstrap
 from evaluation.agreement.summary import Resampling
 from evaluation.comparison.missing import REFUSE, WORST
+from evaluation.comparison.provenance import with_provenance
 from evaluation.comparison.ranked_runs import Placed, RunPool, place, pool_of
 from evaluation.comparison.scoring import (
     OF_ORIGINALS,
@@ -19,6 +20,7 @@ from evaluation.comparison.scoring import (
     score_placed,
     scored_queries,
 )
+from evaluation.formats.figure_basis import basis_from_dict
 from evaluation.formats.figure_tables import finite_or_none
 from evaluation.metrics.scoring import evaluate
 from evaluation.models import JudgmentSet, QrelsSnapshot, Run
@@ -142,8 +144,16 @@ def _direction(asked: ReportRows, direction: str, steps: _Steps) -> DirectionTab
     remarks = remarks_on(list(scored.values()))
     basis = figure_basis([scored[baseline]], snapshot, subset=asked.subset, missing=wanted.missing)
     shown_baseline = labels[baseline] if tests else ""
+    by_label = {labels[run.name]: run for run in runs}
+    seen = with_provenance({"basis": basis.as_dict()}, by_label, snapshot.corpus, images)
     return direction_of(
-        DirectionHead(direction, basis, remarks, shown_baseline),
+        DirectionHead(
+            direction,
+            basis_from_dict(seen["basis"]),
+            remarks,
+            shown_baseline,
+            seen["provenance"],
+        ),
         measured,
         tests,
         draws=Bootstrap(images, wanted.resamples, wanted.level, wanted.seed),

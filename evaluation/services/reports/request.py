@@ -375,6 +375,8 @@ def _of_run(run: Run) -> dict[str, Any]:
         "protocol": run.protocol,
         "seed": run.seed,
         "system_digest": run.system_digest,
+        "trained_on": run.made_by.trained_on if run.made_by is not None else "",
+        "remarks": run.remarks,
     }
 
 

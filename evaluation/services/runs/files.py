@@ -22,6 +22,7 @@ from annotation.common.batching import chunks
 from annotation.common.registry import UnknownName
 from annotation.formats.files.text import whole_file
 from annotation.selectors.corpora import corpus_named
+from evaluation.comparison.provenance import UNDECLARED, Declaration
 from evaluation.comparison.scoring import differing_by_ties
 from evaluation.formats.embeddings import read_sides, scores_of
 from evaluation.formats.scores import ScoreMatrix, read_scores
@@ -87,6 +88,7 @@ class RunFacts:
     protocol: str = ""
     seed: int | None = None
     system_digest: str = ""
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +99,7 @@ class RunImport:
     is then computed as it is read: cosines, or inner products. `direction`: in annotation images ask and
     captions are ranked, in search the reverse. `system` is what made it (default: the tag of a TREC run),
     and is entered as a system where it can be the name of one (see `registry.link_run`); `source` is what
-    the run is said to come from (default: the path).
+    the run is said to come from (default: the path). `declared` says what that system learned from.
     """
 
     name: str
@@ -110,6 +112,7 @@ class RunImport:
     captions: Path | None = None
     cosine: bool = True
     source: str = ""
+    declared: Declaration = UNDECLARED
 
     @property
     def files(self) -> list[Path]:
@@ -147,6 +150,8 @@ def import_run(
     if depth < 0:
         raise ImportRefused(f"depth {depth}: expected 1 or more, or 0 for whole rankings")
     names = names_of(request.corpus)
+    declared = request.declared
+    images = declared.images()
     remarks: tuple[str, ...] = ()
     if format == "trec":
         read = read_run(path)
@@ -158,6 +163,7 @@ def import_run(
         matrix = scores_of(*read_sides(path, captions), cosine=request.cosine)
         remarks = matrix.remarks
         rankings = best_ranked(matrix, direction, depth)
+    registry.check_declaration(system, request.corpus, declared.trained_on)
     report = _store(
         RunFacts(name, direction, system, format, source, digest_of_files(files), depth),
         rankings,
@@ -165,7 +171,7 @@ def import_run(
         progress,
         began,
     )
-    registry.link_run(name, system, wanted)
+    registry.link_run(name, system, wanted, trained_on=declared.trained_on, images=images)
     if not report.unchanged:
         registry.note_addition("add_run", wanted, run=name, corpus=request.corpus)
     return replace(report, remarks=remarks)

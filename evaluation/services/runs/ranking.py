@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from annotation.selectors.corpora import corpus_named, split_names
-from evaluation.comparison.subsets import FOLD
+from evaluation.comparison.provenance import identities_of, provenance_of, provenance_of_system
+from evaluation.comparison.subsets import FOLD, OF_RUN, subset_named
 from evaluation.models import Run, System
+from evaluation.selectors import names_of
 from evaluation.services.common import ImportRefused, check_name
 from evaluation.services.runs.files import (
     RUN_DEPTH,
@@ -34,7 +37,8 @@ class _Ranked:
     """One direction of a ranking: the run's name, how many asked and were ranked, the file or "".
 
     `stored`: it stands in the database; `unchanged`: it stood there already. `remarks` say what is to be
-    known of the embeddings ranked by (see `ScoreMatrix.remarks`).
+    known of the embeddings ranked by (see `ScoreMatrix.remarks`), `provenance` what the system has seen of
+    the images (see `comparison.provenance.Provenance`).
     """
 
     run: str
@@ -44,6 +48,7 @@ class _Ranked:
     file: str
     stored: bool
     unchanged: bool
+    provenance: dict[str, Any]
     remarks: tuple[str, ...] = ()
 
 
@@ -106,20 +111,25 @@ def rank_system(request: RunsRequest, *, progress: PhaseProgress = no_progress) 
         if standing and not _by_file(row, corpus, split):
             return standing
     wish = RankRequest(row, corpus, split, protocol, request.sources, seed, progress)
-    reports = []
+    reports, seen = [], None
     for direction, matrix in origin.matrices(wish):
         sides = len(matrix.images), len(matrix.captions)
         asks, ranked = sides if direction == Run.ANNOTATION else sides[::-1]
         own, file, unchanged = f"{name}-{direction}", "", False
+        if seen is None:  # both directions are of the same images
+            image = names_of(corpus).image
+            images = identities_of(corpus_named(corpus), {image[one] for one in matrix.images})
+            seen = provenance_of_system(row, images, matrix.notes).as_dict()
         if out is not None:
             out.mkdir(parents=True, exist_ok=True)
             file = str(out / f"{own}.trec")
             write_file(Path(file), name, best_ranked(matrix, direction, depth))
         if request.database:
-            its = replace(made, name=own, direction=direction, depth=_cut(depth, ranked))
+            depth_kept = _cut(depth, ranked)
+            its = replace(made, name=own, direction=direction, depth=depth_kept, remarks=matrix.notes)
             unchanged = store_run(its, best_ranked(matrix, direction, depth), corpus).unchanged
         reports.append(
-            _Ranked(own, direction, asks, ranked, file, request.database, unchanged, matrix.remarks)
+            _Ranked(own, direction, asks, ranked, file, request.database, unchanged, seen, matrix.remarks)
         )
         progress(f"ranking, {direction}", 1, 1)
     return reports
@@ -167,8 +177,11 @@ def _standing(name: str, corpus: str, made: RunFacts) -> list[_Ranked]:
     )
     if any(run.depth != _cut(made.depth, items[direction]) for direction, run in runs.items()):
         return []
+    images = subset_named(corpus, f"{OF_RUN}{runs[Run.ANNOTATION].name}")
+    assert images is not None
+    seen = provenance_of({name: runs[Run.ANNOTATION]}, corpus_named(corpus), images.images)[name]
     return [
-        _Ranked(run.name, direction, run.query_count, items[direction], "", stored=True, unchanged=True)
+        _Ranked(run.name, direction, run.query_count, items[direction], "", True, True, seen)
         for direction, run in ((direction, runs[direction]) for direction in RUN_DIRECTIONS)
     ]
 

@@ -18,11 +18,12 @@ from models_core.systems.training import check_needs
 
 @dataclass(frozen=True, slots=True)
 class Auxiliary:
-    """Weak pairs by the names that the method knows them by, the ids of their images, and what a system's
-    manifest says of them."""
+    """Weak pairs by the names that the method knows them by, the ids and the features of their images, and
+    what a system's manifest says of them."""
 
     pairs: dict[str, WeakPairs] = field(default_factory=dict)
     ids: dict[str, Sequence[str]] = field(default_factory=dict)
+    sets: dict[str, FeatureSet] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
 
     def check_apart(self, corpus: str, others: Iterable[str]) -> None:
@@ -88,7 +89,7 @@ def auxiliary_pairs(recipe: Recipe, given: Sequence[str], features: str) -> Auxi
     for name, named in check_auxiliary(recipe, given, features).items():
         collection, vectors = named.collection, named.vectors
         text_of = dict(zip(collection.ids(), collection.texts(named.kinds), strict=True))
-        found.ids[name] = vectors.ids()
+        found.ids[name], found.sets[name] = vectors.ids(), vectors
         found.pairs[name] = WeakPairs(vectors.vectors(), [text_of[one] for one in vectors.ids()])
         found.facts[name] = {
             "collection": collection.name,

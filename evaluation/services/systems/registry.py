@@ -21,12 +21,14 @@ from annotation import audit
 from annotation.common.by_command import with_known
 from annotation.common.registry import UnknownName
 from annotation.selectors.corpora import corpus_named
+from evaluation.comparison.provenance import Hashes
 from evaluation.models import Run, System
 from evaluation.selectors import run_named
 from evaluation.services.common import ImportRefused, exclusive_work
 from evaluation.services.systems.folders import system_folder, training_folder
 from evaluation.services.systems.origins.base import of_stored
 from evaluation.services.systems.origins.runs import RUNS
+from evaluation.services.systems.seen import SEEN_FACT, enter_declaration, enter_seen_images
 from evaluation.services.unfinished import remove_unfinished_of_system
 from models_core import storage
 
@@ -35,7 +37,7 @@ _log = logging.getLogger(__name__)
 #: What runs that our systems made have for their format.
 MADE_HERE = "system"
 #: Facts of a manifest that the registry has columns for.
-_COLUMNS = ("files", "seed", "versions", "corpus")
+_COLUMNS = ("files", "seed", "versions", "corpus", "trained_on", SEEN_FACT)
 _NAME = re.compile(r"[-a-zA-Z0-9_]{1,100}")
 
 
@@ -82,6 +84,7 @@ def register_stored_system(name: str, wanted: RequestedBy = BY_COMMAND) -> Syste
         "sources": facts.get("files", {}),
         "versions": {**manifest.get("made_with", {}), **facts.get("versions", {})},
         "digest": manifest["sha256"],
+        "trained_on": facts.get("trained_on", ""),
         "job_id": wanted.job,
         "created_by_id": wanted.account,
         "created_at": when,
@@ -89,6 +92,7 @@ def register_stored_system(name: str, wanted: RequestedBy = BY_COMMAND) -> Syste
     with transaction.atomic():
         system, new = System.objects.get_or_create(name=name, defaults=values)
         if new:
+            enter_seen_images(system, facts, made)
             its = Run.objects.filter(made_by=None, format=MADE_HERE, source__startswith=f"system {name}, ")
             its.update(made_by=system, system_digest=system.digest)
             note_addition("add_system", wanted, system=name, corpus=system.corpus.name)
@@ -141,11 +145,39 @@ def check_free(name: str, corpus: str, origin: str) -> None:
         )
 
 
-def link_run(run: str, tag: str, wanted: RequestedBy = BY_COMMAND) -> None:
+def check_declaration(tag: str, corpus: str, trained_on: str) -> None:
+    """Raise ImportRefused where `trained_on` cannot be declared of the system `tag` of imported runs."""
+    if not trained_on:
+        return
+    if not _NAME.fullmatch(tag):
+        raise ImportRefused(
+            f"what {tag!r} was trained on is stored with a system; name the system with letters, digits, "
+            "hyphens or underscores"
+        )
+    standing = System.objects.select_related("corpus").filter(name=tag).first()
+    if standing is not None and (
+        (standing.origin, standing.corpus.name) != (RUNS, corpus)
+        or standing.trained_on not in ("", trained_on)
+    ):
+        raise ImportRefused(
+            f"system {tag!r} already exists with another origin, corpus or training; leave out what it was "
+            "trained on, or name another system"
+        )
+
+
+def link_run(
+    run: str,
+    tag: str,
+    wanted: RequestedBy = BY_COMMAND,
+    *,
+    trained_on: str = "",
+    images: Hashes | None = None,
+) -> None:
     """Enter `tag` as the system that made an imported run, where it can be a system's name.
 
     A system of that name and of the same corpus is it; one of another corpus is not, and the run then
-    stands without.
+    stands without. `trained_on` is what is declared of it (see `check_declaration`), and `images` what that
+    names.
     """
     if not _NAME.fullmatch(tag):
         return
@@ -163,6 +195,13 @@ def link_run(run: str, tag: str, wanted: RequestedBy = BY_COMMAND) -> None:
         )
         if system.corpus_id == row.corpus_id:
             Run.objects.filter(pk=row.pk).update(made_by=system)
+    if trained_on:
+        with transaction.atomic():
+            system = System.objects.select_for_update().get(name=tag)
+            if not system.trained_on:
+                system.trained_on = trained_on
+                system.save(update_fields=["trained_on"])
+                enter_declaration(system, images)
 
 
 def remove_run(*, name: str, actor: Any = None) -> None:

@@ -41,6 +41,7 @@ from evaluation.services.systems.examples import (
 from evaluation.services.systems.folders import clear_leftovers, system_folder, training_folder
 from evaluation.services.systems.read_captions import as_read
 from evaluation.services.systems.region_texts import region_texts, regions_with_phrases
+from evaluation.services.systems.seen import SEEN_FACT, images_of_training
 from evaluation.services.systems.shared_sums import SharedSums
 from evaluation.services.systems.sources import Sources, check_sets
 from models_core import storage
@@ -225,6 +226,8 @@ def _train(
         facts["region_texts"] = pairs.digest
     background = background_of([chosen], sources, corpus)
     facts |= background.facts
+    images = images_of_training(found, training, held, sources, further)
+    facts[SEEN_FACT] = images.sentences
     folder = system_folder(name)
     kernels = training_folder(name)
 
@@ -277,6 +280,7 @@ def _train(
                 auxiliary=further.pairs,
                 sum_pairs=SharedSums(kernels / "pairs", progress),
                 regions=pairs,
+                seen=images.arrays,
             ),
         )
 

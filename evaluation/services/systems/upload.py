@@ -18,6 +18,7 @@ from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
 from annotation.formats.files.text import short_repr
 from annotation.selectors.corpora import corpus_named
+from evaluation.comparison.provenance import UNDECLARED, Declaration
 from evaluation.formats.embeddings import read_sides, scores_of
 from evaluation.formats.scores import read_scores
 from evaluation.selectors import names_of
@@ -25,6 +26,7 @@ from evaluation.services.common import ImportRefused, check_file, check_name, ex
 from evaluation.services.systems import registry
 from evaluation.services.systems.folders import clear_leftovers, system_folder
 from evaluation.services.systems.origins.uploaded import STORED_EMBEDDINGS, STORED_SCORES
+from evaluation.services.systems.seen import TrainingImages
 from models_core import storage
 from models_core.scoring.tiles import NotANumber, check_finite
 
@@ -69,13 +71,14 @@ def upload_system(
     format: str = STORED_EMBEDDINGS,
     captions: Path | None = None,
     cosine: bool = True,
+    declared: Declaration = UNDECLARED,
     wanted: registry.RequestedBy = registry.BY_COMMAND,
 ) -> UploadedSystem:
     """Check and keep what `path` holds of `corpus` as the system `name`.
 
     Embeddings may come in one file, or in `path` and `captions`; they rank by cosine, or by inner product.
-    Where the same stands already, nothing changes. Raises UnknownName, FormatError naming file and row,
-    Busy, and ImportRefused where another system has the name.
+    `declared` says what it learned from. Where the same stands already, nothing changes. Raises UnknownName,
+    FormatError naming file and row, Busy, and ImportRefused where another system has the name.
     """
     if format not in UPLOAD_FORMATS:
         raise UnknownName(f"unknown format {format!r} of systems; known: {', '.join(UPLOAD_FORMATS)}")
@@ -87,6 +90,8 @@ def upload_system(
     files = [path] if captions is None else [path, captions]
     for file in files:
         check_file(file, "a system's embeddings or scores")
+    images = declared.images()
+    seen = {} if images is None else TrainingImages(images, images[:0]).arrays
     row, names, folder = corpus_named(corpus), names_of(corpus), system_folder(name)
     with exclusive_work(f"system.{name}", "system", name):
         registry.check_free(name, corpus, format)
@@ -105,17 +110,18 @@ def upload_system(
             "captions": len(found.captions),
             **({"dimensions": found.dimensions} if found.dimensions else {}),
             "files": {file.name: storage.file_digest(file) for file in files},
+            **({"trained_on": declared.trained_on} if declared.trained_on else {}),
         }
         unchanged = folder.exists()
         if unchanged:
             standing = storage.read_manifest(folder)
             if (standing["kind"], standing["settings"], standing["facts"]) != (format, held, facts):
                 raise ImportRefused(
-                    f"system {name!r} already exists with other files or ids; choose another name"
+                    f"system {name!r} already exists with other files, ids or training; choose another name"
                 )
         else:
             clear_leftovers(name)
-            storage.save_model(folder, format, dict(found.arrays), held, facts)
+            storage.save_model(folder, format, {**found.arrays, **seen}, held, facts)
         registry.register_stored_system(name, wanted)
         return UploadedSystem(
             name,

@@ -36,6 +36,7 @@ from annotation.selectors.records import stream_records
 from evaluation.agreement.estimates import Bootstrap
 from evaluation.agreement.summary import Resampling
 from evaluation.comparison.missing import LEAVE_OUT, REFUSE, WORST, Missing, check_missing
+from evaluation.comparison.provenance import with_provenance
 from evaluation.comparison.subsets import Subset, subset_called, subset_named
 from evaluation.formats.figure_basis import FigureBasis, basis_from_dict
 from evaluation.formats.figure_tables import Table
@@ -154,7 +155,7 @@ def score_tag_set(
         protocol=f"{unit} of people's captions, alpha {alpha:g}",
         missing=how.missing,
     )
-    return {
+    report = {
         "corpus": corpus,
         "name": name,
         "system": found.made_by.name if found.made_by else "",
@@ -176,6 +177,12 @@ def score_tag_set(
         **asdict(how.resampling),
         "measures": tag_figures(known, how),
     }
+    return with_provenance(report, {name: found}, found.corpus, _images_scored(found, subset))
+
+
+def _images_scored(found: TagSet, subset: Subset | None) -> set[int]:
+    images = set(found.images.values_list("image_id", flat=True))
+    return images if subset is None else images & subset.images
 
 
 def _images_of_set(found: TagSet) -> Subset | None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from annotation.common.batching import chunks
 from annotation.formats.files.text import lines
+from evaluation.comparison.provenance import provenance_of
 from evaluation.models import TaggedImage, TagSet
 from evaluation.services.common import (
     ImportRefused,
@@ -75,7 +76,8 @@ class TagRequest:
 @dataclass(frozen=True, slots=True)
 class WrittenTags:
     """The set that stands: so many `images`, ranked among so many `vocabulary` tags, of which `unseen` are
-    none of the training's. `unchanged`: it stood already."""
+    none of the training's. `unchanged`: it stood already. `provenance` is what the system has seen of the
+    images."""
 
     name: str
     system: str
@@ -87,6 +89,7 @@ class WrittenTags:
     score: str
     file: str
     unchanged: bool
+    provenance: dict[str, Any]
 
 
 def tag_images(request: TagRequest, *, progress: PhaseProgress = no_progress) -> WrittenTags:
@@ -113,6 +116,7 @@ def tag_images(request: TagRequest, *, progress: PhaseProgress = no_progress) ->
         "vocabulary": list(work.candidates.names),
         "system_digest": system.digest,
         "asked_digest": work.found.digest_of(work.places),
+        "remarks": list(work.remarks),
     }
     with exclusive_work(f"tags.{name}", "tag set", name):
         TagSet.objects.filter(name=name, published=False).delete()  # somebody was killed
@@ -133,6 +137,7 @@ def tag_images(request: TagRequest, *, progress: PhaseProgress = no_progress) ->
         request.score,
         "" if request.out is None else str(request.out),
         standing is not None,
+        provenance_of({name: found}, found.corpus, found.images.values_list("image_id", flat=True))[name],
     )
 
 
@@ -170,6 +175,7 @@ class _Tagging:
     places: Sequence[int]
     sources: Sources
     candidates: CandidateTags
+    remarks: tuple[str, ...]
 
     @classmethod
     def of(cls, request: TagRequest, progress: PhaseProgress) -> _Tagging:
@@ -182,13 +188,13 @@ class _Tagging:
         if not request.features:
             given = Sources(**{key: stored.facts.get(key, "") for key in REMEMBERED_FILES})
         given = given.settled(corpus)
-        check_described_alike(request.system, stored.facts, corpus, given)
+        remarks = check_described_alike(request.system, stored.facts, corpus, given)
         found = examples_from(corpus, given)
         places = found.to_rank(request.split, seed=request.seed)
         check_left_out(stored, request.system, found, places, request.split)
         assert isinstance(stored.texts, TagTexts)
         candidates = _candidates(stored, stored.texts, found, request, progress)
-        return cls(stored, found, places, given, candidates)
+        return cls(stored, found, places, given, candidates, remarks)
 
     def settings(self, request: TagRequest) -> dict[str, Any]:
         """How tags are found, as plain data: what people's tags are compared by is the recipe's."""

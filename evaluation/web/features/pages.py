@@ -3,6 +3,7 @@ removal. Its forms about the words of captions are sent to `captions_data`."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,8 @@ def _import(request: HttpRequest) -> None:
     check_name(name, "feature set")
     if kind not in FEATURE_KINDS or dtype not in NUMBER_TYPES:
         raise NotOffered(_("Nothing was chosen: use one of the buttons."))
+    network = text_parameter(request.POST, "network")
+    declared = offered.declared_training(request, text_parameter(request.POST, "trained_on"))
     chosen = text_parameter(request.POST, "server_file")
     if chosen and not request.FILES:
         if chosen not in server_files("features", words=True):
@@ -129,6 +132,8 @@ def _import(request: HttpRequest) -> None:
             "path": path_of_file("features", chosen),
             "kind": kind,
             "dtype": dtype,
+            "network": network,
+            **asdict(declared),
         }
         jobs.enqueue(kind="import_features", arguments=arguments, corpus=corpus, actor=account_of(request))
         messages.success(request, _("Importing the features. The progress is shown below."))
@@ -145,6 +150,8 @@ def _import(request: HttpRequest) -> None:
                 kind=_kind(kind),
                 dtype=dtype,
                 source=Path(file).name,
+                network=network,
+                declared=declared,
             )
         )
     if found.unchanged:
@@ -213,6 +220,7 @@ def enqueue_extraction(request: HttpRequest, given: QueryDict, sent: Path | None
         "name": name,
         **_extractor(network),
         "settings": read_key_values(text_parameter(given, "settings").split()),
+        **asdict(offered.declared_training(request, text_parameter(given, "trained_on"))),
     }
     if method:
         limit = regions_in(given, default=19)

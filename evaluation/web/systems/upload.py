@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from annotation.web.common.access import RUNNING, account_of, for_roles
+from evaluation.comparison.provenance import Declaration
 from evaluation.models import Run, System
 from evaluation.services.common import check_name
 from evaluation.services.runs.files import RUN_DIRECTIONS, RunImport, import_run
@@ -77,6 +78,10 @@ def system_upload(request: HttpRequest) -> HttpResponse:
     )
 
 
+def _declared(request: HttpRequest) -> Declaration:
+    return offered.declared_training(request, text_parameter(request.POST, "trained_on"))
+
+
 def _embeddings(request: HttpRequest, folder: Path) -> str:
     images = uploaded_file(request, folder / "images", "images", beside=_IDS)
     if images is None:
@@ -89,6 +94,7 @@ def _embeddings(request: HttpRequest, folder: Path) -> str:
         format=STORED_EMBEDDINGS,
         captions=captions,
         cosine=request.POST.get("products") != "1",
+        declared=_declared(request),
         wanted=registry.RequestedBy(account=account_of(request).pk),
     )
     for remark in made.remarks:
@@ -105,6 +111,7 @@ def _scores(request: HttpRequest, folder: Path) -> str:
         corpus=text_parameter(request.POST, "corpus"),
         path=scores,
         format=STORED_SCORES,
+        declared=_declared(request),
         wanted=registry.RequestedBy(account=account_of(request).pk),
     ).system
 
@@ -131,7 +138,13 @@ def _runs(request: HttpRequest, folder: Path) -> str:
             stood = Run.objects.filter(name=run, published=True).exists()
             import_run(
                 RunImport(
-                    name=run, corpus=corpus, path=file, direction=direction, system=name, source=file.name
+                    name=run,
+                    corpus=corpus,
+                    path=file,
+                    direction=direction,
+                    system=name,
+                    source=file.name,
+                    declared=_declared(request),
                 ),
                 wanted=registry.RequestedBy(account=account_of(request).pk),
             )

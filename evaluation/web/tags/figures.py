@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from django import template
-from django.utils.formats import localize
+from django.utils.formats import localize, number_format
 from django.utils.translation import gettext, gettext_lazy
 
 from evaluation.comparison.comparisons import DECIMALS_BY_MEASURE
@@ -26,6 +26,37 @@ CASES = {
     "regions": gettext_lazy("Regions"),
     "systems": gettext_lazy("Systems"),
 }
+#: Parts of the sentences of `comparison.provenance` -> the same as pages write them.
+SEEN = {
+    r"Not known which images it learned from\.": gettext_lazy("Not known which images it learned from."),
+    r"Not known which images the features (?P<name>'[^']*'(?: of '[^']*')?) learned from\.": gettext_lazy(
+        "Not known which images the features %(name)s learned from."
+    ),
+    r"Learned from none of these (?P<images>[\d,]+) images, and chose no settings on them\.": gettext_lazy(
+        "Learned from none of these %(images)s images, and chose no settings on them."
+    ),
+    r"Learned from (?P<learned>[\d,]+) of these (?P<images>[\d,]+) images, and chose settings on "
+    r"(?P<validated>[\d,]+) of them": gettext_lazy(
+        "Learned from %(learned)s of these %(images)s images, and chose settings on %(validated)s of them"
+    ),
+    r"(?P<number>[\d,]+) by name alone: the pictures differ": gettext_lazy(
+        "%(number)s by name alone: the pictures differ"
+    ),
+    r"Declared, not checked: it was trained on": gettext_lazy("Declared, not checked: it was trained on"),
+    r"Declared, not checked: the features (?P<name>'[^']*'(?: of '[^']*')?) were trained on": gettext_lazy(
+        "Declared, not checked: the features %(name)s were trained on"
+    ),
+    r"Not known whether the (?:images|regions|captions) of (?P<given>'[^']*') are described as those of "
+    r"(?P<learned>'[^']*'), which it learned from\.": gettext_lazy(
+        "Not known whether %(given)s describes as %(learned)s does, which it learned from."
+    ),
+    r"Its visual words come from all pictures of its corpus, without their captions\.": gettext_lazy(
+        "Its visual words come from all pictures of its corpus, without their captions."
+    ),
+    r"That system (?P<name>'[^']*') made it is what its file says\.": gettext_lazy(
+        "That system %(name)s made it is what its file says."
+    ),
+}
 
 
 @register.filter
@@ -38,6 +69,25 @@ def figure(value: float | None, measure: str = "") -> str:
 def cases(name: str) -> str:
     """What figures are a mean over, in the reader's language."""
     return str(CASES.get(name, name.capitalize()))
+
+
+@register.filter
+def seen_in_words(sentence: str) -> str:
+    """What a system has seen (`comparison.provenance`), kept in English, in the reader's language."""
+    for pattern, text in SEEN.items():
+        if found := re.search(pattern, sentence):
+            sentence = sentence.replace(found[0], str(text) % _localized(found.groupdict("")))
+    return sentence
+
+
+def _localized(parts: dict[str, str]) -> dict[str, str]:
+    """The same with its whole numbers as the reader's language writes them."""
+    return {
+        name: number_format(int(digits), force_grouping=True)
+        if (digits := text.replace(",", "")).isdigit()
+        else text
+        for name, text in parts.items()
+    }
 
 
 @register.filter

@@ -98,7 +98,7 @@ def test_brought_scores_rank_and_are_kept_under_the_corpus_s_names(corpus, tmp_p
 
 def test_the_same_again_changes_nothing_and_other_files_are_refused(corpus, vectors, tmp_path):
     assert (keep(vectors)["unchanged"], keep(vectors)["unchanged"]) == (False, True)
-    with pytest.raises(CommandError, match="'clip' already exists with other files or ids"):
+    with pytest.raises(CommandError, match="'clip' already exists with other files, ids or training"):
         keep(vectors, "clip", "--inner-products")
     with pytest.raises(CommandError, match="'clip' already exists with another corpus or origin"):
         keep(matrix_file(tmp_path, "x", np.eye(3), PICTURES, CAPTIONS[:3]), "clip", "--format", "scores")

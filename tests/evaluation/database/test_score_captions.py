@@ -180,7 +180,9 @@ def test_the_table_is_printed_as_csv_and_latex(scenes: str, tmp_path: Path) -> N
     assert [row[0] for row in rows[1:]] == [
         *("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-1", "BLEU_pre", "ROUGE-L", "CIDEr", "CIDEr-D")
     ]
-    assert r"\begin{tabular}" in said("score_captions", scenes, file, "--latex")
+    latex = said("score_captions", scenes, file, "--latex")
+    assert f"% {file.name}: Not known which images it learned from.\n" in latex
+    assert r"\begin{tabular}" in latex
 
 
 def test_the_same_seed_draws_the_same_and_another_does_not(scenes: str, tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def _matrices(wish: RankRequest) -> Matrices:
         sources = Sources(**{**(remembered if corpus == stored.facts["corpus"] else {}), **given})
     elif stored.recipe.kind.grounding == "training":
         sources = replace(sources, regions="")
-    check_described_alike(name, stored.facts, corpus, sources)
+    notes = check_described_alike(name, stored.facts, corpus, sources)
     seen = examples_from(corpus, replace(sources, regions="") if grounded else sources)
     found = as_read(seen, stored.recipe, sources, wish.progress)
     places = found.to_rank(wish.split, seed=wish.seed)
@@ -92,7 +92,8 @@ def _matrices(wish: RankRequest) -> Matrices:
         if not stored.recipe.kind.comparable:
             scores = _below(scores)
         of_images = scores if direction == Run.ANNOTATION else scores.turned()
-        yield direction, ScoreMatrix(system_folder(name), tuple(material.names), captions, of_images)
+        names = tuple(material.names)
+        yield direction, ScoreMatrix(system_folder(name), names, captions, of_images, notes=notes)
 
 
 def _sets_of_names(stored: TrainedSystem) -> Mapping[str, str]:

@@ -1,0 +1,251 @@
+"""What a system has seen of the images that a figure is over: learned from them, or chose settings on them.
+
+An image is the same where its picture has the same content, or where its source calls it by the same name,
+whatever corpus it is in. A system stores both of each image as 64 bits of a hash, so that this works for
+corpora that were renamed or deleted, and for collections of millions. What nobody recorded is not known,
+which is never the same as none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from annotation.common.batching import chunks
+from annotation.common.registry import UnknownName
+from annotation.formats.names import image_id
+from annotation.selectors.corpora import check_split, corpus_named
+from evaluation.formats.figure_basis import FigureBasis
+from evaluation.models import SeenImages, System
+
+Hashes = NDArray[np.uint64]
+
+NOT_KNOWN, NONE_SEEN = "not known", "none"
+#: A declaration of what learned from no image, such as features that are computed by hand.
+TRAINED_ON_NOTHING = "nothing"
+#: What `trained_on` of an upload means, as helps and pages say it.
+DECLARATION_HELP = (
+    "What it was trained on, in your words; images of CORPUS or CORPUS:SPLIT, if it is here, are counted; "
+    f"{TRAINED_ON_NOTHING!r} for what learns from none"
+)
+_COCO_SPLIT = re.compile(r"COCO_\w+?_(?=\d{12}$)")
+_IMAGES_AT_ONCE = 5_000
+_NO_PICTURE = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Identities:
+    """Images by their source names and by what their pictures hold, shape (images,); 0: no picture."""
+
+    names: Hashes
+    pictures: Hashes
+
+    def packed(self) -> Hashes:
+        """Both as one set, ascending, as systems store them."""
+        both = np.union1d(self.names, self.pictures)
+        return both[both != _NO_PICTURE]
+
+
+def identities(images: Iterable[tuple[str, str]]) -> Identities:
+    """Of images as (file name, stored picture); either may have an extension, and the picture may be ""."""
+    named = [
+        (_hash("name", source_name(name)), _hash("picture", picture.partition(".")[0]) if picture else 0)
+        for name, picture in images
+    ]
+    names, pictures = np.asarray(named, np.uint64).reshape(-1, 2).T
+    return Identities(names, pictures)
+
+
+def source_name(filename: str) -> str:
+    """What a source calls an image: its file's name without extension, and without the split in COCO's."""
+    return _COCO_SPLIT.sub("", image_id(filename))
+
+
+def _hash(kind: str, text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(f"{kind}\0{text}".encode(), digest_size=8).digest())
+
+
+def identities_of(corpus: Any, images: Iterable[int]) -> Identities:
+    """Of images of a corpus, by the ids of their rows; images without a file go by their keys."""
+    rows = corpus.images.order_by().values_list("filename", "key", "picture")
+    return identities(
+        (filename or key, picture)
+        for some in chunks(sorted(images), _IMAGES_AT_ONCE)
+        for filename, key, picture in rows.filter(pk__in=some)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What whoever adds something declares that it was `trained_on`, "" for nothing declared.
+
+    Only `corpora` are looked at where some are given: those that whoever declares it may see.
+    """
+
+    trained_on: str = ""
+    corpora: Collection[str] | None = None
+
+    def images(self) -> Hashes | None:
+        """The images that it names as CORPUS or CORPUS:SPLIT, packed; None where it is empty or another text.
+
+        Raises UnknownName for a split that the corpus has not.
+        """
+        if self.trained_on == TRAINED_ON_NOTHING:
+            return np.zeros(0, np.uint64)
+        name, colon, split = self.trained_on.partition(":")
+        if not name or (self.corpora is not None and name not in self.corpora):
+            return None
+        try:
+            corpus = corpus_named(name)
+        except UnknownName:
+            return None
+        images = corpus.images.order_by()
+        if colon:
+            check_split(corpus, split)
+            images = images.filter(split=split)
+        return identities_of(corpus, images.values_list("pk", flat=True)).packed()
+
+
+#: Nothing is declared.
+UNDECLARED = Declaration()
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Of `images` images, how many a system learned from and chose settings on; None: not known.
+
+    `seen` are the images of either kind, `by_name` those of them that are known by their name alone, though
+    their picture is at hand. `unknown` names parts of the system, such as feature sets, of which nobody
+    recorded what they learned from; `declared` says what whoever added it declares, and `notes` more
+    sentences.
+    """
+
+    images: int
+    learned: int | None = None
+    validated: int | None = None
+    seen: int = 0
+    by_name: int = 0
+    unknown: tuple[str, ...] = ()
+    declared: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def answer(self) -> str:
+        """One of "none", "N of M" and "not known"; none only where nothing is unknown."""
+        if self.seen:
+            return f"{self.seen} of {self.images}"
+        return NOT_KNOWN if self.learned is None or self.unknown else NONE_SEEN
+
+    @property
+    def sentence(self) -> str:
+        """The same in words, with what else is to be known."""
+        if self.learned is None:
+            said = "Not known which images it learned from."
+        elif self.seen:
+            alone = f" ({self.by_name:,} by name alone: the pictures differ)" if self.by_name else ""
+            said = (
+                f"Learned from {self.learned:,} of these {self.images:,} images, and chose settings on "
+                f"{self.validated:,} of them{alone}."
+            )
+        else:
+            said = f"Learned from none of these {self.images:,} images, and chose no settings on them."
+        unknown = [f"Not known which images {part} learned from." for part in self.unknown]
+        # What is not known comes before what sounds clean.
+        known = [said, *unknown] if self.seen else [*unknown, said]
+        return " ".join([*known, *self.declared, *self.notes])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, as JSON has it."""
+        return {
+            "answer": self.answer,
+            "images": self.images,
+            "learned": self.learned,
+            "validated": self.validated,
+            "by_name": self.by_name,
+            "unknown": list(self.unknown),
+            "declared": list(self.declared),
+            "notes": list(self.notes),
+            "sentence": self.sentence,
+        }
+
+
+def images_seen(images: Identities, learned: Hashes, validated: Hashes) -> Provenance:
+    """How many of the images are among those that were learned from, and those that settings were chosen on;
+    both are packed."""
+    by_picture = np.isin(images.pictures, learned), np.isin(images.pictures, validated)
+    by_name = np.isin(images.names, learned), np.isin(images.names, validated)
+    seen = by_picture[0] | by_picture[1] | by_name[0] | by_name[1]
+    differ = seen & ~by_picture[0] & ~by_picture[1] & (images.pictures != _NO_PICTURE)
+    return Provenance(
+        images=len(images.names),
+        learned=int((by_picture[0] | by_name[0]).sum()),
+        validated=int((by_picture[1] | by_name[1]).sum()),
+        seen=int(seen.sum()),
+        by_name=int(differ.sum()),
+    )
+
+
+def provenance_of_system(system: System | None, images: Identities, notes: Sequence[str] = ()) -> Provenance:
+    """What a system has seen of these images; not known of what is no system here."""
+    declared = () if system is None else _declared(system.trained_on)
+    row = None if system is None else SeenImages.objects.filter(system=system).first()
+    if row is None:
+        return Provenance(len(images.names), declared=declared, notes=tuple(notes))
+    learned, validated = (np.frombuffer(held, "<u8") for held in (row.learned, row.validated))
+    found = images_seen(images, learned, validated)
+    return Provenance(
+        found.images,
+        found.learned,
+        found.validated,
+        found.seen,
+        found.by_name,
+        tuple(row.unknown),
+        (*declared, *row.declared),
+        (*row.notes, *notes),
+    )
+
+
+def _declared(trained_on: str, what: str = "") -> tuple[str, ...]:
+    return (declaration_text(trained_on, what),) if trained_on else ()
+
+
+def declaration_text(trained_on: str, what: str = "") -> str:
+    """What somebody declares that a system, or its parts `what`, was trained on, as figures say it."""
+    return f"Declared, not checked: {f'{what} were' if what else 'it was'} trained on {trained_on}."
+
+
+def provenance_of(made: Mapping[str, Any], corpus: Any, images: Iterable[int]) -> dict[str, dict[str, Any]]:
+    """What the system behind each run or set of predictions (`Run`, `KeptPredictions`) has seen of images of
+    a corpus, as plain data; None is a file, of which nothing is known. `images` are ids of rows.
+    """
+    known = identities_of(corpus, set(images))
+    return {
+        name: provenance_of_system(None, known).as_dict()
+        if row is None
+        else provenance_of_system(row.made_by, known, _notes_of(row)).as_dict()
+        for name, row in made.items()
+    }
+
+
+def _notes_of(row: Any) -> list[str]:
+    """What is to be known of how rankings or predictions were made."""
+    system, notes = row.made_by, list(row.remarks)
+    if system is not None and system.digest and not row.system_digest:
+        notes.append(f"That system {system.name!r} made it is what its file says.")
+    return notes
+
+
+def with_provenance(
+    report: dict[str, Any], made: Mapping[str, Any], corpus: Any, images: Iterable[int]
+) -> dict[str, Any]:
+    """A report of figures, plain data, with `provenance_of` and with its sentences in its basis."""
+    provenance = provenance_of(made, corpus, images)
+    sentences = {name: one["sentence"] for name, one in provenance.items()}
+    basis = {**report.get("basis", FigureBasis().as_dict()), "provenance": sentences}
+    return {**report, "provenance": provenance, "basis": basis}

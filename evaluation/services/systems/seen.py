@@ -1,0 +1,107 @@
+"""Which images a training learns from and chooses settings on, the sets and collections it reads included.
+
+They are stored with the system (`TrainedSystem.seen`), and entered with its row as `SeenImages`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from annotation.selectors.corpora import corpus_named
+from evaluation.comparison.provenance import (
+    Hashes,
+    declaration_text,
+    identities,
+    identities_of,
+)
+from evaluation.models import SeenImages, System
+from evaluation.services.features.store import TRAINED_ON, feature_set, is_label
+from evaluation.services.systems.auxiliary import Auxiliary
+from evaluation.services.systems.examples import Examples
+from evaluation.services.systems.folders import system_folder
+from evaluation.services.systems.sources import Sources
+from models_core import storage
+
+#: What a stored system's arrays are called, by the column of `SeenImages`.
+_ARRAYS = {"learned": "seen.learned", "validated": "seen.validated"}
+#: Columns of `SeenImages` that a manifest has among its facts.
+_SENTENCES = ("unknown", "declared", "notes")
+#: The fact that holds them.
+SEEN_FACT = "seen"
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingImages:
+    """Packed identities of images (see `comparison.provenance`), and sentences as `SeenImages` has them."""
+
+    learned: Hashes
+    validated: Hashes
+    unknown: tuple[str, ...] = ()
+    declared: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def arrays(self) -> dict[str, Hashes]:
+        """As a stored system has them."""
+        return {array: getattr(self, column) for column, array in _ARRAYS.items()}
+
+    @property
+    def sentences(self) -> dict[str, list[str]]:
+        """As a manifest has them."""
+        return {column: list(getattr(self, column)) for column in _SENTENCES}
+
+
+def images_of_training(
+    found: Examples, training: Sequence[int], held: Sequence[int], sources: Sources, further: Auxiliary
+) -> TrainingImages:
+    """Those at places `training` and `held` of `found`; what was learned from for the sets of `sources`, and
+    of collections, counts as learned from. Raises UnknownName for a set that is gone."""
+    corpus = corpus_named(found.corpus)
+    ids = [[found.names.image[found.examples[n].name] for n in places] for places in (training, held)]
+    own, validated = (identities_of(corpus, some).packed() for some in ids)
+    learned, unknown, declared = [own], [], []
+    for collection in further.ids.values():
+        learned.append(identities((one, "") for one in collection).packed())
+    labels = sources.sets.values()
+    sets = [(f"the features {label!r}", feature_set(found.corpus, label)) for label in labels]
+    sets += [(f"the features {one.label!r} of {one.corpus!r}", one) for one in further.sets.values()]
+    for what, one in sets:
+        images, text = one.learned(), str(one.origin.get(TRAINED_ON, ""))
+        if images is None:
+            unknown.append(what)
+        else:
+            learned.append(images)
+        if text:
+            declared.append(declaration_text(text, what))
+    if sources.features and not is_label(sources.features):
+        unknown.append(f"the features {Path(sources.features).name!r}")
+    notes = []
+    if not (sources.features or sources.regions):
+        notes.append("Its visual words come from all pictures of its corpus, without their captions.")
+    every = np.unique(np.concatenate(learned))
+    return TrainingImages(every, validated, tuple(unknown), tuple(declared), tuple(notes))
+
+
+def enter_seen_images(system: System, facts: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
+    """The row of what a stored system has seen, where its folder says it; nothing where it does not."""
+    arrays = storage.load_some(system_folder(system.name), list(_ARRAYS.values()))
+    if len(arrays) < len(_ARRAYS):
+        return
+    said = facts.get(SEEN_FACT, {})
+    packed = {column: arrays[array].astype("<u8").tobytes() for column, array in _ARRAYS.items()}
+    texts = {column: list(said.get(column, ())) for column in _SENTENCES}
+    # What the choice of settings says of itself belongs to what a reader of figures must know.
+    texts["notes"] += settings.get("selection", [])
+    SeenImages.objects.create(system=system, **packed, **texts)
+
+
+def enter_declaration(system: System, images: Hashes | None) -> None:
+    """The row of what whoever added a system declares; nothing where the declaration is a text."""
+    if images is not None:
+        packed = images.astype("<u8").tobytes()
+        SeenImages.objects.create(system=system, learned=packed, validated=b"")

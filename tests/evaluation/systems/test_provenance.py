@@ -1,0 +1,309 @@
+"""What a system has seen of the images that a figure is over, in commands, pages and the API."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from django.core.management import CommandError
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotation.datasets.importing import import_records
+from annotation.models import Image
+from annotation.protocol.terms import CaptionRecord, ImageRecord
+from annotation.selectors.corpora import corpus_named
+from evaluation.comparison.provenance import (
+    NONE_SEEN,
+    NOT_KNOWN,
+    Provenance,
+    declaration_text,
+    identities,
+    identities_of,
+    images_seen,
+)
+from evaluation.models import SeenImages, System
+from evaluation.services.features.store import feature_set
+from evaluation.services.reports.building import report_folder
+from evaluation.services.systems.registry import register_unlisted_systems
+from evaluation.web.tags.figures import SEEN, seen_in_words
+from tests.evaluation.database.conftest import said
+from tests.evaluation.systems.conftest import IMAGES
+from tests.models_core.systems.worlds import examples, vectors
+from tests.web import world
+from tests.web.staff import words
+
+pytestmark = pytest.mark.django_db
+
+NOTES = (
+    "Not known whether the images of 'x' are described as those of 'y', which it learned from.",
+    "That system 'x' made it is what its file says.",
+    "Its visual words come from all pictures of its corpus, without their captions.",
+)
+NAMES = st.sampled_from([f"{letter}.jpg" for letter in "abcdef"] + ["COCO_val2014_000000000009.jpg"])
+PICTURES = st.sampled_from(["", *(f"{digit * 64}.png" for digit in "123456")])
+IMAGES_OF = st.lists(st.tuples(NAMES, PICTURES), max_size=8)
+
+
+def same(one: tuple[str, str], other: tuple[str, str]) -> bool:
+    return one[0] == other[0] or bool(one[1]) and one[1] == other[1]
+
+
+@given(asked=IMAGES_OF, learned=IMAGES_OF, validated=IMAGES_OF)
+def test_the_counts_are_those_of_comparing_every_image_with_every_other(asked, learned, validated):
+    found = images_seen(identities(asked), identities(learned).packed(), identities(validated).packed())
+    by_hand = [[any(same(one, other) for other in side) for one in asked] for side in (learned, validated)]
+    assert (found.learned, found.validated) == (sum(by_hand[0]), sum(by_hand[1]))
+    seen = sum(any(both) for both in zip(*by_hand, strict=True))
+    assert found.answer == (f"{seen} of {len(asked)}" if seen else NONE_SEEN)
+    assert found.by_name <= seen
+
+
+@given(
+    learned=st.none() | st.integers(0, 3),
+    unknown=st.lists(st.text(min_size=1), max_size=2),
+    declared=st.text(),
+)
+def test_what_is_not_known_is_never_none(learned, unknown, declared):
+    found = Provenance(3, learned, learned, learned or 0, 0, tuple(unknown), (declared,))
+    if learned is None or unknown:
+        assert found.answer != NONE_SEEN
+        assert "Not known" in found.sentence
+    assert (found.answer == NONE_SEEN) == (learned == 0 and not unknown)
+
+
+def test_pages_say_all_of_it_in_the_language_of_their_reader():
+    """Every sentence that is made of what a system has seen; what somebody declares stays as it is."""
+    parts = ("the features 'x:1'", "the features 'x:1' of 'weak'", "the features 'x.npy'")
+    for part in parts:
+        for learned, seen in ((None, 0), (0, 0), (1200, 1300)):
+            declared = declaration_text("ABC"), declaration_text("ABC", part)
+            found = Provenance(4000, learned, seen, seen, seen, (part,), declared, NOTES)
+            text = found.sentence
+            assert seen_in_words(text) == text.replace("the images of 'x'", "'x'").replace(
+                "are described as those of 'y'", "describes as 'y' does"
+            )
+            # What no pattern knows would stay English on a German page.
+            for pattern in SEEN:
+                text = re.sub(pattern, "", text)
+            assert not re.search("[a-z]", text)
+
+
+def test_an_image_of_coco_is_the_same_in_both_of_its_names():
+    named = [
+        identities([(name, "")]).names[0] for name in ("COCO_val2014_000000000009.jpg", "000000000009.png")
+    ]
+    assert named[0] == named[1]
+
+
+@pytest.fixture
+def system(corpus: str, features: Path, own: Path) -> str:
+    imported(corpus, features, "--trained-on", "nothing")
+    said("train_system", "mine", "--recipe", own, "--corpus", corpus, "--features", "vectors")
+    return "mine"
+
+
+def imported(corpus: str, features: Path, *more: str, name: str = "vectors") -> None:
+    ids = features.with_name("features.ids.txt")
+    said("import_features", corpus, features, "--name", name, "--ids", ids, *more)
+
+
+def other_vectors(features: Path) -> Path:
+    """As those of another network: as many numbers, which mean nothing to a system of these."""
+    file = features.with_name("other.npy")
+    np.save(file, np.random.default_rng(1).standard_normal(np.load(file.with_name(features.name)).shape))
+    return file
+
+
+def ranked(split: str, *more: object) -> str:
+    return said("rank", "mine", "--split", split, "--name", split, *more)
+
+
+def freeze(split: str, corpus: str = "world") -> str:
+    said("freeze_qrels", split, "--corpus", corpus, "--protocol", "one caption", "--split", split)
+    return split
+
+
+def seen(run: str, qrels: str) -> dict:
+    return json.loads(said("score_run", run, "--qrels", qrels, "--json"))["provenance"][run]
+
+
+def test_a_figure_of_training_images_says_so_wherever_it_is_shown(system):
+    """One system, and all that shows a figure of it: it costs one training."""
+    told = "Learned from 36 of these 36 images, and chose settings on 0 of them."
+    assert told in ranked("train")
+    assert told in ranked("train")  # the runs exist
+    freeze("train")
+    found = json.loads(said("score_run", "train-annotation", "--qrels", "train", "--json"))
+    assert {one["measure"]: one["value"] for one in found["measures"]}["R@10"] == 1
+    assert found["provenance"]["train-annotation"]["answer"] == "36 of 36"
+    assert told in found["basis"]["provenance"]["train-annotation"]
+    assert f"train-annotation: {told}" in said("score_run", "train-annotation", "--qrels", "train")
+    said("rank", "mine", "--split", "train", "--name", "again", "--depth", "20")
+    compared = said("compare_systems", "train-annotation", "again-annotation", "--qrels", "train")
+    assert f"train-annotation: {told}" in compared and f"again-annotation: {told}" in compared
+
+    runs = ("train-annotation", "train-search")
+    said("build_report", "seen", "--qrels", "train", "--runs", *runs, "--resamples", 10, "--rounds", 10)
+    folder = report_folder("seen")
+    report = json.loads((folder / "report.json").read_text())
+    for direction in report["findings"]["directions"]:
+        (one,) = direction["provenance"].values()
+        assert one["answer"] == "36 of 36"
+    assert told in (folder / "report.html").read_text()
+    assert told in (folder / "tables" / "figures-annotation.tex").read_text()
+    assert told in (folder / "tables" / "figures-annotation.csv").read_text()
+
+    ada = world.signed_in("ada", "researcher")
+    for page in ("runs/train-annotation/", "compare/?run=train-annotation&run=again-annotation"):
+        assert told in words(ada.get(f"/evaluation/{page}"))
+    scores = ada.get("/api/v1/runs/train-annotation/scores").json()
+    assert scores["provenance"]["train-annotation"]["answer"] == "36 of 36"
+
+
+def test_images_for_the_choice_of_settings_count_and_others_do_not(system):
+    ranked("val")
+    found = seen("val-annotation", freeze("val"))
+    assert (found["answer"], found["learned"], found["validated"]) == ("12 of 12", 0, 12)
+    ranked("test")
+    found = seen("test-annotation", freeze("test"))
+    assert (found["answer"], found["learned"], found["validated"]) == (NONE_SEEN, 0, 0)
+    assert found["declared"] == ["Declared, not checked: the features 'vectors:1' were trained on nothing."]
+
+
+def test_images_are_the_same_in_other_corpora_and_when_theirs_is_gone(system, features):
+    """By name; two of them have another picture now, which is said."""
+    part = [
+        ImageRecord(
+            id=f"n{number}", filename=one.name, captions=tuple(map(CaptionRecord, one.captions)), split="test"
+        )
+        for number, one in enumerate(examples(IMAGES)[30:42])
+    ]
+    import_records(name="copy", records=part, format="jsonl", source="memory")
+    imported("copy", features)
+    Image.objects.filter(corpus__name="copy", key__in=("n0", "n1")).update(picture=f"{'a' * 64}.png")
+    told = said("rank", "mine", "--corpus", "copy", "--features", "vectors", "--name", "copied")
+    assert "Learned from 6 of these 12 images, and chose settings on 6 of them (2 by name alone" in told
+    assert "Not known whether the images of 'vectors:1' are described as those of 'vectors:1'" not in told
+    found = seen("copied-search", freeze("test", "copy"))
+    assert (found["answer"], found["by_name"]) == ("12 of 12", 2)
+    # The row is made of what its folder has.
+    SeenImages.objects.all().delete()
+    assert seen("copied-search", "test")["answer"] == NOT_KNOWN
+
+
+def test_a_folder_that_is_brought_along_says_what_its_system_has_seen(system):
+    before = SeenImages.objects.values_list("learned", "validated", "unknown", "declared").get()
+    System.objects.all().delete()
+    register_unlisted_systems()
+    assert SeenImages.objects.values_list("learned", "validated", "unknown", "declared").get() == before
+
+
+def test_features_of_another_network_are_refused_and_unknown_ones_are_remarked(system, corpus, features):
+    """Numbers of the same width would rank at chance."""
+    imported(corpus, other_vectors(features), name="others")
+    with pytest.raises(
+        CommandError, match="otherwise than those .* learned from, 'vectors:1' .other numbers"
+    ):
+        ranked("test", "--features", "others")
+    imported(corpus, features, "--network", "small", name="copies")  # the same numbers
+    assert "Not known whether" not in ranked("test", "--features", "copies")
+    ids = features.with_name("features.ids.txt")
+    file = ("--features", other_vectors(features), "--feature-ids", ids)
+    told = said("rank", "mine", "--split", "test", "--name", "unknown", *file)
+    remark = "Not known whether the images of 'other.npy' are described as those of 'vectors:1', which it"
+    assert remark in told
+    assert remark in seen("unknown-annotation", freeze("test"))["sentence"]
+
+
+def test_what_outside_features_were_trained_on_is_declared_or_not_known(corpus, features, own):
+    imported(corpus, features)
+    imported(corpus, features, "--trained-on", "ImageNet", name="net")
+    imported(corpus, features, "--trained-on", "world:test", name="leak")
+    for name, answer, told in (
+        ("vectors", NOT_KNOWN, "Not known which images the features 'vectors:1' learned from."),
+        ("net", NOT_KNOWN, "Declared, not checked: the features 'net:1' were trained on ImageNet."),
+        ("leak", "12 of 12", "Declared, not checked: the features 'leak:1' were trained on world:test."),
+    ):
+        said("train_system", name, "--recipe", own, "--corpus", corpus, "--features", name)
+        said("rank", name, "--split", "test")
+        found = seen(f"{name}-annotation", "test" if name != "vectors" else freeze("test"))
+        assert (found["answer"], told in found["sentence"]) == (answer, True)
+
+
+def test_what_learns_nothing_from_outside_takes_no_declaration(corpus):
+    for command in (("extract_features",), ("extract_regions", "--method", "grid")):
+        with pytest.raises(CommandError, match="extractor layout has no network from outside; leave out"):
+            said(*command, corpus, "--name", "x", "--extractor", "layout", "--trained-on", "ImageNet")
+
+
+def test_uploads_may_declare_what_they_were_trained_on(corpus, tmp_path):
+    names = [example.name for example in examples(IMAGES)]
+    texts = [f"{name}#{number}" for name in names for number in range(5)]
+    rows = vectors(IMAGES).astype(np.float32)
+    file = tmp_path / "clip.npz"
+    ids = {"image_ids": np.array(names), "caption_ids": np.array(texts)}
+    np.savez(file, images=rows, captions=np.repeat(rows, 5, axis=0), **ids)  # type: ignore[arg-type]
+    freeze("test")
+    for name, declared, answer in (
+        ("silent", (), NOT_KNOWN),
+        ("text", ("--trained-on", "WIT"), NOT_KNOWN),
+        ("counted", ("--trained-on", "world:train"), NONE_SEEN),
+        ("whole", ("--trained-on", "world"), "12 of 12"),
+    ):
+        said("add_system", name, file, "--corpus", corpus, *declared)
+        told = said("rank", name, "--split", "test", "--out", tmp_path / name)
+        found = seen(f"{name}-annotation", "test")
+        assert found["answer"] == answer
+        assert bool(declared) == ("Declared, not checked: it was trained on" in found["sentence"])
+        assert ("Not known" in told) == (answer == NOT_KNOWN)
+    with pytest.raises(CommandError, match="unknown split 'tarin'"):
+        said("add_system", "wrong", file, "--corpus", corpus, "--trained-on", "world:tarin")
+    trec = tmp_path / "silent" / "silent-annotation.trec"
+    said("import_run", "outside", trec, "--corpus", corpus, "--system", "theirs")
+    assert seen("outside", "test")["answer"] == NOT_KNOWN
+    said(
+        "import_run", "outside", trec, "--corpus", corpus, "--system", "theirs", "--trained-on", "world:test"
+    )
+    assert seen("outside", "test")["answer"] == "12 of 12"
+    assert System.objects.get(name="theirs").trained_on == "world:test"
+    with pytest.raises(CommandError, match="'theirs' already exists with another origin, corpus or training"):
+        said("import_run", "more", trec, "--corpus", corpus, "--system", "theirs", "--trained-on", "COCO")
+
+
+def test_word_vectors_count_as_what_they_were_learned_from(corpus):
+    said("train_word_vectors", corpus, "--name", "words", "--split", "test", "--least", "1")
+    held = feature_set(corpus, "words").learned()
+    rows = corpus_named(corpus).images.filter(split="test").values_list("pk", flat=True)
+    assert held is not None
+    assert held.tolist() == identities_of(corpus_named(corpus), rows).packed().tolist()
+
+
+def test_phrases_that_were_learned_from_are_localized_and_scored_with_a_remark(grounded):
+    told = "Learned from 60 of these 60 images, and chose settings on 0 of them."
+    assert told in said("localize", grounded, "--split", "train")
+    found = json.loads(said("score_localization", grounded, "--resamples", 10, "--json"))
+    assert found["provenance"][grounded]["answer"] == "60 of 60"
+    assert told in said("score_localization", grounded, "--resamples", 10)
+
+
+def test_tags_of_training_images_are_found_and_scored_with_a_remark(scenes, tmp_path):
+    recipe = ("--recipe", "Tag-neighbours", "--corpus", scenes, "--features", "whole")
+    said("train_system", "tagger", *recipe)
+    assert "Learned from 60 of these 60 images" in said("tag", "tagger", "--split", "train")
+    found = json.loads(said("score_tags", "tagger", "--corpus", scenes, "--resamples", 10, "--json"))
+    assert found["provenance"]["tagger"]["answer"] == "60 of 60"
+
+
+def test_captions_of_training_images_are_written_and_scored_with_a_remark(scenes, tmp_path):
+    said("train_system", "near", "--recipe", "NN-caption", "--corpus", scenes, "--features", "whole")
+    assert "Learned from 60 of these 60 images" in said("generate_captions", "near", "--split", "train")
+    some = ("--measures", "BLEU-1", "--resamples", 10, "--json")
+    found = json.loads(said("score_captions", scenes, "near", "--split", "train", *some))
+    assert found["provenance"]["near"]["answer"] == "60 of 60"
+    file = tmp_path / "outside.jsonl"
+    names = Image.objects.filter(corpus__name=scenes, split="test").values_list("filename", flat=True)
+    file.write_text("".join(json.dumps({"image": name, "caption": "A dog."}) + "\n" for name in names))
+    found = json.loads(said("score_captions", scenes, file, "--split", "test", *some))
+    assert found["provenance"]["outside.jsonl"]["answer"] == NOT_KNOWN
