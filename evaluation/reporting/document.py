@@ -22,7 +22,7 @@ from evaluation.report_data.tables import Titled, level_text
 from evaluation.report_data.tag_scores import ScoredTags, tag_remarks, tag_tables
 
 #: Raised where what a report's files mean changes.
-REPORT_DEFINITION = 5
+REPORT_DEFINITION = 6
 
 
 @dataclass(frozen=True, slots=True)
