@@ -56,6 +56,13 @@ def test_one_person_takes_a_box_a_look_at_it_and_two_who_say_that_it_is_all():
 
 
 @pytest.mark.usefixtures("nobody_errs")
+def test_a_share_of_what_one_person_settles_is_answered_by_a_second():
+    gold = ("image", (500, 375), guessed_layer((MAN,), (500, 375)))
+    answers = answers_for(gold, ImageSettings(), seed=1, share=lambda kind: 0.5)
+    assert answers == {q.BOX_DRAWING: 1.5, q.BOX_QUALITY: 1.5, q.BOX_COVERAGE: 2.0}
+
+
+@pytest.mark.usefixtures("nobody_errs")
 def test_votes_and_boxes_go_by_the_settings():
     once = asked(MAN, THE_MAN, boxes="never")
     assert once == {q.COREF_LINK: 1, q.CHAIN_VERIFICATION: 1}
