@@ -91,9 +91,9 @@ def test_a_machine_with_gold_boxes_spares_most_drawing_and_a_bad_one_is_soon_sus
 
 def test_a_saving_is_the_sum_of_the_seconds_of_all_answers_at_each_price(images: list[Gold]) -> None:
     few, settings = images[:3], MachineSettings(share=1.0)
-    arms = [run_arm(PEOPLE_ALONE, few, alone, seeds=[0, 1])]
-    arms.append(run_arm("machine", few, known_proposals(gold_boxes(few), settings), seeds=[0]))
-    (saving,) = study_of(*arms[:1], arms[1:], resamples=2).savings
+    people = run_arm(PEOPLE_ALONE, few, alone, seeds=[0, 1])
+    machine = run_arm("machine", few, known_proposals(gold_boxes(few), settings), seeds=[0])
+    (saving,) = study_of(people, [machine], resamples=2).savings
 
     def seconds(arm: StudiedArm, drawing: float, looking: float) -> float:
         answers = [kind for image in arm.seeds[0] for kind in image.judgments.elements()]
@@ -101,7 +101,7 @@ def test_a_saving_is_the_sum_of_the_seconds_of_all_answers_at_each_price(images:
 
     for looking, row in zip(LOOKING_SECONDS, saving.shares, strict=True):
         for drawing, share in zip(DRAWING_SECONDS, row, strict=True):
-            before, after = (seconds(arm, drawing, looking) for arm in arms)
+            before, after = (seconds(arm, drawing, looking) for arm in (people, machine))
             assert share == pytest.approx(1 - after / before)
 
 
