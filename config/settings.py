@@ -381,6 +381,7 @@ SPECTACULAR_SETTINGS = {
         "JobState": ["queued", "running", "done", "failed", "cancelled"],
         "CampaignState": ["draft", "open", "paused", "closed"],
         "Direction": ["annotation", "search"],
+        "MissingOutput": ["refuse", "worst", "leave-out"],
         "ProviderEnum": ["prolific", "mturk"],
     },
 }

@@ -65,7 +65,8 @@ class FigureBasis:
             lines.append(f"{self.cases.capitalize()}: {self.counted:,}{of}.")
         if self.without_relevant:
             lines.append(f"Without a relevant item, counted as 0: {self.without_relevant:,}.")
-        if self.missing in _MISSING:
+        # Where every case counts, nothing was left out.
+        if self.missing in _MISSING and (self.missing, self.counted) != ("leave-out", self.out_of):
             number = f"{self.without_output:,}, " if self.without_output else ""
             lines.append(f"Missing output: {number}{_MISSING[self.missing]}.")
         conditions = [f"{name}: {value}" for name in _CONDITIONS if (value := getattr(self, name))]

@@ -36,6 +36,7 @@ def test_the_sentences_say_of_how_many_cases_and_under_which_conditions() -> Non
         "Missing output: counted as the worst result.",
     ]
     assert FigureBasis(cases="images", counted=5, out_of=5, missing="refuse").lines() == ["Images: 5 of 5."]
+    assert FigureBasis(cases="pairs", counted=5, out_of=5, missing="leave-out").lines() == ["Pairs: 5 of 5."]
     assert FigureBasis(tokens="ptb").lines() == ["Tokens: ptb."]
     assert FigureBasis().lines() == []
 

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from annotation import jobs
 from annotation.datasets.importing import import_records
-from annotation.models import Corpus
+from annotation.models import Corpus, Job, Layer
 from evaluation.agreement.summary import Resampling
 from evaluation.comparison.missing import LEAVE_OUT, WORST, Missing, MissingOutput
 from evaluation.models import LocalizationSet
@@ -26,7 +27,10 @@ from evaluation.services.localizations.sets import (
     write_rows,
 )
 from evaluation.services.localizations.tables import remarks_on_localization, tables_of_localization
+from tests.evaluation.systems.localizing import api_client, by_api
 from tests.evaluation.systems.scenes import BOXES, shown
+from tests.web import world
+from tests.web.staff import press, words
 
 pytestmark = pytest.mark.django_db
 
@@ -141,3 +145,24 @@ def test_two_files_are_compared_under_the_same_choice(corpus: Corpus) -> None:
         assert (report["differences_mentions"], basis["counted"], basis["out_of"]) == (mentions, mentions, 16)
         differences = [one["difference"] for one in report["differences"]]
         assert all(one >= 0 for one in differences) and (sum(differences) == 0) == (missing == LEAVE_OUT)
+
+
+def test_page_and_api_take_the_choice_and_figures_say_it(corpus: Corpus) -> None:
+    hand_in("theirs", corpus, 0, detects=False, of=(0, 1, 3))
+    ada, page = world.signed_in("ada", "researcher"), "/evaluation/localizations/theirs/"
+    layer = Layer.objects.get().name
+    refused: Any = ada.post(f"{page}score/", {"layer": layer, "missing": "drop"}, follow=True)
+    assert "“drop” is no choice for images without output" in refused.content.decode()
+    press(ada, page, "Score", layer=layer)
+    job = Job.objects.latest("pk")
+    assert job.arguments["missing"] == "refuse" and jobs.run_queued_job(job.pk) == Job.FAILED
+    assert "1 of 4 images ('2.png') have no regions in set 'theirs'" in Job.objects.latest("pk").error
+    asked = {"layer": layer, "missing": "leave-out"}
+    sent = api_client("ada").post(
+        "/api/v1/localization-sets/theirs/score", asked, content_type="application/json"
+    )
+    assert sent.status_code == 202, sent.content
+    assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
+    shown = words(ada.get(page))
+    assert "Mentions: 12 of 16. 4 without output are left out." in shown
+    assert by_api("ada", "localization-sets/theirs")["scores"][0]["basis"]["without_output"] == 4
