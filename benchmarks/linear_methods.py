@@ -161,8 +161,8 @@ def wsabie(given: World) -> None:
     train, test = pairs(given, training, bags), pairs(given, tested, bags)
     validation = pairs(given, held_out, bags, number=2)
     for settings in (
-        WsabieSettings(update="sgd", rates=(0.01, 0.05, 0.1, 0.2, 0.5, 1.0)),
-        WsabieSettings(update="adagrad"),
+        WsabieSettings(update="sgd", rates=(0.01, 0.05, 0.1, 0.2, 0.5, 1.0), grid_steps=0),
+        WsabieSettings(update="adagrad", grid_steps=0),
     ):
         model = Wsabie(settings).fit(train, validation, FitContext())
         found = hits(model, test)
