@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -193,26 +193,20 @@ def images_seen(images: Identities, learned: Hashes, validated: Hashes) -> Prove
 
 def provenance_of_system(system: System | None, images: Identities, notes: Sequence[str] = ()) -> Provenance:
     """What a system has seen of these images; not known of what is no system here."""
-    declared = () if system is None else _declared(system.trained_on)
+    declared: tuple[str, ...] = ()
+    if system is not None:
+        declared = (declaration_text(system.trained_on),) if system.trained_on else ()
+        notes = (*system.settings.get("selection", ()), *notes)  # what the choice of settings says of itself
     row = None if system is None else SeenImages.objects.filter(system=system).first()
     if row is None:
         return Provenance(len(images.names), declared=declared, notes=tuple(notes))
     learned, validated = (np.frombuffer(held, "<u8") for held in (row.learned, row.validated))
-    found = images_seen(images, learned, validated)
-    return Provenance(
-        found.images,
-        found.learned,
-        found.validated,
-        found.seen,
-        found.by_name,
-        tuple(row.unknown),
-        (*declared, *row.declared),
-        (*row.notes, *notes),
+    return replace(
+        images_seen(images, learned, validated),
+        unknown=tuple(row.unknown),
+        declared=(*declared, *row.declared),
+        notes=(*row.notes, *notes),
     )
-
-
-def _declared(trained_on: str, what: str = "") -> tuple[str, ...]:
-    return (declaration_text(trained_on, what),) if trained_on else ()
 
 
 def declaration_text(trained_on: str, what: str = "") -> str:

@@ -92,7 +92,7 @@ def register_stored_system(name: str, wanted: RequestedBy = BY_COMMAND) -> Syste
     with transaction.atomic():
         system, new = System.objects.get_or_create(name=name, defaults=values)
         if new:
-            enter_seen_images(system, facts, made)
+            enter_seen_images(system, facts)
             its = Run.objects.filter(made_by=None, format=MADE_HERE, source__startswith=f"system {name}, ")
             its.update(made_by=system, system_digest=system.digest)
             note_addition("add_system", wanted, system=name, corpus=system.corpus.name)

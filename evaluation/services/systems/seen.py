@@ -87,7 +87,7 @@ def images_of_training(
     return TrainingImages(every, validated, tuple(unknown), tuple(declared), tuple(notes))
 
 
-def enter_seen_images(system: System, facts: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
+def enter_seen_images(system: System, facts: Mapping[str, Any]) -> None:
     """The row of what a stored system has seen, where its folder says it; nothing where it does not."""
     arrays = storage.load_some(system_folder(system.name), list(_ARRAYS.values()))
     if len(arrays) < len(_ARRAYS):
@@ -95,8 +95,6 @@ def enter_seen_images(system: System, facts: Mapping[str, Any], settings: Mappin
     said = facts.get(SEEN_FACT, {})
     packed = {column: arrays[array].astype("<u8").tobytes() for column, array in _ARRAYS.items()}
     texts = {column: list(said.get(column, ())) for column in _SENTENCES}
-    # What the choice of settings says of itself belongs to what a reader of figures must know.
-    texts["notes"] += settings.get("selection", [])
     SeenImages.objects.create(system=system, **packed, **texts)
 
 

@@ -226,7 +226,9 @@ def _train(
         facts["region_texts"] = pairs.digest
     background = background_of([chosen], sources, corpus)
     facts |= background.facts
-    images = images_of_training(found, training, held, sources, further)
+    # Given vectors are ranked by as they are.
+    sides = ([], []) if chosen.reads == "names" else (training, held)
+    images = images_of_training(found, *sides, sources, further)
     facts[SEEN_FACT] = images.sentences
     folder = system_folder(name)
     kernels = training_folder(name)

@@ -99,6 +99,13 @@ def test_they_rank_by_what_the_recipe_says(
     assert len(scores) == 24
 
 
+def test_given_vectors_learn_nothing_from_the_images_that_they_are_checked_on(sets: tuple[str, str]) -> None:
+    trained("clip")
+    told = said("rank", "clip", "--split", "train")
+    assert "Learned from none of these 36 images, and chose no settings on them." in told
+    assert "Not known which images the features 'clip-texts:1' learned from." in told
+
+
 def test_an_upload_of_the_same_vectors_ranks_the_same(sets: tuple[str, str], tmp_path: Path) -> None:
     trained("clip")
     np.savez(

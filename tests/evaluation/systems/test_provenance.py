@@ -166,6 +166,10 @@ def test_images_for_the_choice_of_settings_count_and_others_do_not(system):
     ranked("val")
     found = seen("val-annotation", freeze("val"))
     assert (found["answer"], found["learned"], found["validated"]) == ("12 of 12", 0, 12)
+    row = System.objects.get()
+    row.settings["selection"] = ["Ridge 10 is the end of its grid."]
+    row.save()
+    assert seen("val-annotation", "val")["notes"] == ["Ridge 10 is the end of its grid."]
     ranked("test")
     found = seen("test-annotation", freeze("test"))
     assert (found["answer"], found["learned"], found["validated"]) == (NONE_SEEN, 0, 0)
