@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('evaluation', '0015_collections_of_batches'),
+        ('evaluation', '0016_queries_of_batches_and_qrels'),
     ]
 
     operations = [
