@@ -16,7 +16,7 @@ from annotation.common.roles import RESEARCHER
 from annotation.selectors.jobs import Job
 from evaluation.api.given import ArchiveChange, ArchivedFilter, as_form
 from evaluation.api.systems import RESEARCHES, OfCorpus
-from evaluation.comparison.ranked_runs import MISSING
+from evaluation.comparison.missing import MISSING_CHOICES
 from evaluation.models import Report
 from evaluation.services.archiving import set_archived
 from evaluation.services.reports import building
@@ -62,7 +62,7 @@ class ReportWanted(CallFields):
     batch = NameField(required=False)
     against = TextField(required=False)
     split = TextField(required=False)
-    missing = serializers.ChoiceField(MISSING, required=False)
+    missing = serializers.ChoiceField(MISSING_CHOICES, required=False)
     seed = WholeField(required=False, max_value=10**9 - 1)
     rounds = WholeField(required=False, min_value=1, max_value=10**6)
     resamples = WholeField(required=False, min_value=1, max_value=10**6)

@@ -28,7 +28,7 @@ from evaluation.api.given import (
 )
 from evaluation.api.systems import RESEARCHES
 from evaluation.comparison.comparisons import compare_runs, compare_single_run, score_run
-from evaluation.comparison.ranked_runs import LEFT_OUT, MISSING
+from evaluation.comparison.missing import MISSING_CHOICES, REFUSE
 from evaluation.comparison.subsets import subset_named
 from evaluation.formats.figure_tables import finite_or_none
 from evaluation.models import QrelsSnapshot, Run
@@ -134,7 +134,7 @@ class ScoringWanted(CallFields):
 
     qrels = TextField(required=False)
     split = TextField(required=False)
-    missing = serializers.ChoiceField(MISSING, required=False)
+    missing = serializers.ChoiceField(MISSING_CHOICES, required=False)
 
 
 class ComparisonWanted(CallFields):
@@ -144,7 +144,7 @@ class ComparisonWanted(CallFields):
     qrels = TextField(required=False)
     measures = serializers.ListField(child=TextField(max_length=60), required=False, max_length=50)
     split = TextField(required=False)
-    missing = serializers.ChoiceField(MISSING, required=False)
+    missing = serializers.ChoiceField(MISSING_CHOICES, required=False)
 
 
 class RunSent(CallFields):
@@ -378,7 +378,7 @@ def _conditions(call: ApiCall, asked: Any, runs: list[Run]) -> tuple[QrelsSnapsh
             "there are no qrels that these runs can be scored under; freeze or import some first"
         )
     split = part_in(as_form({"split": asked.get("split", "")}), "split", snapshot.corpus)
-    return snapshot, split, asked.get("missing", LEFT_OUT)
+    return snapshot, split, asked.get("missing", REFUSE)
 
 
 def _finite(value: float | None) -> float | None:

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from evaluation.comparison.missing import REFUSE
 from evaluation.comparison.provenance import with_provenance
-from evaluation.comparison.ranked_runs import LEFT_OUT, RowIds, candidates_apart
+from evaluation.comparison.ranked_runs import RowIds, candidates_apart
 from evaluation.comparison.scoring import (
     Scored,
     figure_basis,
@@ -41,7 +42,7 @@ def score_run(
     folds: int | None = None,
     *,
     subset: Subset | None = None,
-    missing: str = LEFT_OUT,
+    missing: str = REFUSE,
 ) -> dict[str, Any]:
     """A run's figures, or their means over folds; raises as `scoring.score` does."""
     if folds is None:
@@ -135,7 +136,7 @@ def compare_runs(
     measures: Sequence[str] = (),
     *,
     subset: Subset | None = None,
-    missing: str = LEFT_OUT,
+    missing: str = REFUSE,
     rounds: int = ROUNDS,
     seed: int = 0,
 ) -> dict[str, Any]:
@@ -156,7 +157,7 @@ def compare_single_run(
     measures: Sequence[str] = (),
     *,
     subset: Subset | None = None,
-    missing: str = LEFT_OUT,
+    missing: str = REFUSE,
 ) -> dict[str, Any]:
     """One run's figures as those of a comparison without tests; raises as `scoring.score` does."""
     figures = [score(run, snapshot, measures, subset=subset, missing=missing)]
@@ -258,7 +259,7 @@ def per_query_rows(
     folds: int | None = None,
     *,
     subset: Subset | None = None,
-    missing: str = LEFT_OUT,
+    missing: str = REFUSE,
 ) -> Iterator[dict[str, Any]]:
     """A row a run and query that it is scored on: what the query is called, and its value of each measure.
 

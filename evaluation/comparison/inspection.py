@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from evaluation.comparison.missing import LEAVE_OUT
 from evaluation.comparison.scoring import score
 from evaluation.metrics import METRICS
 from evaluation.models import PairAnswers, QrelsRow, QrelsSnapshot, Ranking, Run
@@ -77,7 +78,7 @@ def values_of(run: Run, snapshot: QrelsSnapshot, measure: str = MEASURE) -> dict
     Raises UnknownMeasure, and NotComparable.
     """
     name = METRICS.find(measure, family="ranking").name
-    found = score(run, snapshot, [name])
+    found = score(run, snapshot, [name], missing=LEAVE_OUT)
     return {
         query: None if not np.isfinite(value) else value
         for query, value in zip(found.queries.tolist(), found.scores[name].per_query.tolist(), strict=True)

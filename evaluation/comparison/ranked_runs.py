@@ -3,9 +3,9 @@
 The queries are those that a snapshot says were asked, or its part of a subset of images; where it does not
 know, those that somebody judged. What was answered adds and drops none. The items are those that the run
 ranks or the snapshot knows. Under a protocol only what the snapshot knows takes part; of a subset, or a fold,
-its images and all their captions do, judged or not. What else a run ranks is taken out of its lists. Queries
-that a run does not rank are left out, or count as the worst by choice (`MISSING`). Rankings are read once and
-a few at a time: what stays in memory is one number a judged pair.
+its images and all their captions do, judged or not. What else a run ranks is taken out of its lists. What
+becomes of queries that a run does not rank is a choice (`missing`). Rankings are read once and a few at a
+time: what stays in memory is one number a judged pair.
 
 The qrels say what is relevant; the corpus says what is original. A query's
 originals are a caption's own image, or all captions of an image, whether or not the qrels have the pair: else
@@ -41,9 +41,6 @@ RowIds = NDArray[np.int64]
 
 #: A ranking (ids of rows, scores) -> another of the same items.
 Reorder = Callable[[RowIds, NDArray[np.float32]], tuple[RowIds, NDArray[np.float32]]]
-#: What becomes of queries that a run does not rank: they are left out, or nothing is found for them.
-LEFT_OUT = "leave-out"
-MISSING = (LEFT_OUT, "worst")
 #: Rankings turned into places at once, and how many items theirs are before there are so many.
 _BLOCK, _ITEMS = 200, 1_000_000
 

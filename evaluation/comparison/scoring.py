@@ -1,10 +1,10 @@
 """Runs against qrels: figures with what was judged beside them, and systems compared.
 
-All runs of a comparison are scored on the queries of one snapshot that all of them rank (`ranked_runs` says
-what takes part); by choice on all queries, and then what a run does not rank has an empty list, and scores
-as if nothing was found. What figures are of, `figure_basis` says for commands, pages, reports and the API. An
-image and its own caption, where the snapshot has the pair, are originals; one that nobody judged is known to
-be relevant, and counts as judged.
+All runs of a comparison are scored on the queries of one snapshot (`ranked_runs` says what takes part). A run
+that does not rank some of them is refused; by choice they have an empty list, or are left out for all runs.
+What figures are of, `figure_basis` says for commands, pages, reports and the API. An image and its own
+caption, where the snapshot has the pair, are originals; one that nobody judged is known to be relevant, and
+counts as judged.
 
 Tests. Each run is compared with the first on each measure: one that is 0 or 1 for a query (R@k, S@k) by
 McNemar's exact test, median ranks and means by Fisher's randomisation. Where several queries are of one image
@@ -21,9 +21,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from annotation.common.batching import chunks
+from evaluation.comparison.missing import LEAVE_OUT, REFUSE, WORST, MissingOutput, check_missing
 from evaluation.comparison.query_sets import ASKS, ranked_queries, unjudged_pairs, unknown_queries
 from evaluation.comparison.ranked_runs import (
-    LEFT_OUT,
     NotComparable,
     Placed,
     RankedItems,
@@ -44,6 +44,7 @@ from evaluation.metrics.scoring import Score, evaluate
 from evaluation.metrics.sums import number_of
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.relevance.qrels import rule_named
+from evaluation.selectors import names_of
 from evaluation.significance.mcnemar import mcnemar
 from evaluation.significance.pairing import shared_images
 from evaluation.significance.preference import Preference, preference
@@ -124,11 +125,11 @@ def score(
     measures: Sequence[str] = (),
     *,
     subset: Subset | None = None,
-    missing: str = LEFT_OUT,
+    missing: str = REFUSE,
 ) -> Scored:
     """Figures of `run` under `snapshot`, or under its part of `subset`; raises UnknownMeasure, NotComparable.
 
-    Where no measures are named: OF_ORIGINALS under a protocol, else MEASURES. `missing`: as `MISSING`.
+    Where no measures are named: OF_ORIGINALS under a protocol, else MEASURES. `missing` is a `Missing`.
     """
     (found,) = score_all([run], snapshot, measures, subset=subset, missing=missing)
     return found
@@ -141,7 +142,7 @@ def score_folds(
     measures: Sequence[str] = (),
     *,
     subset: Subset | None = None,
-    missing: str = LEFT_OUT,
+    missing: str = REFUSE,
 ) -> list[Scored]:
     """Figures of each of `number` equal parts of the snapshot's images, in corpus order.
 
@@ -158,10 +159,34 @@ def score_folds(
 
 
 def scored_queries(
-    whole: RunPool, runs: Sequence[Run], snapshot: QrelsSnapshot, missing: str = LEFT_OUT
+    whole: RunPool, runs: Sequence[Run], snapshot: QrelsSnapshot, missing: str = REFUSE
 ) -> RunPool:
-    """The queries of a pool on which runs are scored: those that all of them rank, or all."""
-    return ranked_by_all(whole, runs, snapshot) if missing == LEFT_OUT else whole
+    """The queries of a pool on which runs are scored: all, or under LEAVE_OUT those that all runs rank.
+
+    Raises NotComparable for a run that lacks some where `missing` is REFUSE.
+    """
+    if missing == LEAVE_OUT:
+        return ranked_by_all(whole, runs, snapshot)
+    if missing != WORST:
+        for run in runs:
+            _check_ranked(whole, run, missing)
+    return whole
+
+
+def _check_ranked(whole: RunPool, run: Run, missing: str) -> None:
+    lacking = np.setdiff1d(whole.queries, ranked_queries(run)).tolist()
+    names = names_of(run.corpus.name)
+    called = names.image_name if run.direction == Run.ANNOTATION else names.caption_name
+    try:
+        check_missing(
+            missing,
+            lacking=[called[query] for query in lacking],
+            out_of=len(whole.queries),
+            cases="queries",
+            output=f"ranking in run {run.name!r}",
+        )
+    except MissingOutput as error:
+        raise NotComparable(str(error)) from error
 
 
 def _score(
@@ -212,7 +237,7 @@ def score_against_first(
     measures: Sequence[str] = (),
     *,
     subset: Subset | None = None,
-    missing: str = LEFT_OUT,
+    missing: str = REFUSE,
     rounds: int = ROUNDS,
     seed: int = 0,
 ) -> tuple[list[Scored], list[Against]]:
@@ -249,7 +274,7 @@ def score_all(
     measures: Sequence[str] = (),
     *,
     subset: Subset | None = None,
-    missing: str = LEFT_OUT,
+    missing: str = REFUSE,
 ) -> list[Scored]:
     """Figures of runs of one direction, on the same queries; raises as `score` does."""
     turned = next((run for run in runs if run.direction != runs[0].direction), None)
@@ -266,7 +291,7 @@ def score_all(
 
 
 def figure_basis(
-    parts: Sequence[Scored], snapshot: QrelsSnapshot, *, subset: Subset | None = None, missing: str = LEFT_OUT
+    parts: Sequence[Scored], snapshot: QrelsSnapshot, *, subset: Subset | None = None, missing: str = REFUSE
 ) -> FigureBasis:
     """What figures are of: those of runs that were scored together (any one of them), or of the folds of one.
 
@@ -296,7 +321,7 @@ def differing_by_ties(
     On any of the measures; raises as `score` does.
     """
     whole = pool_of(run, snapshot)
-    asked = scored_queries(whole, [run], snapshot)
+    asked = scored_queries(whole, [run], snapshot, LEAVE_OUT)
     ours = _score(run, snapshot, whole, asked, measures)
     (placed,) = place(run, [asked], reorder=reorder)
     theirs = score_placed(run, snapshot, placed, whole, measures)

@@ -12,7 +12,7 @@ from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand
 from evaluation.comparison import missing
 from evaluation.comparison.comparisons import per_query_rows
-from evaluation.comparison.ranked_runs import LEFT_OUT, MISSING, NotComparable
+from evaluation.comparison.ranked_runs import NotComparable
 from evaluation.comparison.scoring import DEFAULT_MEASURES, OF_ORIGINALS
 from evaluation.comparison.subsets import OF_RUN, BadSubset, Subset, subset_named
 from evaluation.formats.figure_tables import LAYOUTS, Table
@@ -73,17 +73,7 @@ def add_measures(parser: CommandParser, default: Sequence[str]) -> None:
     )
 
 
-def add_missing(parser: CommandParser) -> None:
-    """What becomes of queries that a run does not rank."""
-    parser.add_argument(
-        "--missing",
-        choices=MISSING,
-        default=LEFT_OUT,
-        help=f"Queries that a run does not rank are left out, or count as the worst (default: {LEFT_OUT})",
-    )
-
-
-def add_missing_output(parser: CommandParser, what: str) -> None:
+def add_missing(parser: CommandParser, what: str = "queries that a run does not rank") -> None:
     """What becomes of cases that a system has no output for; `what` is as "images without a caption"."""
     parser.add_argument(
         "--missing",

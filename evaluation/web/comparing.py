@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 from annotation.selectors.corpora import split_names
 from annotation.web.common.access import RUNNING, for_roles
 from evaluation.comparison.comparisons import compare_runs, compare_single_run, table_of_comparison
+from evaluation.comparison.missing import REFUSE, Missing
 from evaluation.comparison.ranked_runs import NotComparable
 from evaluation.comparison.subsets import subset_named
 from evaluation.formats.figure_tables import LAYOUTS, Marked, Table
@@ -30,11 +31,10 @@ from evaluation.web.runs import (
     chosen_qrels,
     each_query,
     images_key,
-    missing_in,
     qrels_of_corpus,
     with_chosen,
 )
-from evaluation.web.splits import part_in
+from evaluation.web.splits import missing_in, part_in
 
 #: What is downloaded, and as what.
 _TYPES = {"csv": "text/csv", "latex": "application/x-latex"}
@@ -80,10 +80,12 @@ def run_compare(request: HttpRequest) -> HttpResponseBase:
     rounds = next(
         (each for each in _ROUNDS if str(each) == text_parameter(request.GET, "rounds")), _ROUNDS[0]
     )
-    missing, download = missing_in(request.GET), text_parameter(request.GET, "as")
+    download = text_parameter(request.GET, "as")
+    missing: Missing = REFUSE
     runs: list[Run] = []
     choices: list[QrelsSnapshot] = []
     try:
+        missing = missing_in(request.GET)
         runs = offered.offered_runs(request, text_parameters(request.GET, "run"))
         if runs:
             choices = qrels_of_corpus(*runs)

@@ -25,7 +25,7 @@ from annotation.selectors.jobs import Job
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles, for_roles_on
 from annotation.web.common.lists import SortColumn, list_page
 from annotation.web.staff.frame import said
-from evaluation.comparison.ranked_runs import LEFT_OUT, NotComparable
+from evaluation.comparison.ranked_runs import NotComparable
 from evaluation.metrics.table import METRICS, UnknownMeasure
 from evaluation.models import Batch, JudgmentSet, Report, Run, TagSet
 from evaluation.services.common import ImportRefused, check_name
@@ -37,7 +37,7 @@ from evaluation.significance.randomisation import ROUNDS
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, text_parameter, text_parameters
 from evaluation.web.job_lines import job_lines, pages_of_made
-from evaluation.web.splits import NotOffered, part_in, whole_in
+from evaluation.web.splits import NotOffered, missing_in, part_in, whole_in
 
 _KINDS = ("build_report",)
 #: Reports on a page, and runs that are offered at once, by name.
@@ -224,7 +224,7 @@ def enqueue_report(request: HttpRequest, given: QueryDict) -> Job:
         baseline=[name for name in text_parameters(given, "baseline") if name],
         measures=[name for part in text_parameter(given, "measures").split(",") if (name := part.strip())],
         against=text_parameter(given, "against"),
-        missing=text_parameter(given, "missing") or LEFT_OUT,
+        missing=missing_in(given),
         seed=whole_in(given, "seed", default=0),
         rounds=whole_in(given, "rounds", default=ROUNDS),
         resamples=whole_in(given, "resamples", default=RESAMPLES),

@@ -23,8 +23,9 @@ from annotation.selectors.corpora import split_names
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles, for_roles_on
 from annotation.web.staff.frame import query_string, said
 from evaluation.comparison.comparisons import per_query_rows, score_run
+from evaluation.comparison.missing import REFUSE, Missing
 from evaluation.comparison.query_sets import ASKS
-from evaluation.comparison.ranked_runs import LEFT_OUT, MISSING, NotComparable
+from evaluation.comparison.ranked_runs import NotComparable
 from evaluation.comparison.subsets import BadSubset, Subset, subset_named
 from evaluation.formats.per_query import WRITERS, write_per_query
 from evaluation.metrics.table import UnknownMeasure
@@ -33,7 +34,7 @@ from evaluation.services.runs.files import KEEP, RUN_DIRECTIONS, TIES, export_ru
 from evaluation.services.systems import registry
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, file_download, text_parameter
-from evaluation.web.splits import NotOffered, part_in
+from evaluation.web.splits import NotOffered, missing_in, part_in
 
 #: Runs on a page.
 RUNS_PER_PAGE = 50
@@ -132,8 +133,9 @@ def run_detail(request: HttpRequest, row: Run) -> HttpResponseBase:
     """One run: where it comes from, and its figures under chosen qrels; or each query's values, as a file."""
     choices = qrels_of_corpus(row)
     figures, wrong, snapshot = None, "", None
-    missing = missing_in(request.GET)
+    missing: Missing = REFUSE
     try:
+        missing = missing_in(request.GET)
         snapshot = chosen_qrels(request, choices)
         if snapshot is not None:
             split = part_in(request.GET, "split", row.corpus)
@@ -222,12 +224,6 @@ def chosen_qrels(request: HttpRequest, choices: list[QrelsSnapshot]) -> QrelsSna
     if named:
         return offered.offered_qrels(request, named)
     return choices[0] if choices else None
-
-
-def missing_in(given: Mapping[str, str]) -> str:
-    """What an address says of queries that a run does not rank; by itself they are left out."""
-    missing = text_parameter(given, "missing")
-    return missing if missing in MISSING else LEFT_OUT
 
 
 def each_query(

@@ -70,12 +70,12 @@ def regions_in(given: Mapping[str, str], *, default: int) -> int:
     return limit
 
 
-def missing_output_in(given: Mapping[str, str]) -> Missing:
-    """What becomes of images without output, in a form; "refuse" where it says nothing; raises NotOffered."""
+def missing_in(given: Mapping[str, str]) -> Missing:
+    """What becomes of missing output, in a form; "refuse" where it says nothing; raises NotOffered."""
     word = text_parameter(given, "missing") or REFUSE
     for known in MISSING_CHOICES:
         if word == known:
             return known
     raise NotOffered(
-        _("“%(given)s” is no choice for images without output: choose from the list.") % {"given": word[:60]}
+        _("“%(given)s” is no choice for missing output: choose from the list.") % {"given": word[:60]}
     )

@@ -23,7 +23,7 @@ from evaluation.agreement.summary import Resampling
 from evaluation.comparison.missing import REFUSE, MissingOutput
 from evaluation.comparison.subsets import BadSubset
 from evaluation.formats.figure_tables import Table
-from evaluation.management.base import TableCommand, add_missing_output, add_subset, subset_of
+from evaluation.management.base import TableCommand, add_missing, add_subset, subset_of
 from evaluation.metrics.captions import CUTS, DEFAULT_CUT, FAMILY
 from evaluation.metrics.meteor import MeteorFailed, MeteorMissing
 from evaluation.metrics.table import METRICS, UnknownMeasure
@@ -78,7 +78,7 @@ class Command(TableCommand):
             help="How texts are cut for BLEU, ROUGE-L, CIDEr and METEOR: as by the COCO evaluation (ptb), or "
             f"at hyphens and all signs (own) (default: {DEFAULT_CUT})",
         )
-        add_missing_output(parser, "images without a caption")
+        add_missing(parser, "images without a caption")
         parser.add_argument(
             "--layer", default="", help="For captions of regions: a layer with people's boxes and mentions"
         )

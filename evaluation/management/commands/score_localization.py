@@ -19,7 +19,7 @@ from evaluation.agreement.estimates import AgreementError
 from evaluation.agreement.summary import Resampling
 from evaluation.comparison.subsets import OF_RUN, BadSubset
 from evaluation.formats.figure_tables import LAYOUTS
-from evaluation.management.base import TableCommand, add_missing_output
+from evaluation.management.base import TableCommand, add_missing
 from evaluation.services.common import ImportRefused
 from evaluation.services.localizations.kept_scores import keep_localization_scores
 from evaluation.services.localizations.scores import LocalizationScoring, score_localization
@@ -51,7 +51,7 @@ class Command(TableCommand):
             "images that a run ranks (default: those of the set)",
         )
         parser.add_argument("--fold-seed", type=int, default=0, help="Seed of the folds (default: 0)")
-        add_missing_output(parser, "images without regions")
+        add_missing(parser, "images without regions")
         parser.add_argument("--against", default="", help="Another set, whose figures are subtracted")
         parser.add_argument("--keep", action="store_true", help="Show these figures on the set's page")
         parser.add_argument("--resamples", type=int, default=1000, help="For intervals; 0 for none")

@@ -19,7 +19,7 @@ from evaluation.agreement.estimates import AgreementError
 from evaluation.agreement.summary import Resampling
 from evaluation.comparison.subsets import BadSubset
 from evaluation.formats.figure_tables import Table
-from evaluation.management.base import TableCommand, add_missing_output, add_subset, subset_of
+from evaluation.management.base import TableCommand, add_missing, add_subset, subset_of
 from evaluation.management.training import ProgressBars
 from evaluation.services.common import ImportRefused
 from evaluation.services.tagging.scores import (
@@ -72,7 +72,7 @@ class Command(TableCommand):
                 help=f"Separated by commas (default: {usual})",
             )
         add_subset(parser)
-        add_missing_output(parser, "images without tags")
+        add_missing(parser, "images without tags")
         parser.add_argument("--keep", action="store_true", help="Show these figures on the set's page")
         parser.add_argument("--resamples", type=int, default=1000, help="For intervals; 0 for none")
         parser.add_argument("--level", type=float, default=0.95, help="Of the intervals (default: 0.95)")

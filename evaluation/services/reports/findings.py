@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 
 from evaluation.agreement.estimates import AgreementError, Bootstrap
 from evaluation.agreement.summary import Resampling
-from evaluation.comparison.missing import REFUSE, WORST
 from evaluation.comparison.provenance import with_provenance
 from evaluation.comparison.ranked_runs import Placed, RunPool, place, pool_of
 from evaluation.comparison.scoring import (
@@ -65,14 +64,14 @@ def compute_findings(asked: ReportRows, progress: ReportProgress) -> ReportDocum
 
 
 def _tags(asked: ReportRows, steps: _Steps) -> list[ScoredTags]:
-    """The scores of each tag set; images without tags are refused, unless missing output is the worst.
+    """The scores of each tag set; images without tags are the request's missing output, as queries are.
 
     Raises MissingOutput, and ImportRefused where none of its images has a true tag.
     """
     wanted = asked.wanted
     found: list[ScoredTags] = []
     how = TagScoring(
-        missing=WORST if wanted.missing == WORST else REFUSE,
+        missing=wanted.missing,
         resampling=Resampling(wanted.resamples, wanted.level, wanted.seed),
     )
     for one in asked.tags:

@@ -18,7 +18,8 @@ from annotation.selectors.campaign.kept import kept_figure
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.pair_judgments import discarded_judges
 from evaluation.agreement.estimates import MOST_RESAMPLES
-from evaluation.comparison.ranked_runs import LEFT_OUT, MISSING, NotComparable
+from evaluation.comparison.missing import MISSING_CHOICES, REFUSE, Missing
+from evaluation.comparison.ranked_runs import NotComparable
 from evaluation.comparison.subsets import IN_FILE, BadSubset, Subset, subset_named
 from evaluation.metrics.table import METRICS
 from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, ReportRun, Run, TagSet
@@ -53,7 +54,7 @@ class ReportRequest:
     measures: Sequence[str] = ()
     against: str = ""
     split: str = ""
-    missing: str = LEFT_OUT
+    missing: Missing = REFUSE
     seed: int = 0
     rounds: int = ROUNDS
     resamples: int = RESAMPLES
@@ -94,8 +95,8 @@ def report_rows(wanted: ReportRequest) -> ReportRows:
     if not 0 < wanted.level < 1:
         raise ReportRefused(f"level {wanted.level}: expected a number between 0 and 1, such as 0.95")
     snapshot = snapshot_named(wanted.qrels)
-    if wanted.missing not in MISSING:
-        raise ReportRefused(f"missing queries {wanted.missing!r}: expected {' or '.join(MISSING)}")
+    if wanted.missing not in MISSING_CHOICES:
+        raise ReportRefused(f"missing queries {wanted.missing!r}: expected {' or '.join(MISSING_CHOICES)}")
     try:
         subset = subset_named(snapshot.corpus.name, wanted.split)
     except BadSubset as error:

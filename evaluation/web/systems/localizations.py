@@ -36,7 +36,7 @@ from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, file_download, text_parameter
 from evaluation.web.splits import (
     NotOffered,
-    missing_output_in,
+    missing_in,
     part_in,
     regions_in,
     which_in,
@@ -258,7 +258,7 @@ def enqueue_localization_scoring(request: HttpRequest, row: LocalizationSet, giv
         "name": row.name,
         "layer": layer,
         "against": against,
-        "missing": missing_output_in(given),
+        "missing": missing_in(given),
     }
     actor = account_of(request)
     return jobs.enqueue(kind="score_localization", arguments=arguments, corpus=row.corpus, actor=actor)

@@ -25,7 +25,7 @@ from evaluation.services.tagging.scores import kept_figures
 from evaluation.services.tagging.sets import remove_tag_set, write_tag_set
 from evaluation.services.tagging.writing import LISTED, OF_CORPUS
 from evaluation.web.frame import evaluation_frame, file_download, text_parameter
-from evaluation.web.splits import NotOffered, missing_output_in, part_in, which_in, whole_in
+from evaluation.web.splits import NotOffered, missing_in, part_in, which_in, whole_in
 from models_core.estimators.base import METHODS
 from models_core.estimators.taggers import TagScore
 
@@ -162,7 +162,7 @@ def enqueue_tag_scoring(request: HttpRequest, row: TagSet, given: Mapping[str, s
         "name": row.name,
         "corpus": row.corpus.name,
         "split": part_in(given, "split", row.corpus),
-        "missing": missing_output_in(given),
+        "missing": missing_in(given),
     }
     return jobs.enqueue(kind="score_tags", arguments=arguments, corpus=row.corpus, actor=account_of(request))
 
