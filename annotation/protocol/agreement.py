@@ -6,10 +6,10 @@ kappa = (observed - expected) / (1 - expected), where expected is the sum of the
 Fleiss 1971 for any two of many workers). It falls as one answer prevails, however careful the workers are:
 read it beside the shares.
 
-Questions count by one over the chance with which they were drawn. Intervals (95 %) are the quantiles of the
-posterior of the shares of pairs of answers in either order, under Jeffreys's prior (1/2 for each), for as
-many pairs of equal weight as the weights are worth (Kish 1965). They exist where all agree, too;
-`benchmarks.double_check_agreement` shows how often they hold the truth.
+Workers count as often as they answer, and questions by one over the chance with which they were drawn.
+Intervals (95 %) are the quantiles of the posterior of the shares of pairs of answers in either order, under
+Jeffreys's prior (1/2 for each), for as many pairs of equal weight as the weights are worth (Kish 1965). They
+exist where all agree, too; `benchmarks.double_check_agreement` shows how often they hold the truth.
 """
 
 from __future__ import annotations
