@@ -322,7 +322,9 @@ def test_a_report_of_images_in_a_file_keeps_to_them_and_tells_no_folder(tmp_path
     (tmp_path / "te.txt").write_text("nobody.jpg")
     assert not outdated(row)
     text = (building.report_folder("rep") / "report.json").read_text()
-    assert str(tmp_path) not in text and json.loads(text)["findings"]["directions"][0]["basis"]["counted"] == 12
+    assert (
+        str(tmp_path) not in text and json.loads(text)["findings"]["directions"][0]["basis"]["counted"] == 12
+    )
     said("build_report", "val", "--qrels", "own", "--runs", "r", "--split", "val", "--resamples", 50)
     assert not outdated(Report.objects.get(name="val"))
 

@@ -61,10 +61,10 @@ def test_tables_round_emphasise_and_escape_and_csv_does_not_round(qrels: str, ru
     built(wanted(runs, baseline=["good"]))
     folder = building.report_folder("r") / "tables"
     lines = (folder / "figures-annotation.tex").read_text().splitlines()
-    assert lines[0] == "% Results, annotation: 3 queries"
+    assert lines[0] == "% Results, annotation: 3 judged queries"
     (good,) = [line for line in lines if line.startswith("good")]
     assert good.startswith(r"good & \textbf{100.0} & 100.0 & ") and good.endswith(
-        r" & \textbf{66.7} & 23.3 \\"
+        r" & \textbf{66.7} & 77.8 \\"
     )
     assert any(line.startswith(r"the\_bad \& \textless{}worst\textgreater{} 50\% & ") for line in lines)
     rows = list(csv.DictReader(io.StringIO((folder / "figures-annotation.csv").read_text())))
