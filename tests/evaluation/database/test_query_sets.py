@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from django.core.management import CommandError
 
 from evaluation.comparison.ranked_runs import pool_of
-from evaluation.models import Batch, Run
+from evaluation.comparison.scoring import score
+from evaluation.models import Batch, QrelsSnapshot, Run
 from evaluation.relevance.pair_tasks import pair_tasks
 from evaluation.relevance.pairs import JudgedPair
 from evaluation.selectors import names_of, run_named, snapshot_named
@@ -17,11 +20,14 @@ from evaluation.services.batches.launching import launch
 from evaluation.services.batches.planning import BatchRequest, plan
 from evaluation.services.judgments.freezing import freeze_qrels
 from evaluation.services.judgments.importing import (
+    JudgmentsImport,
     JudgmentsPlace,
+    import_judgments,
     store_judgments,
 )
+from evaluation.services.judgments.qrels_files import QrelsImport, import_qrels
 from evaluation.services.runs.files import RunImport, import_run
-from tests.evaluation.database.conftest import matrix_file
+from tests.evaluation.database.conftest import matrix_file, said
 from tests.factories import a_corpus, an_image
 
 pytestmark = pytest.mark.django_db
@@ -102,3 +108,60 @@ def test_the_queries_of_a_batch_do_not_depend_on_the_answers(tmp_path: Path, see
         ranked = sorted({query for run in these for query in run.rankings.values_list(column, flat=True)})
         for name in answers:
             assert queries_of(these[0].name, name) == ranked
+
+
+def test_what_a_batch_lacks_is_said_with_every_figure(tmp_path: Path) -> None:
+    """Half of the pairs are answered: the queries stay, and commands say how much was judged."""
+    runs = some_runs(tmp_path, np.random.default_rng(3), a_world())
+    planned = plan(BatchRequest(corpus="few", runs=runs, depth=3, threshold=None, judges=1))
+    batch = launch(planned, "half").batch
+    names = names_of("few")
+    ids = list(zip(*(part.tolist() for part in planned.pooled.ids(planned.asked)), strict=True))
+    pairs = [JudgedPair(names.image_name[i], names.caption_name[c], (0.0,)) for i, c in ids]
+    judge(batch, pairs[: len(pairs) // 2], "half")
+    made = freeze_qrels(name="half", corpus="few", judgments="half", originals=False)
+    assert (made.pairs_asked, made.pairs_judged) == (len(pairs), len(pairs) // 2)
+    report = json.loads(said("score_run", runs[0], "--qrels", "half", "--measures", "S@1", "--json"))
+    (note,) = report["basis"]["notes"]
+    assert f"({len(pairs) // 2} of {len(pairs)}) had enough answers" in note
+    assert report["basis"]["without_relevant"] == report["basis"]["counted"] == report["queries"] > 0
+    assert note in said("compare_systems", *runs[:2], "--qrels", "half", "--measures", "S@1", "--rounds", 10)
+    QrelsSnapshot.objects.get().queries.all().delete()
+    again = "Freeze them again: freeze_qrels half --corpus few --judgments half."
+    text = said("score_run", runs[0], "--qrels", "half", "--measures", "S@1")
+    assert "judged queries" in text and again in text
+    with pytest.raises(CommandError, match="are from a batch, which stores its queries; leave --queries out"):
+        said("freeze_qrels", "half", "--corpus", "few", "--judgments", "half", "--queries", f"run:{runs[0]}")
+
+
+def test_judgments_of_a_file_are_told_their_queries(tmp_path: Path) -> None:
+    """Two of seven images are judged; a file, a run or a split says what was asked."""
+    runs = some_runs(tmp_path, np.random.default_rng(1), a_world())
+    file = tmp_path / "table.csv"
+    file.write_text("image,caption,grade\ni0.jpg,i1.jpg#0,0\ni1.jpg,i1.jpg#0,1\n")
+    import_judgments(JudgmentsImport(corpus="few", path=file, format="table"))
+    listed = tmp_path / "asked.txt"
+    listed.write_text("i0.jpg\ni4.jpg\ni3.jpg#1\n")
+    for how, asked in (
+        ([], {}),
+        (["--queries", str(listed)], {"image": 2, "caption": 1}),
+        (["--queries", f"run:{runs[2]}"], {"caption": run_named(runs[2]).query_count}),
+    ):
+        command = ("freeze_qrels", "q", "--corpus", "few", "--judgments", "table", *how)
+        assert json.loads(said(*command, "--json"))["asked"] == asked
+    judged = score(run_named(runs[0]), snapshot_named("q:1"), ["R@1"])
+    assert not judged.known and judged.asked == 2
+    assert score(run_named(runs[0]), snapshot_named("q:2"), ["R@1"], missing="worst").asked == 2
+    listed.write_text("i0.jpg\nnobody.jpg\n")
+    with pytest.raises(CommandError, match="line 2: names 'nobody.jpg', which corpus 'few' lacks"):
+        said("freeze_qrels", "q", "--corpus", "few", "--judgments", "table", "--queries", str(listed))
+
+
+def test_a_query_of_a_file_stays_though_all_its_pairs_are_left_out(tmp_path: Path) -> None:
+    runs = some_runs(tmp_path, np.random.default_rng(1), a_world())
+    file = tmp_path / "q.trec"
+    file.write_text("i0.jpg 0 i1.jpg#0 1\ni4.jpg 0 nobody.jpg#0 1\n")
+    made = import_qrels(QrelsImport(name="q", corpus="few", path=file, skip_unknown=True))
+    assert (made.asked, made.left_out) == ({"image": 2}, 1)
+    found = score(run_named(runs[0]), snapshot_named("q"), ["S@1"], missing="worst")
+    assert (found.asked, found.without_relevant) == (2, 1)

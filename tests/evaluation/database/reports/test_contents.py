@@ -61,10 +61,10 @@ def test_tables_round_emphasise_and_escape_and_csv_does_not_round(qrels: str, ru
     built(wanted(runs, baseline=["good"]))
     folder = building.report_folder("r") / "tables"
     lines = (folder / "figures-annotation.tex").read_text().splitlines()
-    assert lines[0] == "% Results, annotation: 3 queries"
+    assert lines[0] == "% Results, annotation: 3 judged queries"
     (good,) = [line for line in lines if line.startswith("good")]
     assert good.startswith(r"good & \textbf{100.0} & 100.0 & ") and good.endswith(
-        r" & \textbf{66.7} & 23.3 \\"
+        r" & \textbf{66.7} & 77.8 \\"
     )
     assert any(line.startswith(r"the\_bad \& \textless{}worst\textgreater{} 50\% & ") for line in lines)
     rows = list(csv.DictReader(io.StringIO((folder / "figures-annotation.csv").read_text())))
@@ -84,7 +84,7 @@ def test_one_system_in_one_direction_comes_out(qrels: str, runs: list[str]) -> N
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_where_nobody_found_anything_relevant_figures_are_absent_and_say_so(
+def test_where_nobody_found_anything_relevant_figures_are_zero_and_say_so(
     runs: list[str], corpus: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "no.txt"
@@ -93,16 +93,13 @@ def test_where_nobody_found_anything_relevant_figures_are_absent_and_say_so(
     import_judgments(JudgmentsImport(corpus=corpus, path=file, format="flickr8k-crowd", name="no"))
     freeze_qrels(name="q", corpus=corpus, judgments="no", originals=False)
     found = built(wanted(runs))
-    remarks = [remark for section in found["sections"] for remark in section["remarks"]]
-    assert "No system has a value for: S@1, S@5, S@10, R-precision." in remarks
     # Originals are the corpus's, whether or not anybody judged them.
     direction = found["findings"]["directions"][0]
     assert direction["measures"] == list(REPORT_MEASURES)
     assert [one["figures"]["R@1"]["value"] for one in direction["systems"]] == [1, 0]
-    assert (
-        r" & - & - & - & - & "
-        in (building.report_folder("r") / "tables" / "figures-annotation.tex").read_text()
-    )
+    assert direction["basis"]["without_relevant"] == direction["basis"]["counted"] == len(IMAGES)
+    text = (building.report_folder("r") / "tables" / "figures-annotation.tex").read_text()
+    assert r" & 0.0 & 0.0 & 0.0 & 0.0 & " in text and "have no relevant item and count 0" in text
 
 
 @pytest.mark.usefixtures("undrawn")
