@@ -17,7 +17,6 @@ from django.views.decorators.http import require_http_methods
 
 from annotation import jobs
 from annotation.common.registry import UnknownName
-from annotation.models import Corpus
 from annotation.selectors.corpora import corpus_named, layers_of_corpora, split_names, splits_of_corpora
 from annotation.web.common.access import RUNNING, account_of, for_roles
 from evaluation.comparison.subsets import FOLD
@@ -231,7 +230,7 @@ def _check_weak(weak: str, features: str) -> None:
         )
 
 
-def _held_out(given: QueryDict, corpus: Corpus, recipe: Recipe) -> str:
+def _held_out(given: QueryDict, corpus: Any, recipe: Recipe) -> str:
     """The held-out images: val where the form does not say, as of the command; "" where there are none.
 
     Raises NotOffered where the recipe chooses settings on them.
