@@ -301,10 +301,12 @@ def figure_basis(
     rule = f"{rule_named(snapshot.rule).described()}; originals "
     rule += "relevant" if snapshot.originals else "as judged"
     pool = [f"qrels {snapshot}", snapshot.subset, subset.called if subset else ""]
+    counted, out_of = sum(len(one.queries) for one in parts), sum(one.asked for one in parts)
     return FigureBasis(
         cases="queries" if parts[0].known else "judged queries",
-        counted=sum(len(one.queries) for one in parts),
-        out_of=sum(one.asked for one in parts),
+        counted=counted,
+        out_of=out_of,
+        without_output=out_of - counted,
         without_relevant=sum(one.without_relevant for one in parts),
         pool=", ".join(dict.fromkeys(filter(None, pool))),
         protocol=snapshot.pool or rule,

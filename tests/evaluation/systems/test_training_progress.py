@@ -1,6 +1,6 @@
 """The share of a training: a phase that is left out leaves its time to the others."""
 
-from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -11,11 +11,12 @@ from models_core.estimators.discovery import load_methods
 load_methods()
 
 
-class Told:
-    """What a job is told."""
+class RecordedProgress:
+    """The shares that a job reports."""
 
     def __init__(self) -> None:
-        self.share, self.shares = 0.0, []
+        self.share = 0.0
+        self.shares: list[float] = []
 
     def advance(self, share=None, *, phase=""):
         self.share = self.share if share is None else share
@@ -23,25 +24,25 @@ class Told:
 
 
 def shares(method, *phases):
-    told = Told()
-    listener = Phases(told, METHODS[method])
+    progress: Any = RecordedProgress()
+    listener = Phases(progress, METHODS[method])
     for phase in phases:
         listener(*phase)
-    return told.shares
+    return progress.shares
 
 
 @pytest.mark.parametrize("trials", [[], [("trying rates", 0, 1)]])
 def test_a_training_with_one_rate_has_all_of_the_share_for_learning(trials):
-    """Else half of the share was there at once, and the time left was told as half of the true one."""
-    found = shares("alignment", *trials, ("learning", 0, 10), ("learning", 5, 10), ("learning", 10, 10))
-    assert found[-3:] == pytest.approx([0.2, 0.575, 0.95])
+    """Else half of the share would be there at once, and the time left half of the true one."""
+    learning = shares("alignment", *trials, ("learning", 0, 10), ("learning", 5, 10), ("learning", 10, 10))
+    assert learning[-3:] == pytest.approx([0.2, 0.575, 0.95])
 
 
 def test_with_trials_each_phase_has_its_part():
-    found = shares(
+    both = shares(
         "alignment", ("trying rates", 3, 6), ("trying rates", 6, 6), ("learning", 0, 4), ("learning", 4, 4)
     )
-    assert found == pytest.approx([0.325, 0.45, 0.45, 0.95])
+    assert both == pytest.approx([0.325, 0.45, 0.45, 0.95])
 
 
 def test_phases_that_come_again_go_on():
@@ -51,8 +52,8 @@ def test_phases_that_come_again_go_on():
 
 
 def test_a_share_never_falls_and_without_a_method_its_phases_move_nothing():
-    told = Told()
-    told.share = 0.9
-    Phases(told, METHODS["cca"])("adding up covariances", 1, 1)
-    Phases(SimpleNamespace(share=told.share, advance=told.advance))("trying ridges", 1, 1)
-    assert told.shares == [0.9, 0.9]
+    progress: Any = RecordedProgress()
+    progress.share = 0.9
+    Phases(progress, METHODS["cca"])("adding up covariances", 1, 1)
+    Phases(progress)("trying ridges", 1, 1)
+    assert progress.shares == [0.9, 0.9]

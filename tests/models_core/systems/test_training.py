@@ -203,6 +203,7 @@ def test_a_recipe_that_chooses_nothing_needs_no_held_out_images_and_one_that_cho
 
 def test_what_was_chosen_at_the_end_of_a_grid_and_what_is_wrong_with_numbers_is_stored(tmp_path):
     world = material(50)
+    assert isinstance(world.features, Vectors)
     values = np.array(world.features.values)
     values[3] = 0
     world = dataclasses.replace(world, features=Vectors(values))
