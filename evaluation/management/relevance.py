@@ -30,4 +30,5 @@ def relevance_of(options: dict[str, Any]) -> RelevanceChoice:
         relevant_from=score_named(threshold) if threshold is not None else None,
         gains=options["gains"] or LINEAR,
         summary="median" if options["median"] else "mean",
+        originals=not options.get("without_originals"),
     )

@@ -251,7 +251,7 @@ class FitContext:
 #: How much there is to learn from, by the names below: images, captions, and numbers of a row of each; images
 #: held out; further pairs (weak ones, or regions with phrases); and different words or tags.
 Amounts: TypeAlias = Mapping[str, int]
-IMAGES, CAPTIONS, HELD_OUT = "training images", "training captions", "held-out images"
+TRAINING_IMAGES, TRAINING_CAPTIONS, HELD_OUT = "training images", "training captions", "held-out images"
 IMAGE_NUMBERS, CAPTION_NUMBERS = "numbers of an image", "numbers of a caption"
 FURTHER, FURTHER_IMAGE_NUMBERS, FURTHER_CAPTION_NUMBERS = (
     "further pairs",

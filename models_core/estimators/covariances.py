@@ -22,12 +22,12 @@ from scipy.linalg.blas import dsyrk, ssyrk
 from models_core.estimators.base import (
     CAPTION_NUMBERS,
     CAPTION_VIEW,
-    CAPTIONS,
     FURTHER,
     FURTHER_CAPTION_NUMBERS,
     FURTHER_IMAGE_NUMBERS,
     IMAGE_NUMBERS,
     IMAGE_VIEW,
+    TRAINING_CAPTIONS,
     Amounts,
     Dataset,
     FitContext,
@@ -246,7 +246,7 @@ def covariance_memory(x: int, y: int, pairs: int) -> float:
 
 def memory_of_pairs(settings: Any, amounts: Amounts) -> float:
     """`Method.memory` of a method that learns from the covariances of images and captions."""
-    return covariance_memory(amounts[IMAGE_NUMBERS], amounts[CAPTION_NUMBERS], amounts[CAPTIONS])
+    return covariance_memory(amounts[IMAGE_NUMBERS], amounts[CAPTION_NUMBERS], amounts[TRAINING_CAPTIONS])
 
 
 def memory_of_further_pairs(settings: Any, amounts: Amounts) -> float:

@@ -9,13 +9,13 @@ from typing import Any
 
 from models_core.estimators.base import (
     CAPTION_NUMBERS,
-    CAPTIONS,
     FURTHER,
     FURTHER_CAPTION_NUMBERS,
     FURTHER_IMAGE_NUMBERS,
     HELD_OUT,
     IMAGE_NUMBERS,
-    IMAGES,
+    TRAINING_CAPTIONS,
+    TRAINING_IMAGES,
     WORDS,
     Amounts,
     Dataset,
@@ -78,8 +78,8 @@ def amounts_of(
     further = max(auxiliary.values(), key=lambda data: len(data.image_of), default=None)
     words = train.captions.vocabulary if isinstance(train.captions, WordNumbers) else 0
     return {
-        IMAGES: train.images.shape[0],
-        CAPTIONS: len(train.image_of),
+        TRAINING_IMAGES: train.images.shape[0],
+        TRAINING_CAPTIONS: len(train.image_of),
         IMAGE_NUMBERS: _numbers(train.images),
         CAPTION_NUMBERS: _numbers(train.captions),
         HELD_OUT: 0 if validation is None else validation.images.shape[0],

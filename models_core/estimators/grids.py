@@ -24,7 +24,7 @@ GridSteps = Annotated[
 ]
 GRID_STEPS = 4
 #: A value for each axis.
-Setting: TypeAlias = tuple[float, ...]
+GridPoint: TypeAlias = tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +53,8 @@ class _Search(NamedTuple):
     """How far a search is: the values of each axis, its best setting so far, and what is to be tried next."""
 
     values: tuple[tuple[float, ...], ...]
-    best: Setting
-    next: Setting | None
+    best: GridPoint
+    next: GridPoint | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +71,11 @@ class Grid:
         """How many settings the grid has as it is listed."""
         return prod(len(set(axis.values)) for axis in self.axes)
 
-    def next_setting(self, tried: Sequence[Sequence[float]]) -> Setting | None:
+    def next_setting(self, tried: Sequence[Sequence[float]]) -> GridPoint | None:
         """What is to be tried after `tried`, rows of a setting and its figure; None where nothing is left."""
         return list(self._searched(tried))[-1].next
 
-    def best(self, tried: Sequence[Sequence[float]]) -> Setting:
+    def best(self, tried: Sequence[Sequence[float]]) -> GridPoint:
         """The setting of the highest figure; of equal ones the first that was tried."""
         *setting, _ = max(tried, key=lambda row: row[-1])
         return tuple(setting)
@@ -114,7 +114,9 @@ class Grid:
                 return
             values = extended
 
-    def _extended(self, values: tuple[tuple[float, ...], ...], best: Setting) -> tuple[Setting, ...] | None:
+    def _extended(
+        self, values: tuple[tuple[float, ...], ...], best: GridPoint
+    ) -> tuple[GridPoint, ...] | None:
         """The values of the axes with one more at an end that is the best; None where no end is."""
         for place, (axis, own) in enumerate(zip(self.axes, values, strict=True)):
             for upper, end in ((True, max(own)), (False, min(own))):

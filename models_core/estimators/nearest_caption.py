@@ -19,7 +19,7 @@ from models_core.estimators.base import (
     CAPTION_VIEW,
     IMAGE_NUMBERS,
     IMAGE_VIEW,
-    IMAGES,
+    TRAINING_IMAGES,
     Amounts,
     Dataset,
     FitContext,
@@ -99,7 +99,7 @@ class NearestCaption:
 
 def caption_memory(settings: NearestCaptionSettings, amounts: Amounts) -> float:
     """Images in double precision."""
-    return 16.0 * amounts[IMAGES] * amounts[IMAGE_NUMBERS]
+    return 16.0 * amounts[TRAINING_IMAGES] * amounts[IMAGE_NUMBERS]
 
 
 register_method(

@@ -18,10 +18,10 @@ from models_core.checked_fields import check_fields
 from models_core.estimators.base import (
     CAPTION_NUMBERS,
     CAPTION_VIEW,
-    CAPTIONS,
     IMAGE_NUMBERS,
     IMAGE_VIEW,
-    IMAGES,
+    TRAINING_CAPTIONS,
+    TRAINING_IMAGES,
     Amounts,
     Dataset,
     FitContext,
@@ -107,8 +107,8 @@ def _check_finite_rows(view: View, name: str) -> None:
 
 def given_memory(settings: UploadedSettings, amounts: Amounts) -> float:
     """Both sides in double precision, while they are looked at."""
-    images = amounts[IMAGES] * amounts[IMAGE_NUMBERS]
-    return 8.0 * (images + amounts[CAPTIONS] * amounts[CAPTION_NUMBERS])
+    images = amounts[TRAINING_IMAGES] * amounts[IMAGE_NUMBERS]
+    return 8.0 * (images + amounts[TRAINING_CAPTIONS] * amounts[CAPTION_NUMBERS])
 
 
 register_method(

@@ -132,7 +132,7 @@ def test_a_bad_file_is_refused_whole_naming_file_or_line(world, ada, text, wrong
 
 
 def test_a_file_that_is_too_large_or_missing_is_refused(world, ada, monkeypatch):
-    monkeypatch.setattr("annotation.web.staff.control_items._LARGEST", 10)
+    monkeypatch.setattr("annotation.web.staff.controls.items._LARGEST", 10)
     assert "at most 0 are allowed" in said(upload(ada, HEAD))[0]
     page = ada.post(reverse("add_known_items", args=["review"]), {"act": "csv"}, follow=True)
     assert "No file was sent" in said(page)[0]
@@ -183,7 +183,7 @@ def test_an_item_that_was_wrong_is_taken_out_of_what_it_measured(ada):
 
 
 def test_the_list_filters_and_pages_by_key(world, ada, monkeypatch):
-    monkeypatch.setattr("annotation.web.staff.control_items._PAGE", 1)
+    monkeypatch.setattr("annotation.web.staff.controls.items._PAGE", 1)
     rows = "coref_link,control,man,0:0-2 1:0-2,,,yes,\nbox_requirement,qualification,other,0:3-5,,,box,\n"
     upload(ada, HEAD + rows)
     first = ada.get(LIST)

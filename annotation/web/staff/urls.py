@@ -6,14 +6,13 @@ from annotation.web.staff import (
     campaign_settings,
     campaign_texts,
     campaigns,
-    control_item,
-    control_items,
     image_order,
     jobs,
     recruiting,
     review,
     workers,
 )
+from annotation.web.staff.controls import item, items
 from annotation.web.staff.crowd import acts, machines, payments
 from annotation.web.staff.dashboard import part
 
@@ -66,12 +65,12 @@ urlpatterns = [
         recruiting.invitation_revoke,
         name="revoke_invitation",
     ),
-    path("campaigns/<slug:name>/control-items/", control_items.control_item_list, name="known_items"),
-    path("campaigns/<slug:name>/control-items/add/", control_items.control_item_add, name="add_known_items"),
-    path("campaigns/<slug:name>/control-items/new/", control_item.control_item_new, name="new_known_item"),
+    path("campaigns/<slug:name>/control-items/", items.control_item_list, name="known_items"),
+    path("campaigns/<slug:name>/control-items/add/", items.control_item_add, name="add_known_items"),
+    path("campaigns/<slug:name>/control-items/new/", item.control_item_new, name="new_known_item"),
     path(
         "campaigns/<slug:name>/control-items/<int:item>/retire/",
-        control_items.control_item_retire,
+        items.control_item_retire,
         name="retire_known_item",
     ),
     path("campaigns/<slug:name>/texts/", campaign_texts.campaign_text_edit, name="texts"),

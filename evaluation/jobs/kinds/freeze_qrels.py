@@ -62,6 +62,7 @@ class FreezeRequest:
             score_named(self.relevant_from) if self.relevant_from else None,
             gains=self.gains,
             summary=self.summary,
+            originals=self.originals,
         )
 
 
@@ -91,7 +92,6 @@ def freeze_qrels_job(progress: JobProgress, request: FreezeRequest) -> dict[str,
             corpus=request.corpus,
             judgments=request.judgments,
             relevance=request.relevance,
-            originals=request.originals,
             subset=subset,
             queries=queries_named(request.corpus, request.queries, files=False),
             tell=job_listener(progress),

@@ -99,7 +99,6 @@ class Command(ReportCommand):
                 corpus=corpus,
                 judgments=options["judgments"],
                 relevance=relevance_of(options),
-                originals=not options["without_originals"],
                 subset=subset,
                 queries=queries_named(corpus, options["queries"]),
             )

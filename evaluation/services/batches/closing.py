@@ -40,8 +40,7 @@ def close_batch(
         name=qrels,
         corpus=corpus,
         judgments=collected.judgments,
-        relevance=RelevanceChoice(rule),
-        originals=originals,
+        relevance=RelevanceChoice(rule, originals=originals),
         tell=part_listener(tell, 0.6, 1.0),
         actor=actor,
     )

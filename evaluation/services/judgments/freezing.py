@@ -106,7 +106,6 @@ def freeze_qrels(
     corpus: str,
     judgments: str,
     relevance: RelevanceChoice | None = None,
-    originals: bool = True,
     subset: Subset | None = None,
     queries: Queries | None = None,
     tell: PhaseListener = silent,
@@ -116,11 +115,11 @@ def freeze_qrels(
 
     The queries are those that the batch's runs were asked to rank, whatever was answered. Of judgments from
     files they are `queries`, else the images of a `subset` with their captions; where there is neither, they
-    are not known. With `originals` every query has its originals as
-    relevant, judged or not: a caption its image, an image its own captions of the numbers that take part; not
-    in a corpus of candidates. With a `subset`, only its images and their own captions take part. Where the
-    newest version holds the same, and its judgments the same answers, nothing changes; other answers that
-    lead to the same rows make a new version, since a version tells its judgments.
+    are not known. Where originals are relevant each query has its own, judged or not: a caption its image, an
+    image its captions of the numbers that take part; not in a corpus of candidates. With a `subset`, only its
+    images and their own captions take part. Where the newest version holds the same, and its judgments the
+    same answers, nothing changes; other answers that lead to the same rows make a new version, since a
+    version tells its judgments.
     Raises UnknownName for a name or rule nobody knows, Busy, else ImportRefused.
     """
     relevance = relevance or RelevanceChoice()
@@ -128,7 +127,7 @@ def freeze_qrels(
     check_name(name, "qrels")
     source = judgment_set(corpus, judgments)
     names = names_of(corpus)
-    originals = originals and not names.candidates
+    originals = relevance.originals and not names.candidates
     read = list(
         tell_steps(
             judged_pairs(source, names),
@@ -299,8 +298,6 @@ def freeze_given(
     queries: Queries,
     names: CorpusNames,
     *,
-    left_out: int = 0,
-    lacking: tuple[str, ...] = (),
     actor: Any = None,
     **source: Any,
 ) -> QrelsReport:
@@ -311,7 +308,7 @@ def freeze_given(
     made = _freeze(
         name, settings, _Content(given=rows, queries=queries), names, names.image, actor=actor, **source
     )
-    return replace(made, left_out=left_out, lacking=lacking, asks=source.get("asks", ""))
+    return replace(made, asks=source.get("asks", ""))
 
 
 @dataclass(frozen=True, slots=True)

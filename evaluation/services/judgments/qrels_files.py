@@ -104,19 +104,18 @@ def import_qrels(request: QrelsImport, *, actor: Any = None) -> QrelsReport:
     side = _queries(rows, names, asks, told)
     found, lacking = _known(rows, names, side, told, skip_unknown=request.skip_unknown)
     queries = request.queries or _queries_in(rows, names, side, both=asks == "both")
-    return freeze_given(
+    report = freeze_given(
         name,
         QrelsSettings(GivenRelevance(level), originals=False, queries=digest_of_queries(queries, names)),
         found,
         queries,
         names,
-        left_out=len(rows) - len(found),
-        lacking=tuple(lacking[:NAMED_AT_MOST]),
         actor=actor,
         source=told,
         source_digest=digest_of_files([path]),
         asks="" if asks == "both" else side,
     )
+    return replace(report, left_out=len(rows) - len(found), lacking=tuple(lacking[:NAMED_AT_MOST]))
 
 
 def export_qrels(
@@ -157,7 +156,7 @@ def _judged(request: QrelsImport, actor: Any) -> QrelsReport:
         ),
         actor=actor,
     )
-    how = {"relevance": relevance, "originals": False, "queries": request.queries, "actor": actor}
+    how = {"relevance": replace(relevance, originals=False), "queries": request.queries, "actor": actor}
     try:
         frozen = freeze_qrels(name=name, corpus=corpus, judgments=name, **how)
     except BaseException:

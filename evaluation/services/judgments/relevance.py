@@ -31,8 +31,9 @@ GRADED_FORMATS = (Flickr8kExpert.key, "batch-graded")
 class RelevanceChoice:
     """What makes a pair relevant: a rule by its name, or on any scale the score from which it is.
 
-    `scale` is asked for where judgments do not tell theirs. Unless anything is said, votes are frozen by
-    `majority`, grades from 1 to 4 by `mean_grade`, and others from the score on that their format names.
+    With `originals` they are relevant, judged or not. `scale` is needed where judgments do not tell theirs.
+    Unless anything is said, votes are frozen by `majority`, grades from 1 to 4 by `mean_grade`, and others
+    from the score on that their format names.
     """
 
     rule: str | None = None
@@ -40,6 +41,7 @@ class RelevanceChoice:
     relevant_from: Fraction | None = None
     gains: str = LINEAR
     summary: str = MEAN
+    originals: bool = True
 
 
 def check_relevance(corpus: str, judgments: str, relevance: RelevanceChoice) -> None:

@@ -16,7 +16,7 @@ from models_core.checked_fields import BadField, check_fields
 from models_core.estimators.base import (
     DIRECTIONS,
     HELD_OUT,
-    IMAGES,
+    TRAINING_IMAGES,
     Amounts,
     Dataset,
     FitContext,
@@ -113,7 +113,7 @@ class KCCARetriever:
 
 def kcca_memory(settings: KernelSelection, amounts: Amounts) -> float:
     """`Method.memory` of KCCA: kernels, their decompositions, and a model for each regulariser."""
-    pairs = amounts[IMAGES]
+    pairs = amounts[TRAINING_IMAGES]
     dimensions = min(pairs, settings.most)
     models = len(settings.kappas) * 2 * pairs * dimensions
     held_out = 4 * amounts[HELD_OUT] ** 2 + 2 * amounts[HELD_OUT] * pairs

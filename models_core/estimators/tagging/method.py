@@ -10,7 +10,7 @@ from models_core.estimators.base import (
     HELD_OUT,
     IMAGE_NUMBERS,
     IMAGE_VIEW,
-    IMAGES,
+    TRAINING_IMAGES,
     WORDS,
     Amounts,
     Method,
@@ -33,19 +33,19 @@ def bilinear_memory(settings: BilinearSettings, amounts: Amounts) -> float:
     """Images in double precision; the map, its moments and its best; the centres of tags."""
     numbers = amounts[IMAGE_NUMBERS]
     centres = 12.0 * numbers * amounts[WORDS]
-    return 8.0 * numbers * (amounts[IMAGES] + 8 * amounts[CAPTION_NUMBERS]) + centres
+    return 8.0 * numbers * (amounts[TRAINING_IMAGES] + 8 * amounts[CAPTION_NUMBERS]) + centres
 
 
 def neighbours_memory(settings: NeighbourSettings, amounts: Amounts) -> float:
     """Images and tags in double precision, and the distances of a block of images."""
-    images = amounts[IMAGES]
+    images = amounts[TRAINING_IMAGES]
     held_out = 8.0 * amounts[HELD_OUT] * (amounts[IMAGE_NUMBERS] + 2 * amounts[WORDS])
     return 8.0 * images * (3 * amounts[IMAGE_NUMBERS] + 2 * amounts[WORDS] + 4 * 512) + held_out
 
 
 def machines_memory(settings: TagMachineSettings, amounts: Amounts) -> float:
     """Images and their curvature, signs and gradients of a block of tags, and machines for each cost."""
-    images, numbers, tags = amounts[IMAGES], amounts[IMAGE_NUMBERS] + 1, amounts[WORDS]
+    images, numbers, tags = amounts[TRAINING_IMAGES], amounts[IMAGE_NUMBERS] + 1, amounts[WORDS]
     together = min(512, tags)
     block = 4 * images * together + 5 * numbers * together
     costs = len(settings.costs) + settings.grid_steps
@@ -56,7 +56,7 @@ def machines_memory(settings: TagMachineSettings, amounts: Amounts) -> float:
 
 def counts_memory(settings: Any, amounts: Amounts) -> float:
     """Images in double precision, and which has which tag."""
-    return 8.0 * amounts[IMAGES] * (amounts[IMAGE_NUMBERS] + amounts[WORDS])
+    return 8.0 * amounts[TRAINING_IMAGES] * (amounts[IMAGE_NUMBERS] + amounts[WORDS])
 
 
 _PAPER = "structured listwise tagging"

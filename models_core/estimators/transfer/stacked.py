@@ -16,13 +16,13 @@ from scipy import sparse
 from models_core.estimators.base import (
     CAPTION_NUMBERS,
     CAPTION_VIEW,
-    CAPTIONS,
     FURTHER,
     FURTHER_CAPTION_NUMBERS,
     FURTHER_IMAGE_NUMBERS,
     HELD_OUT,
     IMAGE_NUMBERS,
     IMAGE_VIEW,
+    TRAINING_CAPTIONS,
     Amounts,
     Dataset,
     FitContext,
@@ -105,10 +105,10 @@ def stacked_memory(settings: StackedSettings, amounts: Amounts) -> float:
     kept = (amounts[IMAGE_NUMBERS], amounts[CAPTION_NUMBERS]) if settings.original else (0, 0)
     images, captions = (own + added for own in kept)
     held_out = 8.0 * amounts[HELD_OUT] * 2 * (images + captions)
-    scaling = 8.0 * 2 * min(_SCALED_BY, amounts[CAPTIONS]) * max(images, captions)
+    scaling = 8.0 * 2 * min(_SCALED_BY, amounts[TRAINING_CAPTIONS]) * max(images, captions)
     return max(
         covariance_memory(amounts[FURTHER_IMAGE_NUMBERS], amounts[FURTHER_CAPTION_NUMBERS], amounts[FURTHER]),
-        covariance_memory(images, captions, amounts[CAPTIONS]) + held_out,
+        covariance_memory(images, captions, amounts[TRAINING_CAPTIONS]) + held_out,
         scaling,
     )
 

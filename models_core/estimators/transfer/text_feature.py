@@ -11,13 +11,13 @@ from scipy import sparse
 
 from models_core.estimators.base import (
     CAPTION_NUMBERS,
-    CAPTIONS,
     FURTHER,
     FURTHER_IMAGE_NUMBERS,
     HELD_OUT,
     IMAGE_NUMBERS,
     IMAGE_VIEW,
-    IMAGES,
+    TRAINING_CAPTIONS,
+    TRAINING_IMAGES,
     Amounts,
     Dataset,
     FitContext,
@@ -38,8 +38,8 @@ _ROWS, _BLOCK = 256, 8192
 def text_feature_memory(settings: TextFeatureSettings, amounts: Amounts) -> float:
     """`Method.memory`: images beside their texts, in single precision, and a block of distances."""
     images, captions = amounts[IMAGE_NUMBERS], amounts[CAPTION_NUMBERS]
-    beside = 4.0 * (amounts[IMAGES] + amounts[HELD_OUT]) * (2 * images + 3 * captions)
-    covariance = covariance_memory(images + captions, captions, amounts[CAPTIONS])
+    beside = 4.0 * (amounts[TRAINING_IMAGES] + amounts[HELD_OUT]) * (2 * images + 3 * captions)
+    covariance = covariance_memory(images + captions, captions, amounts[TRAINING_CAPTIONS])
     weak = 4.0 * amounts[FURTHER] * amounts[FURTHER_IMAGE_NUMBERS]
     return beside + weak + max(40.0 * _ROWS * _BLOCK, covariance)
 

@@ -30,7 +30,7 @@ from models_core.estimators.base import (
     CAPTION_VIEW,
     IMAGE_NUMBERS,
     IMAGE_VIEW,
-    IMAGES,
+    TRAINING_IMAGES,
     Amounts,
     Dataset,
     FitContext,
@@ -42,7 +42,7 @@ from models_core.estimators.base import (
     register_method,
 )
 from models_core.estimators.embeddings import RECALL, LinearEmbedder, LinearMap
-from models_core.estimators.grids import GRID_STEPS, Axis, Grid, GridSteps, Setting
+from models_core.estimators.grids import GRID_STEPS, Axis, Grid, GridPoint, GridSteps
 from models_core.estimators.wsabie.steps import walk_pairs
 
 #: Epochs between two looks at the held-out images.
@@ -103,7 +103,7 @@ class Wsabie(LinearEmbedder):
         arrays, said = checkpoints.latest() or ({}, {"tried": [], "run": None})
         tried: list[tuple[float, float, float]] = [tuple(row) for row in said["tried"]]
 
-        def walked(setting: Setting, epochs: int, phase: str, done: int, of: int) -> _Walk:
+        def walked(setting: GridPoint, epochs: int, phase: str, done: int, of: int) -> _Walk:
             walk = _Walk(pairs, settings, setting, context)
             if said["run"] is not None:
                 walk.restore(arrays, said["run"])
@@ -173,7 +173,7 @@ class _Walk:
     """Weights on their way from one epoch to the next."""
 
     def __init__(
-        self, pairs: _Pairs, settings: WsabieSettings, setting: Setting, context: FitContext
+        self, pairs: _Pairs, settings: WsabieSettings, setting: GridPoint, context: FitContext
     ) -> None:
         dice = context.rng("weights")
         sizes = (pairs.images.shape[1], pairs.words)
@@ -249,7 +249,7 @@ def wsabie_memory(settings: WsabieSettings, amounts: Amounts) -> float:
     """`Method.memory` of Wsabie: images, which go through a sparse matrix; weights and squares."""
     numbers = amounts[IMAGE_NUMBERS] + amounts[CAPTION_NUMBERS]
     weights = (4 + 4 + 8 + 8) * numbers * settings.components
-    return weights + 40.0 * amounts[IMAGES] * amounts[IMAGE_NUMBERS]
+    return weights + 40.0 * amounts[TRAINING_IMAGES] * amounts[IMAGE_NUMBERS]
 
 
 register_method(

@@ -19,7 +19,11 @@ from evaluation.selectors import names_of, qrels_of, snapshot_named
 from evaluation.services.common import ImportRefused
 from evaluation.services.judgments.freezing import freeze_protocol, freeze_qrels
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
+from evaluation.services.judgments.relevance import RelevanceChoice
 from tests.evaluation.database.conftest import said
+
+#: Originals are relevant only where they were judged so.
+AS_JUDGED = RelevanceChoice(originals=False)
 
 pytestmark = pytest.mark.django_db
 
@@ -43,7 +47,7 @@ def test_a_new_version_follows_another_rule_and_nothing_else(corpus: str, crowd:
     import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"))
     first = freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd")
     again = freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd")
-    other = freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd", originals=False)
+    other = freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd", relevance=AS_JUDGED)
     assert [(r.version, r.unchanged) for r in (first, again, other)] == [(1, False), (1, True), (2, False)]
     assert snapshot_named("q").version == 2
     assert snapshot_named("q:1").digest == first.digest

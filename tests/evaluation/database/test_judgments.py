@@ -30,8 +30,12 @@ from evaluation.selectors import judged_pairs, judgment_set, names_of, qrels_of,
 from evaluation.services.common import ImportRefused
 from evaluation.services.judgments.freezing import freeze_qrels
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
+from evaluation.services.judgments.relevance import RelevanceChoice
 from tests.evaluation.database.conftest import said
 from tests.evaluation.flickr8k_part import part_of_flickr8k
+
+#: Originals are relevant only where they were judged so.
+AS_JUDGED = RelevanceChoice(originals=False)
 
 pytestmark = pytest.mark.django_db
 
@@ -104,7 +108,7 @@ def test_keywords_ask_without_an_image(corpus: str, tmp_path: Path) -> None:
     assert answers == [("dog", "a.jpg#1", 4), ("a", "a.jpg#1", 0)]
     with pytest.raises(ImportRefused, match="keywords have no originals"):
         freeze_qrels(name="words", corpus=corpus, judgments="keyword-counts")
-    frozen = freeze_qrels(name="words", corpus=corpus, judgments="keyword-counts", originals=False)
+    frozen = freeze_qrels(name="words", corpus=corpus, judgments="keyword-counts", relevance=AS_JUDGED)
     assert (frozen.rows, frozen.relevant) == (2, 1)
     asking = QrelsRow.objects.filter(image__isnull=True).values_list("keyword", flat=True)
     assert set(asking) == {"dog", "a"}
@@ -315,7 +319,7 @@ def test_semantic_flickraudio_imports(real_data: Path) -> None:
         JudgmentsImport(corpus="f8k", path=source, format="keyword-counts", name="audio")
     )
     assert report.pairs == 67_000
-    frozen = freeze_qrels(name="audio", corpus="f8k", judgments="audio", originals=False)
+    frozen = freeze_qrels(name="audio", corpus="f8k", judgments="audio", relevance=AS_JUDGED)
     assert (frozen.queries, frozen.rows) == (67, 67_000)
     stored = [(pair.query, pair.grades) for pair in read_back("f8k", "audio")]
     assert stored == [

@@ -23,8 +23,12 @@ from evaluation.selectors import names_of, run_named, snapshot_named
 from evaluation.services.judgments.freezing import freeze_qrels
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from evaluation.services.judgments.qrels_files import QrelsImport, import_qrels
+from evaluation.services.judgments.relevance import RelevanceChoice
 from evaluation.services.runs.files import RunImport, import_run
 from tests.evaluation.database.conftest import matrix_file, said
+
+#: Originals are relevant only where they were judged so.
+AS_JUDGED = RelevanceChoice(originals=False)
 
 pytestmark = pytest.mark.django_db
 
@@ -148,7 +152,7 @@ def two(tmp_path: Path) -> Ranking:
 def test_an_original_that_nobody_judged_is_looked_for(two: Ranking, tmp_path: Path) -> None:
     """By hand: i0 finds its caption first, and i1 second."""
     run = a_run(tmp_path, two, Run.ANNOTATION)
-    freeze_qrels(name="bare", corpus="some", judgments="table", originals=False)
+    freeze_qrels(name="bare", corpus="some", judgments="table", relevance=AS_JUDGED)
     (tmp_path / "q.trec").write_text("i0.jpg 0 i0.jpg#0 1\ni1.jpg 0 i0.jpg#0 0\n")
     import_qrels(QrelsImport(name="given", corpus="some", path=tmp_path / "q.trec"))
     for name in ("bare", "given"):
@@ -165,7 +169,7 @@ def test_every_reader_tells_the_same(two: Ranking, tmp_path: Path) -> None:
     a_run(tmp_path, two, Run.ANNOTATION)
     turned = Ranking("turned", -two.scores, two.images, two.captions)
     a_run(tmp_path, turned, Run.ANNOTATION)
-    freeze_qrels(name="bare", corpus="some", judgments="table", originals=False)
+    freeze_qrels(name="bare", corpus="some", judgments="table", relevance=AS_JUDGED)
     report = json.loads(said("score_run", "two-annotation", "--qrels", "bare", "--measures", "R@1", "--json"))
     assert [(one["value"], one["queries"]) for one in report["measures"]] == [(0.5, 2)]
     runs = [run_named("two-annotation"), run_named("turned-annotation")]
@@ -180,7 +184,7 @@ def test_every_reader_tells_the_same(two: Ranking, tmp_path: Path) -> None:
 
 def test_candidates_to_be_judged_are_nobodys_originals(two: Ranking, tmp_path: Path) -> None:
     run = a_run(tmp_path, two, Run.ANNOTATION)
-    freeze_qrels(name="bare", corpus="some", judgments="table", originals=False)
+    freeze_qrels(name="bare", corpus="some", judgments="table", relevance=AS_JUDGED)
     run.corpus.format = "candidates"
     run.corpus.save()
     with pytest.raises(CommandError, match="no judgment is marked as original"):
@@ -210,7 +214,7 @@ def test_figures_are_those_of_brute_force(tmp_path: Path, monkeypatch: pytest.Mo
     ranking = Ranking("random", scores, ours, theirs)
     subset: Subset | None = subset_named("some", "test") if seed % 5 == 0 else None
     inside = {image for n, image in enumerate(images) if subset is None or n % 2 == 0}
-    freeze_qrels(name="bare", corpus="some", judgments="table", originals=False)
+    freeze_qrels(name="bare", corpus="some", judgments="table", relevance=AS_JUDGED)
     freeze_qrels(name="with", corpus="some", judgments="table")
     for direction in (Run.ANNOTATION, Run.SEARCH):
         run = a_run(tmp_path, ranking, direction)

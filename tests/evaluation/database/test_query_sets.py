@@ -26,9 +26,13 @@ from evaluation.services.judgments.importing import (
     store_judgments,
 )
 from evaluation.services.judgments.qrels_files import QrelsImport, import_qrels
+from evaluation.services.judgments.relevance import RelevanceChoice
 from evaluation.services.runs.files import RunImport, import_run
 from tests.evaluation.database.conftest import matrix_file, said
 from tests.factories import a_corpus, an_image
+
+#: Originals are relevant only where they were judged so.
+AS_JUDGED = RelevanceChoice(originals=False)
 
 pytestmark = pytest.mark.django_db
 
@@ -101,7 +105,12 @@ def test_the_queries_of_a_batch_do_not_depend_on_the_answers(tmp_path: Path, see
     }
     for number, (name, pairs) in enumerate(answers.items()):
         judgments = judge(batch, pairs, name)
-        freeze_qrels(name=name, corpus="few", judgments=judgments, originals=bool((number + seed) % 2))
+        freeze_qrels(
+            name=name,
+            corpus="few",
+            judgments=judgments,
+            relevance=RelevanceChoice(originals=(number + seed) % 2 == 1),
+        )
     for direction in (Run.ANNOTATION, Run.SEARCH):
         these = [run_named(name) for name in runs if run_named(name).direction == direction]
         column = "image" if direction == Run.ANNOTATION else "caption"
@@ -119,7 +128,7 @@ def test_what_a_batch_lacks_is_said_with_every_figure(tmp_path: Path) -> None:
     ids = list(zip(*(part.tolist() for part in planned.pooled.ids(planned.asked)), strict=True))
     pairs = [JudgedPair(names.image_name[i], names.caption_name[c], (0.0,)) for i, c in ids]
     judge(batch, pairs[: len(pairs) // 2], "half")
-    made = freeze_qrels(name="half", corpus="few", judgments="half", originals=False)
+    made = freeze_qrels(name="half", corpus="few", judgments="half", relevance=AS_JUDGED)
     assert (made.pairs_asked, made.pairs_judged) == (len(pairs), len(pairs) // 2)
     report = json.loads(said("score_run", runs[0], "--qrels", "half", "--measures", "S@1", "--json"))
     (note,) = report["basis"]["notes"]

@@ -26,12 +26,16 @@ from evaluation.relevance.scales import VOTE_SCALE
 from evaluation.selectors import names_of, qrels_of, run_named, snapshot_named
 from evaluation.services.judgments.freezing import freeze_qrels
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
+from evaluation.services.judgments.relevance import RelevanceChoice
 from evaluation.services.runs.files import RunImport, import_run
 from evaluation.significance.mcnemar import mcnemar
 from evaluation.significance.randomisation import of_mean, of_median
 from evaluation.significance.tables import holm
 from tests.evaluation.database.conftest import matrix_file, said
 from tests.evaluation.flickr8k_part import part_of_flickr8k
+
+#: Originals are relevant only where they were judged so.
+AS_JUDGED = RelevanceChoice(originals=False)
 
 pytestmark = pytest.mark.django_db
 
@@ -66,7 +70,7 @@ def test_originals_that_are_as_judged_may_be_refused(corpus: str, crowd: Path, r
     """b's original was refused, so b has nothing relevant and counts 0; c's was never asked about, and R@1
     looks for it all the same."""
     import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"))
-    freeze_qrels(name="bare", corpus=corpus, judgments="flickr8k-crowd", originals=False)
+    freeze_qrels(name="bare", corpus=corpus, judgments="flickr8k-crowd", relevance=AS_JUDGED)
     report = json.loads(said("score_run", "good", "--qrels", "bare", "--measures", "S@1,R@1", "--json"))
     figures = {m["measure"]: (m["value"], m["queries"]) for m in report["measures"]}
     assert figures["S@1"] == (pytest.approx(1 / 3), 3)

@@ -22,6 +22,9 @@ from tests.evaluation.web import little
 from tests.factories import a_corpus, some_images
 from tests.web.staff import press, said, words
 
+#: Originals are relevant only where they were judged so.
+AS_JUDGED = RelevanceChoice(originals=False)
+
 pytestmark = pytest.mark.django_db
 
 FREEZE, IMPORT, LIST = "/evaluation/freeze/", "/evaluation/import/", "/evaluation/qrels/"
@@ -355,7 +358,7 @@ def test_counts_of_keywords_come_with_their_list(ada):
     files = {"file": sent(table, "counts.csv"), "beside": sent("dog\ncat\n", "keywords.txt")}
     given = {**SITS, "name": "words", "format": "keyword-counts", "scale": ""}
     assert ada.post(IMPORT, {**given, **files}).status_code == 302
-    freeze_qrels(name="words", corpus="small", judgments="words", originals=False)
+    freeze_qrels(name="words", corpus="small", judgments="words", relevance=AS_JUDGED)
     page = ada.get("/evaluation/qrels/words/")
     assert "The queries of these qrels are keywords" in words(page) and "2 keywords" in words(page)
     answer = ada.get("/evaluation/qrels/words/export", follow=True)
@@ -396,7 +399,7 @@ def test_a_pair_that_comes_twice_may_have_been_answered_twice(ada):
 def test_a_page_shows_each_version_and_leads_to_comparisons_and_reports(ada, tmp_path):
     little.qrels(tmp_path)
     little.runs(tmp_path, "good", "bad")
-    freeze_qrels(name="crowd", corpus="small", judgments="flickr8k-crowd", originals=False)
+    freeze_qrels(name="crowd", corpus="small", judgments="flickr8k-crowd", relevance=AS_JUDGED)
     first = snapshot_named("crowd", 1)
     Report.objects.create(corpus=first.corpus, name="spring", qrels=first, inputs={}, files={})
     page = ada.get("/evaluation/qrels/crowd/")
@@ -433,7 +436,7 @@ def test_counts_are_those_of_the_rows(tmp_path):
 
 def test_a_version_is_removed_unless_a_report_was_made_from_it(ada, tmp_path):
     little.qrels(tmp_path)
-    freeze_qrels(name="crowd", corpus="small", judgments="flickr8k-crowd", originals=False)
+    freeze_qrels(name="crowd", corpus="small", judgments="flickr8k-crowd", relevance=AS_JUDGED)
     first = snapshot_named("crowd", 1)
     Report.objects.create(corpus=first.corpus, name="spring", qrels=first, inputs={}, files={})
     digest = snapshot_named("crowd").digest

@@ -16,11 +16,15 @@ from evaluation.models import QrelsSnapshot, Run
 from evaluation.selectors import names_of, run_named, snapshot_named
 from evaluation.services.judgments.freezing import freeze_protocol, freeze_qrels
 from evaluation.services.judgments.qrels_files import QrelsImport, import_qrels
+from evaluation.services.judgments.relevance import RelevanceChoice
 from evaluation.services.runs.files import RunImport, import_run
 from evaluation.web import comparing, queries, runs
 from tests.evaluation.database.conftest import matrix_file
 from tests.evaluation.web import little
 from tests.web.staff import words
+
+#: Originals are relevant only where they were judged so.
+AS_JUDGED = RelevanceChoice(originals=False)
 
 pytestmark = pytest.mark.django_db
 
@@ -219,7 +223,7 @@ def test_ties_are_told_and_may_be_broken_in_the_file(ada, tmp_path):
 
 
 def test_an_older_version_that_was_chosen_is_shown_as_chosen(ada):
-    freeze_qrels(name="crowd", corpus="small", judgments="flickr8k-crowd", originals=False)
+    freeze_qrels(name="crowd", corpus="small", judgments="flickr8k-crowd", relevance=AS_JUDGED)
     for address in ("/evaluation/runs/good-search/?", "/evaluation/compare/?run=good-search&"):
         page = ada.get(f"{address}qrels=crowd:1").content.decode()
         assert '<option value="crowd:1" selected>' in page and '<option value="crowd:2">' in page

@@ -15,10 +15,14 @@ from evaluation.models import Run
 from evaluation.selectors import run_named, snapshot_named
 from evaluation.services.judgments.freezing import freeze_protocol, freeze_qrels
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
+from evaluation.services.judgments.relevance import RelevanceChoice
 from evaluation.services.reports import building
 from evaluation.services.reports.findings import REPORT_MEASURES
 from evaluation.services.reports.request import ReportRefused
 from tests.evaluation.database.reports.conftest import CAPTIONS, IMAGES, ODD, QUICK, built, wanted
+
+#: Originals are relevant only where they were judged so.
+AS_JUDGED = RelevanceChoice(originals=False)
 
 pytestmark = pytest.mark.django_db
 
@@ -91,7 +95,7 @@ def test_where_nobody_found_anything_relevant_figures_are_zero_and_say_so(
     others = [(image, caption) for image in IMAGES for caption in CAPTIONS if not caption.startswith(image)]
     file.write_text("".join(f"{image}\t{caption}\t0.0\t0\t3\n" for image, caption in others))
     import_judgments(JudgmentsImport(corpus=corpus, path=file, format="flickr8k-crowd", name="no"))
-    freeze_qrels(name="q", corpus=corpus, judgments="no", originals=False)
+    freeze_qrels(name="q", corpus=corpus, judgments="no", relevance=AS_JUDGED)
     found = built(wanted(runs))
     # Originals are the corpus's, whether or not anybody judged them.
     direction = found["findings"]["directions"][0]
@@ -108,7 +112,7 @@ def test_grades_are_scored_by_their_gain_too(runs: list[str], corpus: str, tmp_p
     grades = {image: (4, 4, 4) if number else (1, 2, 2) for number, image in enumerate(IMAGES)}
     file.write_text("".join(f"{image}\t{image}#2\t{a}\t{b}\t{c}\n" for image, (a, b, c) in grades.items()))
     import_judgments(JudgmentsImport(corpus=corpus, path=file, format="flickr8k-expert", name="expert"))
-    freeze_qrels(name="q", corpus=corpus, judgments="expert", originals=False)
+    freeze_qrels(name="q", corpus=corpus, judgments="expert", relevance=AS_JUDGED)
     found = built(wanted(runs))["findings"]
     direction = found["directions"][0]
     assert direction["measures"] == [*REPORT_MEASURES, "nDCG@10"]

@@ -6,20 +6,20 @@ from scipy import sparse
 
 from models_core.estimators.nearest_neighbour import f1_similarity, score_pairs
 
-IMAGES = np.array([[0.9, 0.1, 0.2], [0.3, 0.4, 0.8]])  # two new images, three training pairs
+TRAINING_IMAGES = np.array([[0.9, 0.1, 0.2], [0.3, 0.4, 0.8]])  # two new images, three training pairs
 SENTENCES = np.array([[0.5, 0.6, 0.1], [0.0, 0.2, 0.7], [1.0, 1.0, 0.0]])
 
 
 def test_annotation_scores_sentences_by_the_pair_of_the_nearest_image():
     # Image 0 is nearest to pair 0, image 1 to pair 2.
     wanted = [[0.5, 0.0, 1.0], [0.1, 0.7, 0.0]]
-    np.testing.assert_array_equal(score_pairs(IMAGES, SENTENCES, direction="annotation"), wanted)
+    np.testing.assert_array_equal(score_pairs(TRAINING_IMAGES, SENTENCES, direction="annotation"), wanted)
 
 
 def test_search_scores_images_by_the_pair_of_the_nearest_sentence():
     # Sentence 0 is nearest to pair 1, sentence 1 to pair 2, sentence 2 to the first of two.
     wanted = [[0.1, 0.2, 0.9], [0.4, 0.8, 0.3]]
-    np.testing.assert_array_equal(score_pairs(IMAGES, SENTENCES, direction="search"), wanted)
+    np.testing.assert_array_equal(score_pairs(TRAINING_IMAGES, SENTENCES, direction="search"), wanted)
 
 
 def test_f1_is_the_harmonic_mean_of_precision_and_recall():
@@ -45,9 +45,9 @@ def test_f1_equals_counting_by_hand():
 
 def test_what_does_not_fit_is_named():
     with pytest.raises(ValueError, match=r"\(2, 3\), text similarities \(3, 2\)"):
-        score_pairs(IMAGES, SENTENCES[:, :2], direction="search")
+        score_pairs(TRAINING_IMAGES, SENTENCES[:, :2], direction="search")
     with pytest.raises(ValueError, match="direction 'both' is unknown"):
-        score_pairs(IMAGES, SENTENCES, direction="both")  # type: ignore[arg-type]
+        score_pairs(TRAINING_IMAGES, SENTENCES, direction="both")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="2 and 3 words"):
         f1_similarity(sparse.csr_matrix((1, 2)), sparse.csr_matrix((1, 3)))
     with pytest.raises(ValueError, match="below 0"):

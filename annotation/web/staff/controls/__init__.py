@@ -1,0 +1,1 @@
+"""Pages about control items: the list of a campaign, and one of them."""
