@@ -261,7 +261,7 @@ def test_recipes_are_cross_validated_into_a_table(corpus, features, own, tmp_pat
     assert float(rows[2][rows[0].index("search R@5 low")]) == pytest.approx(100 * figure["low"])
     assert (figure["kind"], figure["clusters"], figure["resamples"]) == ("Wilson", 60, 0)
     assert report["systems"][1]["figures"]["search"]["median rank"]["kind"] == "bootstrap"
-    assert rows[0][-1] == "remark"
+    assert rows[0][-2:] == ["remark", "basis"]
     tests = said(*ask, "--resamples", 50, "--latex", "--tests", "--pairs", "NN5-F1-idf:BoW5")
     assert tests.count(r"\\") == 5
     with pytest.raises(CommandError, match="unknown system 'TRI5'; tested"):
