@@ -1,13 +1,15 @@
 """How often the intervals of agreement hold what two random workers would agree on.
 
-    python -m benchmarks.double_check_agreement [--crowds N] [--draws N] [--images N] [--campaigns N]
+    python -m benchmarks.double_check_agreement [--crowds N] [--draws N] [--images N] [--busy N]
+        [--campaigns N]
 
-Without the queue, each crowd answers IMAGES generated scenes, every question by two workers; a fold is one
-draw of these questions, with the chance SHARES. Through the queue, each campaign has a crowd of its own, in a
-SQLite that is gone afterwards; a share of its questions about links is drawn, and boxes are not asked for.
-What is true is counted over all questions that were opened, from what every worker who may be asked would
-answer. Counted is how often the 95 % intervals hold that, of each kind of question with LEAST_PAIRS pairs or
-more.
+Without the queue, each crowd answers IMAGES generated scenes, every question by two workers, of whom the
+sloppy one is BUSY times as likely to be asked as any other; a fold is one draw of these questions, with the
+chances SHARES. Through the queue, each campaign has a crowd of its own, in a SQLite that is gone afterwards
+(three seconds a campaign where TMPDIR is in memory); a share of its questions about links is drawn, and boxes
+are not asked for. What is true is counted over all questions that were opened, from what every worker who may
+be asked would answer, each worker alike. Counted is how often the 95 % intervals hold that, of each kind of
+question with LEAST_PAIRS pairs or more.
 
 Before that, with careful workers alone: the figures, and those of the second answers that only the fold asked
 for, which the first answer chose.
@@ -124,35 +126,36 @@ def true_counts(
 class Answered:
     """What a crowd answered: image and key -> the first two answers of people; what is true, by kind."""
 
-    pairs: dict[tuple[str, str], tuple[str, str]]
+    pairs: dict[tuple[str, str], list[Judgment]]
     true: dict[str, PairCounts]
     images: list[SimulatedImage]
 
     def shown(self, seed: int) -> dict[str, DoubleCheckAgreement]:
         """Kind -> the agreement over the questions that this seed draws."""
         chosen: dict[str, list[AnswerPair]] = defaultdict(list)
-        for (image, key), pair in self.pairs.items():
+        for (image, key), (one, two) in self.pairs.items():
             kind = question_of(key)
             if share := DoubleChecks(seed, image, SHARES.__getitem__).share(kind, key, 1):
-                chosen[kind].append(AnswerPair(*pair, share))
+                chosen[kind].append(_pair(one, two, share))
         return {kind: measure_agreement(of, drawn=len(of)) for kind, of in chosen.items()}
 
 
-def answered(golds: Sequence[Gold], mix: Mapping[str, int], *, seed: int) -> Answered:
-    """Send scenes through a crowd that answers every question twice."""
+def answered(golds: Sequence[Gold], mix: Mapping[str, int], *, seed: int, busy: int = 1) -> Answered:
+    """Send scenes through a crowd that answers every question twice; the last worker is so `busy`."""
     workers = make_crowd(mix, seed=seed)
     twice = replace(OPEN_DOOR, double_check_share=1.0)
-    crowd = WatchedCrowd(workers, seed=seed, gate=Gate({}, seed=seed, settings=twice))
+    asking = workers + workers[-1:] * (busy - 1)
+    crowd = WatchedCrowd(asking, seed=seed, gate=Gate({}, seed=seed, settings=twice))
     crowd.asked = {}
     truths = {name: Truth(layer, image=name, size=size) for name, size, layer in golds}
-    pairs: dict[tuple[str, str], tuple[str, str]] = {}
+    pairs: dict[tuple[str, str], list[Judgment]] = {}
     images = []
     for name, _, layer in golds:
         image = simulate_image(layer.mentions, truths[name], crowd, review=False)
         images.append(image)
         for key, people in answers_of_people(image.judgments).items():
             if len(people) > 1:
-                pairs[name, key] = people[0].answer, people[1].answer
+                pairs[name, key] = people[:2]
     return Answered(pairs, true_counts(crowd.asked, truths, workers), images)
 
 
@@ -210,12 +213,12 @@ def _row(name: str, of: Coverage) -> str:
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
-def run_folds(crowds: int, draws: int, images: int) -> dict[str, Coverage]:
+def run_folds(crowds: int, draws: int, images: int, busy: int) -> dict[str, Coverage]:
     """The coverage over so many draws of the questions that each crowd answered, without the queue."""
     golds = scenes(images)
     coverage: dict[str, Coverage] = defaultdict(Coverage)
     for seed in range(crowds):
-        of = answered(golds, MIX, seed=seed)
+        of = answered(golds, MIX, seed=seed, busy=busy)
         for number in range(draws):
             for kind, shown in of.shown(draws * seed + number).items():
                 coverage[kind].add(shown, of.true[kind])
@@ -225,9 +228,10 @@ def run_folds(crowds: int, draws: int, images: int) -> dict[str, Coverage]:
 
 def run_campaigns(campaigns: int) -> dict[str, Coverage]:
     """The coverage over so many campaigns through the queue; Django is set up and its database migrated."""
+    from annotation.models import Judgment as StoredJudgment
     from annotation.models import Task
-    from annotation.protocol.contents import question_from
     from annotation.selectors.campaign.double_checks import agreement
+    from annotation.simulation.visits import shown_question
     from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
 
     corpus = imported_scenes(QUEUED, source="benchmarks.double_check_agreement")
@@ -244,11 +248,17 @@ def run_campaigns(campaigns: int) -> dict[str, Coverage]:
         report = run_campaign_crowd(campaign=campaign, plan=CrowdPlan(mix=MIX, seed=seed), review=False)
         assert not any(report.violations.values()), report.violations
         asked = {
-            (task.image.image.key, task.key): question_from(task.kind, task.key, item.content)
+            (task.image.image.key, task.key): shown_question(task.kind, item.content)
             for task in Task.objects.filter(campaign=campaign).select_related("image__image")
             for item in task.items.all()
         }
-        true = true_counts(asked, truths, make_crowd(MIX, seed=seed))
+        workers = {f"sim{seed}-{worker.name}": worker for worker in make_crowd(MIX, seed=seed)}
+        stored = StoredJudgment.objects.filter(campaign=campaign)
+        for image, key, name, answer in stored.values_list(
+            "image__image__key", "key", "worker__pseudonym", "answer"
+        ):
+            assert answer == workers[name].answer(asked[image, key], truths[image])[0], (image, key, name)
+        true = true_counts(asked, truths, list(workers.values()))
         for kind, shown in agreement(campaign, fresh=True).items():
             coverage[kind].add(shown, true[kind])
         print("\n".join(markdown(f"{seed + 1} campaigns", coverage)), file=sys.stderr, flush=True)
@@ -298,7 +308,11 @@ def _first_two(images: Sequence[SimulatedImage], kind: str) -> Iterator[AnswerPa
                 votes[judgment.key].append(judgment)
         for first, *rest in votes.values():
             if rest:
-                yield AnswerPair(first.answer, rest[0].answer, 1.0)
+                yield _pair(first, rest[0], 1.0)
+
+
+def _pair(first: Judgment, second: Judgment, share: float) -> AnswerPair:
+    return AnswerPair(first.answer, second.answer, share, (first.worker, second.worker))
 
 
 def main() -> None:
@@ -307,13 +321,14 @@ def main() -> None:
     parser.add_argument("--crowds", type=int, default=5)
     parser.add_argument("--draws", type=int, default=200)
     parser.add_argument("--images", type=int, default=120)
+    parser.add_argument("--busy", type=int, default=1)
     parser.add_argument("--campaigns", type=int, default=100)
     options = parser.parse_args()
     discovery.load_kind_modules("rules")
     discovery.load_kind_modules("simulate")
     lines = list(run_careful()) if options.crowds else []
     if options.crowds:
-        folds = run_folds(options.crowds, options.draws, options.images)
+        folds = run_folds(options.crowds, options.draws, options.images, options.busy)
         lines += markdown(f"{options.crowds * options.draws} folds without the queue", folds)
     if options.campaigns:
         with tempfile.TemporaryDirectory(prefix="phrasebox-double-checks-") as folder:

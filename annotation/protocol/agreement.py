@@ -6,7 +6,10 @@ kappa = (observed - expected) / (1 - expected), where expected is the sum of the
 Fleiss 1971 for any two of many workers). It falls as one answer prevails, however careful the workers are:
 read it beside the shares.
 
-Workers count as often as they answer, and questions by one over the chance with which they were drawn.
+Pairs count by one over the chance with which their question was drawn, and so that each worker counts alike,
+though some answer far more questions than others: by a factor for each worker, fitted as Deming and Stephan
+(1940) do. That is right where who answers a question does not depend on what it asks.
+
 Intervals (95 %) are the quantiles of the posterior of the shares of pairs of answers in either order, under
 Jeffreys's prior (1/2 for each), for as many pairs of equal weight as the weights are worth (Kish 1965). They
 exist where all agree, too; `benchmarks.double_check_agreement` shows how often they hold the truth.
@@ -15,7 +18,7 @@ exist where all agree, too; `benchmarks.double_check_agreement` shows how often 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import NamedTuple
@@ -26,6 +29,11 @@ import numpy as np
 _START = 1
 _ENDS = (0.025, 0.975)
 _Z95 = 1.959963984540054
+#: Who has fewer pairs than this share of the mean worker's counts less than the others, in proportion: else
+#: the first answers of somebody who has just come would outweigh all others.
+_FEW = 0.1
+#: Rounds of the fit of the workers' factors.
+_ROUNDS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +54,13 @@ class AnswerShare:
 
 
 class AnswerPair(NamedTuple):
-    """Two people's answers to a question that was drawn with the chance `share`; `iou` of their boxes, where
-    both drew one."""
+    """Two people's answers to a question that was drawn with the chance `share`, and which `workers` they
+    are; `iou` of their boxes, where both drew one."""
 
     first: str
     second: str
     share: float
+    workers: tuple[Hashable, Hashable]
     iou: float | None = None
 
 
@@ -88,18 +97,17 @@ def measure_agreement(
     if not pairs:
         return DoubleCheckAgreement(drawn, 0, waiting)
     cells: defaultdict[tuple[str, str], float] = defaultdict(float)
-    squares = 0.0
-    for pair in pairs:
+    counting = _weights(pairs)
+    for pair, weight in zip(pairs, counting, strict=True):
         one, other = sorted((pair.first, pair.second))
-        cells[one, other] += 1 / pair.share
-        squares += 1 / pair.share**2
+        cells[one, other] += weight
+    worth = float(counting.sum() ** 2 / (counting**2).sum())
     words = sorted({word for cell in cells for word in cell})
     every = [(a, b) for i, a in enumerate(words) for b in words[i:]]
     weights = np.array([cells[cell] for cell in every], dtype=float)
-    worth = weights * weights.sum() / squares
-    rng = np.random.default_rng(_START)
-    drawn_shares = rng.dirichlet(worth + 0.5, draws)
     seen = (weights / weights.sum())[None, :]
+    rng = np.random.default_rng(_START)
+    drawn_shares = rng.dirichlet(seen[0] * worth + 0.5, draws)
     same = np.array([a == b for a, b in every], dtype=float)
     counts = np.array([[(word == a) + (word == b) for a, b in every] for word in words]) / 2
 
@@ -113,11 +121,29 @@ def measure_agreement(
         drawn=drawn,
         pairs=len(pairs),
         waiting=waiting,
-        equal=_equal(float((seen @ same)[0]), weights.sum() ** 2 / squares, rng, draws),
+        equal=_equal(float((seen @ same)[0]), worth, rng, draws),
         kappa=_estimate(kappas(seen)[0], kappas(drawn_shares)) if len(words) > 1 else None,
         answers=tuple(sorted(answers, key=lambda one: (-one.share.value, one.answer))),
-        overlap=_mean_overlap([pair for pair in pairs if pair.iou is not None]),
+        overlap=_mean_overlap(pairs, counting),
     )
+
+
+def _weights(pairs: Sequence[AnswerPair]) -> np.ndarray:
+    """How much each pair counts, relative to the others."""
+    people = dict.fromkeys(worker for pair in pairs for worker in pair.workers)
+    numbers = {worker: number for number, worker in enumerate(people)}
+    who = np.array([[numbers[worker] for worker in pair.workers] for pair in pairs])
+    drawn = np.array([1 / pair.share for pair in pairs])
+
+    def sums(weights: np.ndarray) -> np.ndarray:
+        return np.bincount(who.ravel(), np.repeat(weights, 2))
+
+    loads = sums(drawn)
+    aims = np.minimum(1.0, loads / (_FEW * loads.mean()))
+    factors = np.ones(len(numbers))
+    for _ in range(_ROUNDS):
+        factors *= np.sqrt(aims / sums(drawn * factors[who].prod(axis=1)))
+    return np.asarray(drawn * factors[who].prod(axis=1))
 
 
 def _estimate(value: float, drawn: np.ndarray) -> IntervalEstimate:
@@ -130,16 +156,16 @@ def _equal(share: float, worth: float, rng: np.random.Generator, draws: int) -> 
     return _estimate(share, rng.beta(share * worth + 0.5, (1 - share) * worth + 0.5, draws))
 
 
-def _mean_overlap(pairs: list[AnswerPair]) -> IntervalEstimate | None:
+def _mean_overlap(pairs: Sequence[AnswerPair], counting: np.ndarray) -> IntervalEstimate | None:
     """The mean IoU and its normal interval; of one pair, all that may be."""
-    if not pairs:
+    both = [(pair.iou, weight) for pair, weight in zip(pairs, counting, strict=True) if pair.iou is not None]
+    if not both:
         return None
-    weights = [1 / pair.share for pair in pairs]
-    total = sum(weights)
-    overlaps = [pair.iou or 0.0 for pair in pairs]
-    mean = sum(w * iou for w, iou in zip(weights, overlaps, strict=True)) / total
-    if len(pairs) == 1:
+    overlaps, weights = np.array(both).T
+    mean = float(np.average(overlaps, weights=weights))
+    n = len(both)
+    if n == 1:
         return IntervalEstimate(mean, 0.0, 1.0)
-    spread = sum((w * (iou - mean)) ** 2 for w, iou in zip(weights, overlaps, strict=True))
-    half = _Z95 * sqrt(len(pairs) / (len(pairs) - 1) * spread) / total
+    spread = ((weights * (overlaps - mean)) ** 2).sum()
+    half = _Z95 * sqrt(n / (n - 1) * spread) / float(weights.sum())
     return IntervalEstimate(mean, max(0.0, mean - half), min(1.0, mean + half))

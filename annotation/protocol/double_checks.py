@@ -3,8 +3,9 @@
 Agreement may not depend on which answers were given. So a question is drawn when it opens, by a hash of its
 key with the campaign's seed, and agreement is over the drawn questions alone: the first person against the
 second, each question weighted by one over its share, the chance with which it was drawn (Horvitz and
-Thompson 1952). Where the fold asks two people anyway, its second vote is the second answer; where one vote
-settles, a second person is asked outside the fold (`questions.DOUBLE_CHECK`).
+Thompson 1952), and each pair of workers likewise (`agreement`). Where the fold asks two people
+anyway, its second vote is the second answer; where one vote settles, a second person is asked outside the
+fold (`questions.DOUBLE_CHECK`).
 
 That a report counts as an answer of its own, and that a machine is neither the first nor the second, is
 decided here.

@@ -17,7 +17,7 @@ from annotation.protocol.contents import question_from
 from annotation.protocol.dice import Dice
 from annotation.protocol.gold import Truth
 from annotation.protocol.kinds import is_counted
-from annotation.protocol.questions import FLAGS, QUESTIONS, Answer
+from annotation.protocol.questions import FLAGS, QUESTIONS, Answer, Question
 from annotation.simulation.judging import CrowdKnowledge
 from annotation.simulation.kinds import SIMULATED
 from annotation.simulation.workers import SimulatedWorker
@@ -213,7 +213,7 @@ class SimulatedVisit:
             return self._look()
         task, self.in_hand = self.in_hand, None
         # A returned item of a test comes again, and must not be returned for ever.
-        shown = (task.kind, task.image, _about(task))
+        shown = (task.kind, task.image, _about(task.content))
         self._met[shown] += 1
         chance = Dice(self.worker.seed, self.worker.name, *shown, "conduct", self._met[shown])
         if chance.chance(self._conduct.returned):
@@ -313,11 +313,17 @@ class SimulatedVisit:
             return Answer(flag=chance.choice(FLAGS))
         if is_counted(task.kind) and self._known is not None:
             return self.worker.judge(task.kind, task.image, task.content, self._known)
-        question = question_from(task.kind, f"{task.kind}|{_about(task)}", task.content)
+        question = shown_question(task.kind, task.content)
         answer, box = self.worker.answer(question, self._truth(task.image))
         return Answer(answer, box)
 
 
-def _about(task: HandedTask) -> str:
-    """What a task shows, as words by which chance falls: its key is not told to workers."""
-    return json.dumps(task.content, sort_keys=True)
+def shown_question(kind: str, content: Mapping[str, Any]) -> Question:
+    """The question that a task of the chain shows, as workers see it: they do not know its key, so what they
+    answer depends on what is shown."""
+    return question_from(kind, f"{kind}|{_about(content)}", content)
+
+
+def _about(content: Mapping[str, Any]) -> str:
+    """What a task shows, as words that chance depends on."""
+    return json.dumps(content, sort_keys=True)

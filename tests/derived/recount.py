@@ -12,6 +12,7 @@ from typing import Any
 
 from annotation.models import Assignment, Campaign, Control, Judgment, OpenImage, Payout, Task, Worker
 from annotation.protocol import questions as q
+from annotation.protocol.agreement import AnswerPair
 from annotation.protocol.boxes import EXCLUDED, REVIEW
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.state import ImageState
@@ -180,10 +181,10 @@ class Recount:
 
     # Agreement and known items -----------------------------------------------------------------------
 
-    def agreement(self) -> dict[str, tuple[int, int, float | None]]:
-        """Kind -> drawn questions, those that two people answered, and the weighted share that is equal."""
+    def agreement(self) -> dict[str, tuple[int, list[AnswerPair]]]:
+        """Kind -> how many questions were drawn, and the first two answers of people to each."""
         drawn: dict[str, int] = defaultdict(int)
-        equal: dict[str, list[tuple[bool, float]]] = defaultdict(list)
+        pairs: dict[str, list[AnswerPair]] = defaultdict(list)
         task_of: dict[int | None, int | None] = {lease.pk: lease.task_id for lease in self.leases}
         usual = [j for j in self.judgments if not j.void and j.role in (q.VOTE, q.DOUBLE_CHECK)]
         for task in Task.objects.filter(campaign=self.campaign, drawn_share__isnull=False):
@@ -196,19 +197,10 @@ class Recount:
                 continue
             drawn[task.kind] += 1
             if len(said) > 1:
-                first, second, *_ = said.values()
+                (one, first), (two, second), *_ = said.items()
                 assert task.drawn_share is not None
-                equal[task.kind].append((first == second, 1 / task.drawn_share))
-        return {
-            kind: (
-                number,
-                len(equal[kind]),
-                sum(w for same, w in equal[kind] if same) / sum(w for _, w in equal[kind])
-                if equal[kind]
-                else None,
-            )
-            for kind, number in drawn.items()
-        }
+                pairs[task.kind].append(AnswerPair(first, second, task.drawn_share, (one, two)))
+        return {kind: (number, pairs[kind]) for kind, number in drawn.items()}
 
     def wrong_items(self) -> list[str]:
         """Active known items that rest on this campaign's answers and that these do not bear out."""

@@ -30,6 +30,7 @@ from annotation.models import (
 )
 from annotation.moderation import control_items, discarding, rulings, trust_replay
 from annotation.protocol import questions as q
+from annotation.protocol.agreement import measure_agreement
 from annotation.protocol.contents import mention_from
 from annotation.protocol.rulings import Closure, KeepApart, Partition
 from annotation.protocol.rulings import Ruling as Ruled
@@ -223,10 +224,10 @@ class Managed(Play):
         assert earned == now.earned()
         assert figures.paid(campaign) == now.paid()
         assert seen.agreement.keys() == now.agreement().keys()
-        for kind, (drawn, pairs, equal) in now.agreement().items():
-            of = seen.agreement[kind]
-            assert (of.drawn, of.pairs) == (drawn, pairs)
-            assert (of.equal and of.equal.value) == (equal and pytest.approx(equal))
+        for kind, (drawn, pairs) in now.agreement().items():
+            of, equal = seen.agreement[kind], measure_agreement(pairs, drawn=drawn, draws=2).equal
+            assert (of.drawn, of.pairs) == (drawn, len(pairs))
+            assert (of.equal and of.equal.value) == (equal and pytest.approx(equal.value))
         for row in figures.workers(campaign):
             mine = [(n, pay) for (worker, _, _), (n, pay) in now.earned().items() if worker == row.id]
             assert (row.answers, row.earned) == (sum(n for n, _ in mine), sum(pay for _, pay in mine))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
-from itertools import product
+from itertools import combinations, permutations, product
 
 import pytest
 from hypothesis import given
@@ -20,6 +20,7 @@ from annotation.simulation.gate import OPEN_DOOR, Gate
 from annotation.simulation.workers import make_crowd
 from tests.simulation.test_driver import world
 
+BOTH = ("ann", "bob")
 TWICE = replace(OPEN_DOOR, double_check_share=1.0)
 PAIRS = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), min_size=1, max_size=5)
 
@@ -59,7 +60,7 @@ def test_over_all_draws_the_weighted_pairs_are_those_of_all_questions(
         for share, drawn in zip(shares, taken, strict=False):
             chance *= share if drawn else 1 - share
         chosen = [
-            AnswerPair(*pair, share)
+            AnswerPair(*pair, share, BOTH)
             for pair, share, drawn in zip(pairs, shares, taken, strict=False)
             if drawn
         ]
@@ -76,22 +77,49 @@ def test_over_all_draws_the_weighted_pairs_are_those_of_all_questions(
     assert of_a == pytest.approx(sum(pair.count("a") for pair in pairs) / 2)
 
 
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(1, 9)), min_size=3, max_size=5))
+def test_every_worker_counts_alike_whoever_answers_more(crowd: list[tuple[str, int]]) -> None:
+    """A pair for all questions that two workers answer, if each always says the same: the first is drawn by
+    how much they work, the second among the others."""
+    total = sum(load for _, load in crowd)
+    often: dict[tuple[int, int], float] = defaultdict(float)
+    for one, two in permutations(range(len(crowd)), 2):
+        often[min(one, two), max(one, two)] += crowd[one][1] / total * crowd[two][1] / (total - crowd[one][1])
+    pairs = [
+        AnswerPair(crowd[one][0], crowd[two][0], 1e-4 / share, (one, two))
+        for (one, two), share in often.items()
+    ]
+    shown = measure_agreement(pairs, drawn=len(pairs), draws=2)
+    said = [answer for answer, _ in crowd]
+    assert {one.answer: one.share.value for one in shown.answers} == {
+        answer: pytest.approx(said.count(answer) / len(said), abs=1e-3) for answer in said
+    }
+    same = [said[one] == said[two] for one, two in often]
+    assert shown.equal is not None and shown.equal.value == pytest.approx(sum(same) / len(same), abs=0.05)
+
+
+def test_the_first_answers_of_somebody_new_do_not_outweigh_all_others() -> None:
+    usual = [AnswerPair("yes", "yes", 0.2, two) for two in combinations(range(5), 2)] * 100
+    shown = measure_agreement([*usual, AnswerPair("yes", "no", 0.2, (0, "new"))], drawn=1001, draws=2)
+    assert shown.equal is not None and 0.98 < shown.equal.value < 1
+
+
 def test_kappa_is_that_of_the_worked_example() -> None:
     # Two people, either of whom may be the first, of 50 proposals: both yes 20, both no 15, apart 15. The
     # shares of yes and no are 0.55 and 0.45: expected 0.505, kappa (0.7 - 0.505) / 0.495.
     cells = 20 * [("yes", "yes")] + 15 * [("no", "no")] + 5 * [("yes", "no")] + 10 * [("no", "yes")]
-    shown = measure_agreement([AnswerPair(*cell, 0.2) for cell in cells], drawn=60, waiting=4)
+    shown = measure_agreement([AnswerPair(*cell, 0.2, BOTH) for cell in cells], drawn=60, waiting=4)
     assert shown.equal is not None and shown.kappa is not None
     assert (shown.pairs, shown.lacking) == (50, 6) and shown.equal.value == pytest.approx(0.7)
     assert shown.kappa.value == pytest.approx(0.195 / 0.495)
     assert shown.kappa.low < 0.2 < 0.55 < shown.kappa.high
     assert [(one.answer, round(one.share.value, 2)) for one in shown.answers] == [("yes", 0.55), ("no", 0.45)]
-    again = measure_agreement([AnswerPair(*cell, 0.2) for cell in cells], drawn=60, waiting=4)
+    again = measure_agreement([AnswerPair(*cell, 0.2, BOTH) for cell in cells], drawn=60, waiting=4)
     assert shown == again
 
 
 def test_where_all_agree_there_is_an_interval_and_no_kappa() -> None:
-    shown = measure_agreement([AnswerPair("yes", "yes", 0.5)] * 30, drawn=30)
+    shown = measure_agreement([AnswerPair("yes", "yes", 0.5, BOTH)] * 30, drawn=30)
     assert shown.kappa is None and shown.equal is not None
     assert (shown.equal.value, shown.equal.high) == (1.0, 1.0) and 0.85 < shown.equal.low < 0.98
     assert measure_agreement([], drawn=3).equal is None

@@ -50,9 +50,9 @@ def _agreement(campaign: Campaign) -> dict[str, DoubleCheckAgreement]:
                 continue
             drawn[kind] += 1
             if len(people) > 1:
-                (first, box), (second, other), *_ = people.values()
+                (one, (first, box)), (two, (second, other)), *_ = people.items()
                 iou = box.iou(other) if box and other else None
-                pairs[kind].append(AnswerPair(first, second, share, iou))
+                pairs[kind].append(AnswerPair(first, second, share, (one, two), iou))
             elif state == Task.OPEN:
                 waiting[kind] += 1
     return {
