@@ -32,8 +32,8 @@ from annotation.selectors.campaign import forecast, kept, money, overview
 from annotation.task_types.relevance.rules import RELEVANCE
 from annotation.workers import payments
 from evaluation.formats.trec import read_qrels, write_qrels
-from evaluation.models import Batch, QrelsSnapshot, Report, Run
-from evaluation.selectors import names_of, qrels_of, snapshot_named
+from evaluation.models import Batch, QrelsSnapshot, Ranking, Report, Run
+from evaluation.selectors import CorpusNames, names_of, qrels_of, snapshot_named
 from evaluation.services.batches import closing, collecting, launching, reassignment
 from evaluation.services.batches import state as batch_state
 from evaluation.services.batches.state import BatchState
@@ -62,6 +62,14 @@ ACTS = (
     *("collect", "collect", "count", "count", "freeze", "freeze", "report", "export"),
 )
 _names = count()
+
+
+def asked_images(batch: Batch, names: CorpusNames) -> set[str]:
+    """The images that the runs of a batch rank captions for, and those whose caption they rank images for."""
+    rankings = Ranking.objects.filter(run__batches__batch=batch)
+    images = rankings.exclude(image=None).values_list("image", flat=True)
+    captions = rankings.exclude(caption=None).values_list("caption__image", flat=True)
+    return {names.image_name[image] for image in {*images, *captions}}
 
 
 class Managed:
@@ -306,10 +314,8 @@ class Managed:
             yes = sum(value for _, value in said)
             grade = int(2 * yes > len(said))
             expected.setdefault(names.image_name[image], {})[names.caption_name[caption]] = grade
-        originals = {(image, f"{image}#0") for image in expected}
-        originals |= {(c.partition("#")[0], c) for grades in expected.values() for c in grades}
-        for asking, own in originals:
-            expected.setdefault(asking, {})[own] = 1
+        for image in asked_images(batch, names):
+            expected.setdefault(image, {})[f"{image}#0"] = 1
         assert {query: dict(grades) for query, grades in written.items()} == expected
         self.met["exported"] += 1
 

@@ -162,11 +162,15 @@ def test_figures_are_printed_as_trec_eval_prints_them():
         "P_1                   \tq1\t0.0000",
         "recip_rank            \tq1\t0.5000",
         "Rprec                 \tq1\t0.0000",
+        "map                   \tq2\t0.0000",
+        "P_1                   \tq2\t0.0000",
+        "recip_rank            \tq2\t0.0000",
+        "Rprec                 \tq2\t0.0000",
         "runid                 \tall\tours",
         "num_q                 \tall\t2",
-        "map                   \tall\t0.5000",
+        "map                   \tall\t0.2500",
         "P_1                   \tall\t0.0000",
-        "recip_rank            \tall\t0.5000",
+        "recip_rank            \tall\t0.2500",
         "Rprec                 \tall\t0.0000",
     ]
 
