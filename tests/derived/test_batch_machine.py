@@ -314,8 +314,8 @@ class Managed:
             yes = sum(value for _, value in said)
             grade = int(2 * yes > len(said))
             expected.setdefault(names.image_name[image], {})[names.caption_name[caption]] = grade
-        for image in asked_images(batch, names):
-            expected.setdefault(image, {})[f"{image}#0"] = 1
+        for name in asked_images(batch, names):
+            expected.setdefault(name, {})[f"{name}#0"] = 1
         assert {query: dict(grades) for query, grades in written.items()} == expected
         self.met["exported"] += 1
 

@@ -82,7 +82,7 @@ def test_what_would_fit_fits_and_nothing_is_said_where_all_does(available, given
             assert needed({**amounts, name: int(said)}) <= available
             assert needed({**amounts, name: int(said) + max(1, amount // 1000)}) > available
         else:
-            assert needed({**amounts, name: 1}) > available
+            assert needed({**amounts, name: max(1, amount // 1000)}) > available
 
 
 @pytest.mark.parametrize(

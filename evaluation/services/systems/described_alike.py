@@ -65,14 +65,12 @@ def _differs(facts: Mapping[str, Any], learned: str, corpus: str, given: str) ->
     ours, theirs = _set(str(facts.get("corpus", "")), learned), _set(corpus, given)
     if ours is None or theirs is None:
         return None
-    if ours.digest == theirs.digest:
-        return ""
     if "extractor" in ours.origin and "extractor" in theirs.origin:
         return "; ".join(_differences(ours.origin, theirs.origin))
     networks = ours.origin.get(NETWORK), theirs.origin.get(NETWORK)
     if all(networks):
         return "" if networks[0] == networks[1] else f"network {networks[1]}, not {networks[0]}"
-    return _other_numbers(ours, theirs)
+    return "" if ours.digest == theirs.digest else _other_numbers(ours, theirs)
 
 
 def _set(corpus: str, label: str) -> FeatureSet | None:

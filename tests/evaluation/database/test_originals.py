@@ -15,6 +15,7 @@ from annotation.datasets.importing import import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.comparison import ranked_runs
 from evaluation.comparison.inspection import values_of
+from evaluation.comparison.missing import LEAVE_OUT
 from evaluation.comparison.scoring import Scored, score, score_against_first, score_folds
 from evaluation.comparison.subsets import Subset, subset_named
 from evaluation.models import QrelsRow, QrelsSnapshot, Run
@@ -228,7 +229,7 @@ def test_figures_are_those_of_brute_force(tmp_path: Path, monkeypatch: pytest.Mo
         import_qrels(QrelsImport(name=side, corpus="some", path=tmp_path / f"{side}.trec", asks=side))
         for name in ("bare", "with", side):
             snapshot = snapshot_named(name)
-            found = score(run, snapshot, [*RANKS, *OF_GRADES], subset=subset)
+            found = score(run, snapshot, [*RANKS, *OF_GRADES], subset=subset, missing=LEAVE_OUT)
             asked = asked_by(snapshot, direction, inside)
             check_ranks(found, direction, best_ranks(ranking, direction, asked, inside))
             told = of_grades(found)
@@ -237,7 +238,7 @@ def test_figures_are_those_of_brute_force(tmp_path: Path, monkeypatch: pytest.Mo
                     ranked_runs, "_originals_without_a_row", lambda *_: np.empty((0, 2), dtype=np.int64)
                 )
                 assert told == pytest.approx(
-                    of_grades(score(run, snapshot, OF_GRADES, subset=subset)), nan_ok=True
+                    of_grades(score(run, snapshot, OF_GRADES, subset=subset, missing=LEAVE_OUT)), nan_ok=True
                 )
 
 

@@ -13,6 +13,7 @@ from django.db.models.sql import compiler
 from annotation.models import Campaign, Caption, Corpus, Image, Judgment
 from annotation.selectors.pair_judgments import asked_pairs, pair_judgments
 from evaluation.comparison.comparisons import compare_runs
+from evaluation.comparison.missing import LEAVE_OUT
 from evaluation.comparison.subsets import Subset, subset_named
 from evaluation.models import QrelsSnapshot
 from evaluation.selectors import names_of, run_named
@@ -71,7 +72,7 @@ def test_comparing_runs_reads_no_row_of_images_that_nobody_ranks(
     qrels = QrelsSnapshot.objects.select_related("corpus").get(name="own")
 
     def compared(names: list[str], subset: Subset | None) -> dict[str, Any]:
-        return compare_runs(list(map(run_named, names)), qrels, rounds=10, subset=subset)
+        return compare_runs(list(map(run_named, names)), qrels, rounds=10, subset=subset, missing=LEAVE_OUT)
 
     told = [
         partial(compared, names, subset)

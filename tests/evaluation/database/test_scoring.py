@@ -113,7 +113,7 @@ def test_queries_that_the_run_lacks_are_left_out_or_count_as_the_worst_by_choice
 ) -> None:
     (tmp_path / "one.trec").write_text("a.jpg Q0 a.jpg#2 1 1 demo\n")
     import_run(RunImport(name="one", corpus=corpus, path=tmp_path / "one.trec"))
-    alone = score(run_named("one"), snapshot_named(qrels), ["R@1", "median rank"])
+    alone = score(run_named("one"), snapshot_named(qrels), ["R@1", "median rank"], missing="leave-out")
     assert (len(alone.queries), alone.asked, alone.missing) == (1, 3, 2)
     assert alone.scores["R@1"].value == alone.scores["median rank"].value == 1
     found = score(run_named("one"), snapshot_named(qrels), ["R@1", "median rank"], missing="worst")
@@ -126,8 +126,12 @@ def test_queries_that_the_run_lacks_are_left_out_or_count_as_the_worst_by_choice
         *command, "--missing", "worst"
     )
     assert "one does not rank 2 of the 3 queries; they are left out." in said(
-        "score_run", "one", "--qrels", qrels
+        *command, "--missing", "leave-out"
     )
+    with pytest.raises(
+        CommandError, match=r"2 of 3 queries \('b.jpg', 'c.jpg'\) have no ranking in run 'one'"
+    ):
+        said(*command)
 
 
 def test_measures_go_by_any_of_their_names(qrels: str, runs: list[str]) -> None:
@@ -142,7 +146,7 @@ def test_csv_and_latex_print_the_table_alone(qrels: str, runs: list[str]) -> Non
     assert rows[1][:2] == ["R@1", "1.0"]
     latex = said("score_run", "good", "--qrels", qrels, "--latex").splitlines()
     bare = [line for line in latex if not line.startswith("%")]
-    assert latex[0] == "% Figures are over 3 of 3 judged queries." and bare[0] == r"\begin{tabular}{lrrrrr}"
+    assert "% Judged queries: 3 of 3." in latex and bare[0] == r"\begin{tabular}{lrrrrr}"
 
 
 def test_compared_systems_are_tested_against_the_first(qrels: str, runs: list[str]) -> None:

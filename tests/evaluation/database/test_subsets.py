@@ -17,6 +17,7 @@ from annotation.models import Image
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.comparison import ranked_runs
 from evaluation.comparison.inspection import values_of
+from evaluation.comparison.missing import LEAVE_OUT
 from evaluation.comparison.scoring import score, score_against_first
 from evaluation.comparison.subsets import Subset, subset_named
 from evaluation.formats.trec import read_run
@@ -114,7 +115,7 @@ def a_case(folder: Path, seed: int) -> None:
     else:
         freeze_protocol(name=name, corpus="many", protocol=protocol, number=number)
     snapshot = snapshot_named(name)
-    found = score(run_named(run), snapshot, [*MEASURES, "median rank"], subset=subset)
+    found = score(run_named(run), snapshot, [*MEASURES, "median rank"], subset=subset, missing=LEAVE_OUT)
     theirs = trec(folder, run, snapshot, subset)
     assert len(found.queries) == len(theirs) > 0
     assert found.asked == len(found.queries) + found.missing
@@ -167,7 +168,11 @@ def test_rankings_taken_a_few_at_a_time_stand_as_those_taken_at_once(
 
     def found(name: str, what: str) -> tuple[object, ...]:
         one = score(
-            run_named("some"), snapshot_named(name), ["median rank"], subset=subset_named("many", what)
+            run_named("some"),
+            snapshot_named(name),
+            ["median rank"],
+            subset=subset_named("many", what),
+            missing=LEAVE_OUT,
         )
         per_query = one.scores["median rank"].per_query.tolist()
         return per_query, one.missing, one.candidates.items.tolist(), one.candidates.whole, dict(one.judged)
@@ -246,11 +251,17 @@ def test_what_nobody_judged_of_a_subset_stands_in_the_way_too(
     }
     theirs = pytrec_eval.RelevanceEvaluator(qrels, {"map", "success_5", "Rprec"}).evaluate(rankings)
     for name in ("whole", "part"):
-        found = score(run_named("r"), snapshot_named(name), ["MAP", "S@5", "R-precision"], subset=subset)
+        found = score(
+            run_named("r"),
+            snapshot_named(name),
+            ["MAP", "S@5", "R-precision"],
+            subset=subset,
+            missing=LEAVE_OUT,
+        )
         for measure, own in (("MAP", "map"), ("S@5", "success_5"), ("R-precision", "Rprec")):
             relevant = [one[own] for query, one in theirs.items() if any(qrels[query].values())]
             assert found.scores[measure].value == pytest.approx(np.mean(relevant)), (name, measure)
-    alone = score(run_named("r"), snapshot_named("part"), ["MAP"])
+    alone = score(run_named("r"), snapshot_named("part"), ["MAP"], missing=LEAVE_OUT)
     assert alone.scores["MAP"].value == pytest.approx(found.scores["MAP"].value)
     assert made.digest != freeze_qrels(name="other", corpus="many", judgments="j").digest
 
@@ -262,12 +273,19 @@ def test_a_comparison_is_of_the_queries_that_all_runs_rank_and_says_what_they_la
         a_run(tmp_path, name, Run.ANNOTATION, dice.random((len(images), 5 * len(images))), images)
     freeze_protocol(name="own", corpus="many", protocol="any of five")
     scored, tests = score_against_first(
-        [run_named("first"), run_named("second")], snapshot_named("own"), MEASURES, rounds=100
+        [run_named("first"), run_named("second")],
+        snapshot_named("own"),
+        MEASURES,
+        rounds=100,
+        missing=LEAVE_OUT,
     )
     names = names_of("many").image_name
     assert all({names[q] for q in one.queries.tolist()} == set(IMAGES[8:16]) for one in scored)
     assert [(one.asked, one.missing) for one in scored] == [(24, 8), (24, 8)] and len(tests) == 3
-    command = ("compare_systems", "first", "second", "--qrels", "own", "--measures", "R@10", "--rounds", 10)
+    command = (
+        *("compare_systems", "first", "second", "--qrels", "own", "--measures", "R@10", "--rounds", 10),
+        *("--missing", "leave-out"),
+    )
     apart = (
         "The runs chose from different items: first from 80, second from 80; results on different candidate "
         "pools cannot be compared."
@@ -288,7 +306,7 @@ def test_a_comparison_is_of_the_queries_that_all_runs_rank_and_says_what_they_la
     with pytest.raises(
         CommandError, match="run 'third' ranks no query of qrels 'own version 1' that the runs before it rank"
     ):
-        said("compare_systems", "first", "third", "--qrels", "own")
+        said("compare_systems", "first", "third", "--qrels", "own", "--missing", "leave-out")
 
 
 def test_the_queries_of_a_run_that_lacks_some_have_values(tmp_path: Path) -> None:

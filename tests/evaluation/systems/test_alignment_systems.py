@@ -37,6 +37,7 @@ least_count = 2
 size = 24
 word_size = 12
 rates = [0.002, 0.004]
+grid_steps = 0
 trial_epochs = 1
 epochs = 4
 batch = 30

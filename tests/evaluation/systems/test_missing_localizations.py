@@ -125,6 +125,7 @@ def test_images_that_are_left_out_are_counted(corpus: Corpus) -> None:
             "Mentions: 12 of 16.",
             "Missing output: 4, left out.",
             f"Pool: layer {layer} of corpus four, all images.",
+            "theirs: Not known which images it learned from.",
             "Images without output: 1 of 4.",
         ]
     assert "12 boxed mentions of 3 images" in remarks_on_localization(report)
@@ -152,7 +153,7 @@ def test_page_and_api_take_the_choice_and_figures_say_it(corpus: Corpus) -> None
     ada, page = world.signed_in("ada", "researcher"), "/evaluation/localizations/theirs/"
     layer = Layer.objects.get().name
     refused: Any = ada.post(f"{page}score/", {"layer": layer, "missing": "drop"}, follow=True)
-    assert "“drop” is no choice for images without output" in refused.content.decode()
+    assert "“drop” is no choice for missing output" in refused.content.decode()
     press(ada, page, "Score", layer=layer)
     job = Job.objects.latest("pk")
     assert job.arguments["missing"] == "refuse" and jobs.run_queued_job(job.pk) == Job.FAILED

@@ -108,5 +108,6 @@ def test_images_that_are_left_out_are_counted(corpus: Corpus) -> None:
         "Images: 2 of 6.",
         "Missing output: 4, left out.",
         "Pool: corpus six, all images; protocol: nouns of people's captions, alpha 0.75.",
+        "theirs: Not known which images it learned from.",
     ]
     assert "2 images, 4 true tags among" in remarks_on_tags(report)

@@ -132,7 +132,7 @@ def test_a_report_is_of_the_images_that_the_comparison_was_of(ada: Client, world
     [
         ({"split": "7/3"}, "fold 7/3: unknown fold; expected 1/3 to 3/3"),
         ({"split": "/etc/passwd"}, "“/etc/passwd” is not a split of small"),
-        ({"missing": "x"}, "missing queries"),
+        ({"missing": "x"}, "“x” is no choice for missing output"),
         ({"name": "spring"}, "Report “spring” already exists"),
         ({"name": ""}, "report name"),
         ({"runs": []}, "name at least one run"),

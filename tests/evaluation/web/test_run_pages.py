@@ -119,9 +119,13 @@ def test_a_run_is_scored_on_the_images_asked_for_and_says_what_it_does_not_rank(
     how = "They are left out." if missing == "leave-out" else "They count as the worst result."
     text = words(page)
     assert f"part does not rank 1 of 2 queries. {how}" in text and "(split test)" in text
-    german = ada.get("/evaluation/runs/part/?split=test", headers={"Accept-Language": "de"})
+    german = ada.get(
+        f"/evaluation/runs/part/?split=test&missing={missing}", headers={"Accept-Language": "de"}
+    )
     assert "(Teil test)" in words(german)
-    assert ada.get("/evaluation/runs/part/").context["figures"]["asked"] == 3
+    assert ada.get(f"/evaluation/runs/part/?missing={missing}").context["figures"]["asked"] == 3
+    page = ada.get("/evaluation/runs/part/")
+    assert "2 of 3 queries" in page.context["wrong"] and page.context["figures"] is None
 
 
 def test_a_run_that_chose_from_fewer_items_than_the_qrels_know_says_so(ada, tmp_path):
@@ -188,7 +192,7 @@ def test_each_query_s_values_of_compared_runs_are_files_a_direction(ada):
 def test_runs_without_a_common_query_are_not_compared(ada, tmp_path):
     for name, images in (("one", ["a.jpg"]), ("other", ["b.jpg"])):
         run_of(tmp_path, name, images)
-    page = ada.get("/evaluation/compare/?run=one&run=other")
+    page = ada.get("/evaluation/compare/?run=one&run=other&missing=leave-out")
     assert "run 'other' ranks no query of qrels 'crowd version 1'" in page.context["wrong"]
     assert not page.context["sides"]
     whole = ada.get("/evaluation/compare/?run=one&run=other&missing=worst")

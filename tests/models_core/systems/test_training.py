@@ -117,7 +117,7 @@ def test_too_few_pairs_are_counted(world):
         fit(TABLE_11["TRI5"], few, world.take(range(20, 40)))
     with pytest.raises(ValueError, match="'TRI5' has 6 held-out images; expected 10 or more"):
         fit(TABLE_11["TRI5"], world.take(range(20, 40)), few)
-    with pytest.raises(ValueError, match="'TRI5' selects its settings on held-out images; give at least one"):
+    with pytest.raises(ValueError, match="'TRI5' chooses its settings on held-out images; hold some out"):
         fit(TABLE_11["TRI5"], world, None)
 
 
