@@ -19,6 +19,7 @@ from annotation.datasets.importing import import_corpus
 from annotation.formats import FORMATS
 from annotation.images.pictures import picture_path
 from annotation.models import Assignment, Campaign, Corpus, Judgment, Task
+from annotation.protocol.agreement import AnswerPair, measure_agreement
 from annotation.selectors.datasheet.figures import datasheet_figures
 from tests.factories import a_corpus, some_images
 from tests.queue import test_relevance_pages as relevance
@@ -49,21 +50,26 @@ def test_figures_are_those_of_a_recount(world: World, tmp_path: Path) -> None:
     for row in of_one.order_by("pk")[::2]:
         Judgment.objects.filter(pk=row.pk).update(answer="no" if row.answer == "yes" else "yes")
     figures, text = sheet(world, tmp_path / "out", include_unfinished=True)
-    drawn = set(Task.objects.filter(drawn_share__isnull=False).values_list("image_id", "key"))
+    rows = Task.objects.filter(drawn_share__isnull=False).values_list("image_id", "key", "drawn_share")
+    drawn: dict[tuple[Any, ...], float | None] = {(image, key): share for image, key, share in rows}
     by_question = defaultdict(list)
     for row in Judgment.objects.filter(campaign=world.campaign).order_by("pk"):
-        by_question[row.kind, row.image_id, row.key].append(row.answer)
+        by_question[row.kind, row.image_id, row.key].append((row.answer, row.worker_id))
     for kind, told in figures["campaign"]["questions"].items():
-        two = [f[:2] for (of, *place), f in by_question.items() if of == kind and tuple(place) in drawn]
+        two = [
+            AnswerPair(answers[0][0], answers[1][0], share, (answers[0][1], answers[1][1]))
+            for (of, *place), answers in by_question.items()
+            if of == kind and (share := drawn.get(tuple(place))) is not None
+        ]
         handed_in = Assignment.objects.filter(campaign=world.campaign, kind=kind, state="submitted")
         assert told["answers"] == handed_in.count() > 0
         if not two:
             assert told["agreement"] is None
             continue
         assert told["agreement"]["pairs"] == len(two)
-        equal = sum(first == second for first, second in two) / len(two)
-        assert told["agreement"]["equal"]["value"] == round(equal, 4)
-        assert told["agreement"]["equal"]["low"] < equal
+        equal = measure_agreement(two, drawn=len(two), draws=2).equal
+        assert equal is not None and told["agreement"]["equal"]["value"] == round(equal.value, 4)
+        assert told["agreement"]["equal"]["low"] < equal.value
     link = figures["campaign"]["questions"]["coref_link"]["agreement"]
     assert link["equal"]["value"] < 1 and link["kappa"]["low"] <= link["kappa"]["value"] < 1
     assert figures["campaign"]["people"]["workers"] == len(world.workers)
