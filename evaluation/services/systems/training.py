@@ -158,7 +158,7 @@ def train_system(
 ) -> Trained:
     """Train what is asked for, and store it; the registry keeps who `wanted` it.
 
-    The recipe is a name, or a TOML file. Where the same stands already, nothing changes. Where torchrun has
+    The recipe is a name, or a TOML file. Where the same system exists, nothing changes. Where torchrun has
     started several processes, all are to call this alike; the first stores. Raises ImportRefused where
     another stands, and whatever reading and training raise; then no system is left.
     """

@@ -77,7 +77,7 @@ def upload_system(
     """Check and keep what `path` holds of `corpus` as the system `name`.
 
     Embeddings may come in one file, or in `path` and `captions`; they rank by cosine, or by inner product.
-    `declared` says what it learned from. Where the same stands already, nothing changes. Raises UnknownName,
+    `declared` says what it learned from. Where the same system exists, nothing changes. Raises UnknownName,
     FormatError naming file and row, Busy, and ImportRefused where another system has the name.
     """
     if format not in UPLOAD_FORMATS:
