@@ -22,18 +22,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.intake import database
-from benchmarks.localization import command, say
+from benchmarks.localization import command, say, set_up
 from benchmarks.localization import told as per_cent
 
 CORPUS, FEATURES = "flickr8k", "squeezenet"
@@ -180,19 +176,8 @@ def main() -> None:
         "--folder", type=Path, help="where database and systems are stored (default: nowhere)"
     )
     options = parser.parse_args()
-    with ExitStack() as stack:
-        folder = options.folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="phrasebox-")))
-        folder.mkdir(parents=True, exist_ok=True)
-        os.environ |= stack.enter_context(database(folder)) | {"DJANGO_SETTINGS_MODULE": "config.settings"}
-        import django
-
-        django.setup()
-        from django.core.management import call_command
-        from django.db import connections
-
-        call_command("migrate", verbosity=0)
-        say("\n".join(run(Bench(options.data, folder.resolve()), options.seeds)))
-        connections.close_all()
+    with set_up(options.folder) as folder:
+        say("\n".join(run(Bench(options.data, folder), options.seeds)))
 
 
 if __name__ == "__main__":
