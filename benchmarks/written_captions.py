@@ -84,11 +84,11 @@ class Bench:
         """The name of the set of captions of the test photographs."""
         name = f"{system}-beam{beam}"
         report = command("generate_captions", system, "--name", name, "--split", "test", "--beam", beam)
-        longest = sum(len(text.split()) == 20 for text in self.captions(name).values())
+        open_ended = sum(text.endswith((" a", " an", " the")) for text in self.captions(name).values())
         say(
             f"{name}: {report['captions']} captions of {report['words']:.1f} words, {report['distinct']} "
             f"different, {100 * report['in_training'] / report['captions']:.1f} % word for word a training "
-            f"caption, {longest} of 20 words"
+            f"caption, {open_ended} that end in an article"
         )
         return name
 
