@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 _PROC, _CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
@@ -93,10 +94,14 @@ def check_memory(
     needed = bytes_of(amounts)
     if available is None or needed <= available:
         return
+
+    def with_only(name: str, some: int) -> float:
+        return bytes_of({**amounts, name: some})
+
     fitting = [
         f"{name}: {least:,} instead of {amount:,}"
         for name, amount in amounts.items()
-        if (least := _fitting(lambda some, name=name: bytes_of({**amounts, name: some}), amount, available))
+        if (least := _fitting(partial(with_only, name), amount, available))
     ]
     remedy = "give it more memory"
     if fitting:

@@ -147,10 +147,11 @@ class ReportCommand(BaseCommand):
         return "\n".join(f"{key}: {value}" for key, value in report.items())
 
     def handle(self, *args: Any, **options: Any) -> None:
+        refusals: tuple[type[Exception], ...] = (*self.refusals, NotEnoughMemory)
         try:
             with memory_errors(f"command {type(self).__module__.rpartition('.')[2]!r}"):
                 report = self.report(**options)
-        except (NotEnoughMemory, *self.refusals) as error:
+        except refusals as error:
             raise CommandError(for_terminal(error)) from error
         except (OperationalError, ProgrammingError) as error:
             if "no such table" in str(error) or "does not exist" in str(error):

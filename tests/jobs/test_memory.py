@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import errno
+from functools import partial
+from typing import cast
 
 import pytest
 from django.core.management import CommandError, get_commands, load_command_class
 
+from annotation.jobs.progress import JobProgress
 from annotation.jobs.registry import JobKind, every_job_kind
 from annotation.jobs.running import _worked
 from annotation.management.base import ReportCommand
@@ -33,7 +36,8 @@ def test_every_kind_of_job_ends_in_one_line_with_the_remedy(monkeypatch, error):
     kinds = [*every_job_kind().keys()]
     assert {"rank", "train_system", "tag", "localize", "generate_captions"} <= {*kinds}
     for key in kinds:
-        ended = _worked(Job(pk=1, kind=key, arguments={}, attempts=1), None, ()).keywords["error"]
+        job = Job(pk=1, kind=key, arguments={}, attempts=1)
+        ended = cast("partial[str]", _worked(job, JobProgress(job), ())).keywords["error"]
         assert "\n" not in ended and " memory" in ended and " are left" in ended, key
 
 
