@@ -18,11 +18,11 @@ from annotation.api.rest.fields import (
     PlainField,
     TextField,
     WholeField,
-    decimal_text,
 )
 from annotation.api.rest.operations import GET, PATCH, POST, ApiCall, Operation, serves
 from annotation.common.roles import RESEARCHER
 from annotation.protocol.campaign_settings import settings_of
+from annotation.protocol.money import amount_text
 from annotation.selectors.campaign import costs
 from annotation.selectors.jobs import Job
 from evaluation.api.given import ArchiveChange, ArchivedFilter, as_plain_json
@@ -217,7 +217,7 @@ def batch_plan_call(call: ApiCall) -> dict[str, Any]:
             key: numbers[key]
             for key in ("pooled", "originals", "filtered", "known", "asked", "answers", "hours")
         },
-        "amount": decimal_text(made.price.amount),
+        "amount": amount_text(made.price.amount, made.settings.pay.currency),
         "currency": made.settings.pay.currency,
     }
 
@@ -236,7 +236,7 @@ def batch_show_call(call: ApiCall, batch: Batch) -> dict[str, Any]:
         "short": seen.short,
         "answers_wanted": seen.wanting,
         "collected": seen.collected,
-        "earned": decimal_text(costs(batch.campaign, pay).earned),
+        "earned": amount_text(costs(batch.campaign, pay).earned, pay.currency),
         "currency": pay.currency,
         "agreement": seen.agreement.value,
         "ends_at": json_time(seen.ends_at),
