@@ -82,7 +82,7 @@ class BatchDetailShown(BatchShown):
     runs = serializers.ListField(child=serializers.CharField())
     judged = serializers.IntegerField()
     short = serializers.IntegerField()
-    answers_wanted = serializers.IntegerField()
+    answers_to_come = serializers.IntegerField()
     collected = serializers.BooleanField()
     earned = MoneyField()
     currency = serializers.CharField()
@@ -234,7 +234,7 @@ def batch_show_call(call: ApiCall, batch: Batch) -> dict[str, Any]:
         "runs": list(seen.runs),
         "judged": seen.judged,
         "short": seen.short,
-        "answers_wanted": seen.wanting,
+        "answers_to_come": seen.answers_to_come,
         "collected": seen.collected,
         "earned": amount_text(costs(batch.campaign, pay).earned, pay.currency),
         "currency": pay.currency,
