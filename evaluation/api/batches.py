@@ -18,11 +18,11 @@ from annotation.api.rest.fields import (
     PlainField,
     TextField,
     WholeField,
-    decimal_text,
 )
 from annotation.api.rest.operations import GET, PATCH, POST, ApiCall, Operation, serves
 from annotation.common.roles import RESEARCHER
 from annotation.protocol.campaign_settings import settings_of
+from annotation.protocol.money import amount_text
 from annotation.selectors.campaign import costs
 from annotation.selectors.jobs import Job
 from evaluation.api.given import ArchiveChange, ArchivedFilter, as_plain_json
@@ -82,7 +82,7 @@ class BatchDetailShown(BatchShown):
     runs = serializers.ListField(child=serializers.CharField())
     judged = serializers.IntegerField()
     short = serializers.IntegerField()
-    answers_wanted = serializers.IntegerField()
+    answers_to_come = serializers.IntegerField()
     collected = serializers.BooleanField()
     earned = MoneyField()
     currency = serializers.CharField()
@@ -217,7 +217,7 @@ def batch_plan_call(call: ApiCall) -> dict[str, Any]:
             key: numbers[key]
             for key in ("pooled", "originals", "filtered", "known", "asked", "answers", "hours")
         },
-        "amount": decimal_text(made.price.amount),
+        "amount": amount_text(made.price.amount, made.settings.pay.currency),
         "currency": made.settings.pay.currency,
     }
 
@@ -234,9 +234,9 @@ def batch_show_call(call: ApiCall, batch: Batch) -> dict[str, Any]:
         "runs": list(seen.runs),
         "judged": seen.judged,
         "short": seen.short,
-        "answers_wanted": seen.wanting,
+        "answers_to_come": seen.answers_to_come,
         "collected": seen.collected,
-        "earned": decimal_text(costs(batch.campaign, pay).earned),
+        "earned": amount_text(costs(batch.campaign, pay).earned, pay.currency),
         "currency": pay.currency,
         "agreement": seen.agreement.value,
         "ends_at": json_time(seen.ends_at),

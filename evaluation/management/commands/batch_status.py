@@ -69,7 +69,7 @@ class Command(ReportCommand):
         lines = [
             f"batch {report['batch']!r} of corpus {report['corpus']!r}, {report['tasks']}, {report['state']}",
             f"{report['open']} tasks open; {counts}; {report['answers']} answers, {report['earned']}",
-            f"{report['wanting']} answers are missing{money}{ends}",
+            f"{report['answers_to_come']} answers are still to come{money}{ends}",
             *_lacking(report),
             *pages_text(filling, UNFILTERED if report["threshold"] is None else REMEDY),
             *([waves_text(report["waves"])] if report["waves"] else []),
