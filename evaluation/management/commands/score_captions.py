@@ -23,9 +23,11 @@ from annotation.protocol.campaign_settings import CampaignError
 from evaluation.agreement.estimates import AgreementError
 from evaluation.agreement.summary import Resampling
 from evaluation.comparison.missing import REFUSE, MissingOutput
+from evaluation.comparison.provenance import Declaration
 from evaluation.comparison.subsets import BadSubset
 from evaluation.formats.figure_tables import Table
 from evaluation.management.base import TablesCommand, add_missing, add_subset, subset_of
+from evaluation.management.training import add_trained_on
 from evaluation.metrics.captions import CUTS, DEFAULT_CUT, FAMILY
 from evaluation.metrics.meteor import MeteorFailed, MeteorMissing
 from evaluation.metrics.table import METRICS, UnknownMeasure
@@ -88,6 +90,7 @@ class Command(TablesCommand):
             f"at hyphens and all signs (own) (default: {DEFAULT_CUT})",
         )
         add_missing(parser, "images without a caption")
+        add_trained_on(parser)
         parser.add_argument(
             "--layer", default="", help="For captions of regions: a layer with people's boxes and mentions"
         )
@@ -112,6 +115,8 @@ class Command(TablesCommand):
             for option, usual in (("split", ""), ("documents", ""), ("missing", REFUSE)):
                 if options[option] != usual:
                     raise CommandError(f"captions of regions are scored whole; omit --{option}")
+            if options["trained_on"]:
+                raise CommandError("captions of regions are read from no file; omit --trained-on")
             return score_region_captions(
                 corpus=options["corpus"],
                 names=options["captions"],
@@ -127,6 +132,7 @@ class Command(TablesCommand):
                 options["corpus"], options["split"], options["documents"], seed=options["fold_seed"]
             ),
             missing=options["missing"],
+            declared=Declaration(options["trained_on"]),
         )
 
     def tables(self, report: dict[str, Any]) -> dict[str, Table]:

@@ -12,7 +12,7 @@ from annotation.formats.base import FormatError
 from annotation.formats.names import image_id
 from annotation.selectors.corpora import corpus_named
 from evaluation.comparison.missing import LEAVE_OUT, REFUSE, check_missing, named_cases
-from evaluation.comparison.provenance import with_provenance
+from evaluation.comparison.provenance import UNDECLARED, Declaration, with_provenance
 from evaluation.comparison.subsets import Subset
 from evaluation.formats.candidate_captions import Candidate, read_candidates
 from evaluation.formats.figure_basis import FigureBasis
@@ -82,18 +82,25 @@ def score_caption_files(
     subset: Subset | None = None,
     documents: Subset | None = None,
     missing: str = REFUSE,
+    declared: Declaration = UNDECLARED,
 ) -> dict[str, Any]:
     """The figures of files of captions, or of caption sets, with their intervals, and how the others differ
     from the first (`caption_figures`), as plain data; what was left out beside them.
 
     All captions of an image are its references. `documents` are the images whose references CIDEr counts as
     documents, all of the corpus for None. All files are scored on the same images: under `leave-out` on those
-    of which each has a caption.
+    of which each has a caption. `declared` says what the writer of the one file among them learned from.
 
     Raises UnknownName, FormatError, UnknownMeasure, MissingOutput, MeteorMissing, MeteorFailed,
-    AgreementError, and ImportRefused for a file that is named twice, each one line.
+    AgreementError, and ImportRefused for a file that is named twice and a declaration that is of no one file,
+    each one line.
     """
     labels = caption_labels(files)
+    outside = [label for label, file in labels.items() if file.exists()]
+    if declared.trained_on and len(outside) != 1:
+        raise ImportRefused(
+            f"{len(outside)} files: what the writer was trained on is declared of one file; name one alone"
+        )
     references, unrelated = references_by_image(corpus)
     names = names_of(corpus)
     inside = [pk for pk in names.image_name if subset is None or pk in subset.images]
@@ -144,7 +151,10 @@ def score_caption_files(
         ],
         "differences": differences,
     }
-    made = {label: None if file.exists() else caption_set_named(file.name) for label, file in labels.items()}
+    made = {
+        label: declared if label in outside else caption_set_named(file.name)
+        for label, file in labels.items()
+    }
     return with_provenance(report, made, corpus_named(corpus), scored)
 
 
