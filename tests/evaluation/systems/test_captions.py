@@ -196,6 +196,7 @@ def test_regions_are_described_by_what_a_layer_says_of_them_and_by_parts_of_capt
         (("regional", "--layer", "no"), "unknown layer 'no' of corpus 'scenes'"),
         (("regional", "--layer", gold, "--split", "test"), "omit --split"),
         (("regional", "--layer", gold, "--missing", "worst"), "omit --missing"),
+        (("regional", "--layer", gold, "--trained-on", "COCO"), "read from no file; omit --trained-on"),
         (("nothing", "--layer", gold), "unknown caption set 'nothing'"),
     )
     for ask, refusal in asked:

@@ -274,6 +274,10 @@ def test_uploads_may_declare_what_they_were_trained_on(corpus, tmp_path):
     )
     assert seen("outside", "test")["answer"] == "12 of 12"
     assert System.objects.get(name="theirs").trained_on == "world:test"
+    with pytest.raises(
+        CommandError, match="'outside' was made by system 'theirs', not by 'other'; name that one"
+    ):
+        said("import_run", "outside", trec, "--corpus", corpus, "--system", "other", "--trained-on", "COCO")
     with pytest.raises(CommandError, match="'theirs' already exists with another origin, corpus or training"):
         said("import_run", "more", trec, "--corpus", corpus, "--system", "theirs", "--trained-on", "COCO")
 
@@ -316,7 +320,7 @@ def test_localizations_from_outside_may_declare_what_their_system_was_trained_on
     by_command("silent")
     assert seen_of("silent")["answer"] == NONE_SEEN
     by_command("more", "--system", "leak", "--trained-on", f"{scenes}:{split}")
-    assert LocalizationSet.objects.get(name="more").made_by.name == "leak"
+    assert LocalizationSet.objects.get(name="more").made_by == System.objects.get(name="leak")
     for declared, refusal in (
         (
             ("more", "--trained-on", "nothing"),
