@@ -17,8 +17,9 @@ from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 
 from annotation.api.problems import Problem
-from annotation.api.rest.fields import NAME_PATTERN
+from annotation.api.rest.operations import declared_schemas
 from annotation.api.worker_calls import CALLS_OF_WORKERS, SHAPES_OF_WORKERS
+from annotation.common.operations.fields import NAME_PATTERN
 
 
 @login_not_required
@@ -49,10 +50,10 @@ def complete_document(result: dict[str, Any], generator: Any, request: Any, publ
     for methods in found["paths"].values():
         for operation in methods.values():
             for place in operation.get("parameters", []):
-                if place["in"] == "path" and place["name"] in ("name", "layer"):
+                if place["in"] == "path" and place["schema"] == {"type": "string"}:
                     place["schema"] |= {"pattern": NAME_PATTERN, "maxLength": 100}
     found["paths"] |= CALLS_OF_WORKERS
-    found["components"]["schemas"] |= SHAPES_OF_WORKERS
+    found["components"]["schemas"] |= declared_schemas() | SHAPES_OF_WORKERS
     found["components"]["securitySchemes"]["worker_token"] = {
         "type": "apiKey",
         "in": "header",

@@ -1,9 +1,9 @@
 """The addresses of evaluation's part of the REST API."""
 
+from annotation.api.rest.declared import serve_operations
 from annotation.api.rest.operations import operation_patterns
 from annotation.api.rest.views import operation_view
 from evaluation.api import (
-    batches,
     captions,
     captions_data,
     features,
@@ -18,6 +18,8 @@ from evaluation.api import (
 
 _MODULES = (
     *(systems, features, captions_data, runs, queries, captions, localized, tagged),
-    *(judged, batches, reports),
+    *(judged, reports),
 )
-urlpatterns = operation_patterns(_MODULES, operation_view)
+serve_operations()
+_NAMES = (*(module.__name__ for module in _MODULES), "evaluation.operations")
+urlpatterns = operation_patterns(_NAMES, operation_view)

@@ -14,10 +14,8 @@ from rest_framework import serializers
 from annotation.api.problems import FieldProblem, Problem
 from annotation.api.rest.cursors import MOST_LIST_ROWS, USUAL_ROWS
 from annotation.common.database import LARGEST_ID
+from annotation.common.operations.fields import NAME_PATTERN
 from annotation.protocol.work import MICROS
-
-#: How names of things may look.
-NAME_PATTERN = r"^[-a-zA-Z0-9_]+$"
 
 
 class CallFields(serializers.Serializer[Any]):

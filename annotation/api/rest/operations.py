@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple
 
 from django.http import HttpRequest, HttpResponseBase
@@ -26,6 +25,8 @@ from rest_framework import serializers
 from annotation.api.rest.cursors import CursorPage, ListRequest
 from annotation.api.rest.doors import Door
 from annotation.api.rest.fields import CallFields, CursorQuery
+from annotation.common.operations import Operation as DeclaredOperation
+from annotation.common.operations import json_schema
 from annotation.common.roles import WHOLE_SERVER, Scope
 from annotation.models import Account, ApiToken, Job
 
@@ -87,7 +88,8 @@ class Operation:
     are told as 409, `stale` those told as 412. What has `own_transactions` takes long, or several of them:
     its key is kept before and after, not within one. `confirms` asks callers by session to have given their
     password within the last minutes; a token was made by a password. `secret` is a field of the answer that
-    is kept nowhere: the same call under the same key gets null there.
+    is kept nowhere: the same call under the same key gets null there. Where it is made from a declaration,
+    `declared` says which, and has the schemas of what is sent and answered.
     """
 
     route: str
@@ -95,6 +97,7 @@ class Operation:
     path: str
     tag: str
     opens: Door
+    declared: DeclaredOperation | None = None
     answers: type[serializers.Serializer[Any]] | None = None
     body: type[CallFields] | None = None
     asked: type[CallFields] | None = None
@@ -127,7 +130,8 @@ class Operation:
             return 202
         if self.makes:
             return 201
-        return 200 if self.answers is not None or self.listed or self.file else 204
+        answers = self.answers is not None or self.declared is not None
+        return 200 if answers or self.listed or self.file else 204
 
     @property
     def query(self) -> type[CallFields] | None:
@@ -177,12 +181,12 @@ def served() -> list[Served]:
 
 
 def operation_patterns(
-    modules: Iterable[ModuleType], view: Callable[[str, Mapping[str, Served]], Any]
+    modules: Iterable[str], view: Callable[[str, Mapping[str, Served]], Any]
 ) -> list[URLPattern]:
     """The addresses of the operations of these modules; `view` makes what answers at one of them."""
     found = []
     for module in modules:
-        for route, methods in _SERVED[module.__name__].items():
+        for route, methods in _SERVED[module].items():
             places = {one.about.path for one in methods.values()}
             assert len(places) == 1, f"{route} has several addresses: {places}"
             found.append(path(places.pop(), view(route, methods), name=ROUTE_PREFIX + route))
@@ -238,7 +242,7 @@ def problem_codes(about: Operation) -> list[int]:
         codes.append(409)
     if about.stale:
         codes.append(412)
-    if about.body is not None or about.uploads:
+    if about.body is not None or about.uploads or _declared_body(about):
         codes += [413, 415]
     return sorted(codes)
 
@@ -261,7 +265,7 @@ def described_for_openapi(served_here: Served) -> Callable[[Any], Any]:
     """What drf-spectacular is told of an operation, as its decorator."""
     about, handler = served_here
     title, _, text = (handler.__doc__ or "").strip().partition("\n\n")
-    body: Any = about.body
+    body: Any = _declared_body(about) or about.body
     if about.uploads:
         body = {"multipart/form-data": about.body or CallFields}
     return extend_schema(
@@ -276,8 +280,43 @@ def described_for_openapi(served_here: Served) -> Callable[[Any], Any]:
     )
 
 
+def _fields_of_address(about: Operation) -> set[str]:
+    return set(re.findall(r"<\w+:(\w+)>", about.path))
+
+
+def _declared_body(about: Operation) -> Any:
+    """What the body of a declared operation holds: the fields of its request that its address has not."""
+    if about.declared is None or about.reads:
+        return None
+    schema = {**json_schema(about.declared.request)}
+    hide = _fields_of_address(about)
+    schema["properties"] = {name: of for name, of in schema["properties"].items() if name not in hide}
+    if required := [name for name in schema.pop("required", []) if name not in hide]:
+        schema["required"] = required
+    schema.pop("$defs", None)
+    return {"application/json": schema} if schema["properties"] else None
+
+
+def _declared_query(about: Operation) -> list[Any]:
+    if about.declared is None or not about.reads:
+        return []
+    schema, hide = json_schema(about.declared.request), _fields_of_address(about)
+    return [
+        OpenApiParameter(
+            name,
+            {key: value for key, value in of.items() if key not in ("title", "description")},
+            OpenApiParameter.QUERY,
+            required=name in schema.get("required", ()),
+            description=of.get("description", ""),
+        )
+        for name, of in schema["properties"].items()
+        if name not in hide
+    ]
+
+
 def _parameters(about: Operation) -> list[Any]:
     found: list[Any] = [about.query] if about.query is not None else []
+    found += _declared_query(about)
     if about.takes_key:
         found.append(
             OpenApiParameter(
@@ -298,6 +337,10 @@ def _answers(about: Operation) -> dict[Any, Any]:
         return {(about.status, about.file): held}
     if about.job:
         return {202: OpenApiResponse(JobShown, "The job that does it; `Location` is its address.")}
+    if about.declared is not None:
+        name = about.declared.result.__name__
+        row = {"$ref": f"#/components/schemas/{name}"}
+        return {about.status: _declared_list(row) if about.listed else row}
     if about.listed:
         assert about.answers is not None
         return {200: _list_of(about.answers)}
@@ -325,6 +368,30 @@ def _list_of(row: type[serializers.Serializer[Any]]) -> Any:
     return _LISTS[name]
 
 
+def _declared_list(row: dict[str, Any]) -> dict[str, Any]:
+    following = {"type": ["string", "null"]}
+    return {
+        "type": "object",
+        "description": "A page of a list; `next` is the cursor of the next page, null at the end.",
+        "properties": {"results": {"type": "array", "items": row}, "next": following},
+        "required": ["results", "next"],
+    }
+
+
+def declared_schemas() -> dict[str, Any]:
+    """The schemas of what declared operations answer, and of all that these and requests refer to, by name."""
+    found: dict[str, Any] = {}
+    for one in served():
+        if (declared := one.about.declared) is not None:
+            schema = {**json_schema(declared.result, result=True)}
+            parts = {**json_schema(declared.request).get("$defs", {}), **schema.pop("$defs", {})}
+            if not declared.as_job:
+                parts[declared.result.__name__] = schema
+            for name, part in parts.items():
+                assert found.setdefault(name, part) == part, f"two schemas {name}"
+    return found
+
+
 def _errors(about: Operation) -> dict[Any, Any]:
     return {
         (code, "application/problem+json"): OpenApiResponse(ProblemShown, _PROBLEMS[code])
@@ -345,9 +412,8 @@ def _examples(served_here: Served) -> list[OpenApiExample]:
         sent_as = "multipart/form-data" if about.uploads else "application/json"
         found.append(OpenApiExample("Request", value=about.example, request_only=True, media_type=sent_as))
     # Beside the modules of an app's operations, in its folder `api`.
-    home = Path(str(sys.modules[served_here.handler.__module__].__file__))
-    folder = next((each for each in home.parents if each.name == "api"), home.parent)
-    shown = _recorded_answers(folder / _ANSWERS_FILE).get(served_here.name)
+    home = Path(str(sys.modules[served_here.handler.__module__.partition(".")[0]].__file__))
+    shown = _recorded_answers(home.parent / "api" / _ANSWERS_FILE).get(served_here.name)
     if shown is not None:
         found.append(
             OpenApiExample("Answer", value=shown, response_only=True, status_codes=[str(about.status)])

@@ -23,8 +23,9 @@ from annotation import jobs
 from annotation.api.problems import Problem
 from annotation.api.rest.callers import TokenOrSession
 from annotation.api.rest.cursors import CursorPage, list_request
+from annotation.api.rest.declared import query_values
 from annotation.api.rest.doors import check_place, missing
-from annotation.api.rest.fields import CallFields, checked
+from annotation.api.rest.fields import CallFields, CursorQuery, checked
 from annotation.api.rest.jobs_shown import job_address, job_plain
 from annotation.api.rest.operations import (
     KEY_HEADER,
@@ -106,10 +107,8 @@ class OperationView(APIView):
         if about.confirms and request.auth is None and not recently_confirmed(request._request):
             detail = _("This asks for your password: give it on a page, or use a token.")
             raise Problem(HTTPStatus.FORBIDDEN, "not_confirmed", detail)
-        asked = checked(about.query or CallFields, request.query_params)
         inner = request._request
-        sent = {} if about.reads else _sent(about, inner)
-        data = checked(about.body or CallFields, sent) if not about.reads else {}
+        asked, data = _read_declared(about, inner) if about.declared else _read(about, inner)
         key = _key_of(about, account, inner)
         listed = list_request(path=inner.path, account=account.pk, asked=asked) if about.listed else None
         token: Any = request.auth
@@ -180,6 +179,28 @@ def _sent(about: Operation, request: HttpRequest) -> Any:
         return plain_json.read_plain_json(request.body)
     except plain_json.BadJson as error:
         raise Problem(HTTPStatus.BAD_REQUEST, "bad_request", str(error)) from error
+
+
+def _read(about: Operation, request: HttpRequest) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The values of the query and of the body; raises Problem."""
+    asked = checked(about.query or CallFields, request.GET)
+    return asked, {} if about.reads else checked(about.body or CallFields, _sent(about, request))
+
+
+def _read_declared(about: Operation, request: HttpRequest) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The place in a list, and what is said of the request's fields, which are checked later."""
+    assert about.declared is not None
+    query = dict(request.GET.lists())
+    place = {name: query.pop(name)[-1] for name in ("limit", "cursor") if about.listed and name in query}
+    if about.reads:
+        data = query_values(about.declared, query)
+    else:
+        checked(CallFields, query)
+        data = _sent(about, request)
+        if not isinstance(data, dict):
+            raise Problem(HTTPStatus.BAD_REQUEST, "bad_request", _("Expected a JSON object: {...}."))
+    filters = data if about.listed else {}
+    return {**filters, **checked(CursorQuery, place)} if about.listed else {}, data
 
 
 def _bad_type(kind: str) -> Problem:

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from annotation.api import document
+from annotation.api.rest.declared import serve_operations
 from annotation.api.rest.operations import operation_patterns
 from annotation.api.rest.views import operation_view
 from annotation.api.v1 import (
@@ -28,8 +29,10 @@ _MODULES = (
     *(plans, several_workers, paying),
     *(reviewing, work, streams, me, own_work, people, machines, uploads, notifying, server),
 )
+serve_operations()
+_NAMES = (*(module.__name__ for module in _MODULES), "annotation.operations")
 urlpatterns = [
     path("openapi.json", document.openapi_document, name="v1_openapi"),
     path("docs", document.api_pages, name="v1_docs"),
-    *operation_patterns(_MODULES, operation_view),
+    *operation_patterns(_NAMES, operation_view),
 ]

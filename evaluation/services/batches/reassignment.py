@@ -8,8 +8,11 @@ asked again costs as much as it did. Doing it again finds nobody left, so a job 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
+from django.utils.translation import gettext_lazy as _
+
+from annotation.common.operations import Help, Named, OperationContext
 from annotation.moderation import discarding
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import kinds_of_tasks
@@ -20,6 +23,7 @@ from evaluation.relevance.pair_tasks import pair_tasks
 from evaluation.services.batches.collecting import batch_named, judges_of
 from evaluation.services.batches.stored_answers import BatchRefused
 from evaluation.services.phases import PhaseListener, silent
+from evaluation.services.stored_kinds import BATCH
 
 #: The state of a campaign that asks nobody any more.
 CLOSED_MESSAGE = "closed"
@@ -39,6 +43,24 @@ class Reassignment:
     amount: int
     price: str
     done: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReassignRequest:
+    """Judges who are suspended, or had fewer than the bar of their control items right, are discarded: their
+    answers are withdrawn, stored and paid, and others are asked."""
+
+    batch: Annotated[str, Named(BATCH), Help(_("Batch"))]
+
+
+def reassignment_plan(request: ReassignRequest, context: OperationContext) -> Reassignment:
+    """Whom reassigning would discard, and what it would cost; nothing is written."""
+    return plan_reassignment(batch_named(request.batch))
+
+
+def reassign_pages(request: ReassignRequest, context: OperationContext) -> Reassignment:
+    """As `reassign_answers`."""
+    return reassign_answers(request.batch, actor=context.actor, tell=context.tell)
 
 
 def plan_reassignment(batch: Batch, judges: dict[str, Judge] | None = None) -> Reassignment:

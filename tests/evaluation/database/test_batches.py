@@ -53,7 +53,7 @@ def own(pair: tuple[str, str]) -> bool:
 
 
 def test_the_filter_is_by_shared_words_and_can_be_left_out(pooled_runs: list[str]) -> None:
-    filtered, whole = planned(pooled_runs), planned(pooled_runs, threshold=None)
+    filtered, whole = planned(pooled_runs), planned(pooled_runs, threshold=0)
     assert set(filtered.asked) < set(whole.asked)
     assert len(whole.asked) - len(filtered.asked) == filtered.filtered
     asked, dropped = filtered.pooled.called(filtered.asked), filtered.pooled.called(filtered.fillers)
@@ -102,7 +102,7 @@ def test_what_pages_lack_is_told_before_they_are_opened_whatever_the_batch(poole
             dice.sample(pooled_runs, dice.randint(1, 4)),
             depth=dice.randint(2, 8),
             threshold=dice.choice([0.15, 0.25, 0.35, 0.5]),
-            settings={**UNTESTED, "page": page},
+            campaign_settings={**UNTESTED, "page": page},
         )
         batch = launch(made, f"b{number}", begin=False).batch
         counted = on_pages()
@@ -118,7 +118,7 @@ def test_what_pages_lack_is_told_before_they_are_opened_whatever_the_batch(poole
 
 
 def test_a_batch_without_a_filter_has_nothing_to_fill_up_with_and_says_so(pooled_runs: list[str]) -> None:
-    batch = launch(planned(pooled_runs, threshold=None), "bare").batch
+    batch = launch(planned(pooled_runs, threshold=0), "bare").batch
     assert batch.numbers["fillers"] == 0 < batch.numbers["missing"]
     told = said("batch_status", "bare")
     assert f"pages lack {batch.numbers['missing']} captions" in told
@@ -173,11 +173,14 @@ def test_judgments_from_files_are_reused_where_their_scale_fits(
 
 def test_the_price_is_by_the_campaigns_pay_and_by_what_answers_took(pooled_runs: list[str]) -> None:
     paid = {**UNTESTED, "pay": {"basis": "item", "per_item": {"relevance": 0.15}}}
-    made = planned(pooled_runs, settings=paid, seconds=60)
+    made = planned(pooled_runs, campaign_settings=paid, seconds=60)
     assert made.price.amount == made.price.tasks * 3 * 150_000
     assert made.price.seconds == made.price.tasks * 3 * 60
     by_hour = {**UNTESTED, "pay": {"basis": "hour", "hourly": 12.0}}
-    assert planned(pooled_runs, settings=by_hour, seconds=60).price.amount == made.price.tasks * 3 * 200_000
+    assert (
+        planned(pooled_runs, campaign_settings=by_hour, seconds=60).price.amount
+        == made.price.tasks * 3 * 200_000
+    )
     assert (planned(pooled_runs).seconds, planned(pooled_runs).measured) == (90, "")
     batch = launch(planned(pooled_runs), "first").batch
     crowd(batch.campaign, {"perfect": 4})

@@ -57,7 +57,7 @@ def answer(batch: Batch, seed: int) -> None:
 
 
 def test_waves_are_asked_until_the_order_of_the_systems_is_stable(pooled_runs: list[str]) -> None:
-    whole = plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=4, settings=UNTESTED))
+    whole = plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=4, campaign_settings=UNTESTED))
     batch = opened(pooled_runs)
     first = batch.numbers["asked"]
     assert batch.numbers["askable"] == len(whole.asked) and 0 < first <= round(0.1 * len(whole.asked))
@@ -259,7 +259,7 @@ def test_the_price_is_that_of_all_waves_and_known_items_are_of_none(pooled_runs:
     assert numbers["answers"] == batch.judges * numbers["task_count"] == batch.judges * Task.objects.count()
     assert numbers["hours"] == pytest.approx(numbers["answers"] * numbers["seconds_an_answer"] / 3600)
     chosen: dict[str, Any] = {"strategy": "depth", "share": 0.01, "settings": UNTESTED, "reuse": []}
-    later = plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=4, threshold=None, **chosen))
+    later = plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=4, threshold=0, **chosen))
     quiet = set(later.pooled.ids(later.asked)[0].tolist())
     assert len(quiet) < len(set(later.pooled.ids(later.may_ask)[0].tolist()))
     names = batch.corpus.images.exclude(pk__in=quiet).filter(split="test")

@@ -62,7 +62,7 @@ def test_a_builder_offers_the_runs_of_a_corpus_and_finds_them_by_name(ada: Clien
 
 
 def test_an_address_tells_what_its_batch_comes_to_and_writes_nothing(ada: Client, pooled_runs) -> None:
-    made = plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=4, settings=UNTESTED))
+    made = plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=4, campaign_settings=UNTESTED))
     page = look(ada, f"{BUILD}?{urlencode(chosen(pooled_runs))}")
     assert f"of the {made.pooled_pairs} pooled pairs" in page
     assert f"{made.price.answers} answers, 3 judges each" in page
@@ -174,7 +174,7 @@ def test_a_batch_is_launched_as_a_job_watched_and_frozen(ada: Client, pooled_run
 
 def test_reinstated_judges_are_named_and_count_by_a_button(ada: Client, pooled_runs) -> None:
     batch = launch(
-        plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=2, settings=UNTESTED)), "first"
+        plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=2, campaign_settings=UNTESTED)), "first"
     ).batch
     crowd(batch.campaign, {"perfect": 4})
     collect("first")
@@ -202,7 +202,7 @@ def test_reinstated_judges_are_named_and_count_by_a_button(ada: Client, pooled_r
 
 def test_the_page_of_a_closed_batch_leads_to_a_new_one(ada: Client, pooled_runs) -> None:
     batch = launch(
-        plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=2, settings=UNTESTED)), "first"
+        plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=2, campaign_settings=UNTESTED)), "first"
     ).batch
     assert f"{3 * batch.numbers['task_count']} answers are missing" in look(ada, f"{BATCHES}first/")
     close_campaign(campaign=batch.campaign)
@@ -241,9 +241,9 @@ def test_a_batch_whose_answers_changed_after_its_end_says_so_and_can_be_asked_mo
         corpus="quay",
         runs=pooled_runs,
         depth=4,
-        settings=UNTESTED,
+        campaign_settings=UNTESTED,
         strategy="move_to_front",
-        share=0.5,
+        rounds=2,
     )
     batch = launch(plan(chosen_runs), "first").batch
     crowd(batch.campaign, {"perfect": 5})
@@ -259,7 +259,7 @@ def test_a_batch_whose_answers_changed_after_its_end_says_so_and_can_be_asked_mo
 
 
 def test_acts_that_cannot_be_are_said_on_the_page(ada: Client, pooled_runs) -> None:
-    launch(plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=4, settings=UNTESTED)), "first")
+    launch(plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=4, campaign_settings=UNTESTED)), "first")
     for fields, says in (
         ({"act": "settle", "qrels": "a b"}, "qrels name"),
         ({"act": "settle", "qrels": "q", "rule": "mode"}, "unknown relevance rule"),
@@ -275,7 +275,9 @@ def test_long_lists_of_batches_go_on_by_key(ada: Client, pooled_runs, monkeypatc
     for number in range(3):
         chosen_runs = pooled_runs[number : number + 1]
         launch(
-            plan(BatchRequest(corpus="quay", runs=chosen_runs, depth=2, settings=UNTESTED, reuse=[])),
+            plan(
+                BatchRequest(corpus="quay", runs=chosen_runs, depth=2, campaign_settings=UNTESTED, reuse=[])
+            ),
             f"b{number}",
         )
     first = ada.get(BATCHES).content.decode()
