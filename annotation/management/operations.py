@@ -13,7 +13,6 @@ from django.core import management
 from django.core.management.base import CommandError, CommandParser
 from django.utils import translation
 
-from annotation.common.by_command import for_terminal
 from annotation.common.operations import (
     FieldError,
     Invalid,
@@ -75,7 +74,7 @@ class OperationCommand(ReportCommand):
         assert self.operation.command is not None
         option = name if name in self.operation.command.positional else f"--{name.replace('_', '-')}"
         number = f" ({int(place[0]) + 1}.)" if place and place[0].isdigit() else ""
-        return for_terminal(f"{option}{number or '.'.join(['', *place])}: {error.detail}")
+        return f"{option}{number or '.'.join(['', *place])}: {error.detail}"
 
 
 def _add_field(parser: CommandParser, one: RequestField, *, positional: bool) -> None:

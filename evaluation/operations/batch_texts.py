@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -135,7 +136,7 @@ def status_text(found: BatchStatus) -> str:
     return "\n".join(lines)
 
 
-def _unused(unused: dict[str, str], batch: str) -> list[str]:
+def _unused(unused: Mapping[str, str], batch: str) -> list[str]:
     """A line for each judge whose answers do not count, and what helps."""
     lines = [f"not used: {judge} ({why})" for judge, why in unused.items()]
     return [*lines, f"reassign_pages {batch} reassigns their pages"] if lines else []

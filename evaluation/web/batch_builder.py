@@ -64,11 +64,12 @@ def batch_build(request: HttpRequest) -> HttpResponse:
             status = 400
             if naming.is_valid():
                 jobs.enqueue_operation(launch, naming.request, row=naming.row, actor=account)
-                messages.success(request, launch.page.started if launch.page is not None else "")
+                assert launch.page is not None
+                messages.success(request, str(launch.page.started))
                 return redirect("evaluation:batches")
         if "look" not in sent and form.is_bound and form.is_valid():
             made = plan.run(form.request, OperationContext(account))
-    except (*launch.errors, jobs.JobError) as error:
+    except (jobs.JobError, *launch.errors) as error:  # type: ignore[misc]
         wrong, status = str(error), 409 if request.method == "POST" else 200
     return render(
         request,

@@ -199,7 +199,7 @@ def batch_act(request: HttpRequest, row: Batch) -> HttpResponse:
         assert operation.page is not None
         wanted, of = sent_request(operation, account_of(request), sent, batch=row.name)
         jobs.enqueue_operation(operation, wanted, row=of, actor=account_of(request))
-        tell(operation.page.started)
+        tell(str(operation.page.started))
     return redirect("evaluation:batch", row.name)
 
 

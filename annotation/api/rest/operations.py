@@ -379,7 +379,7 @@ def _declared_list(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def declared_schemas() -> dict[str, Any]:
-    """The schemas of what declared operations answer, and of all that these and requests refer to, by name."""
+    """The schemas of what declared operations answer, and of all that these and requests refer to."""
     found: dict[str, Any] = {}
     for one in served():
         if (declared := one.about.declared) is not None:

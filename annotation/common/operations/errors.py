@@ -1,16 +1,17 @@
-"""What can be wrong with a request, as facts: the field, a code, and values; each surface shows them its way."""
+"""What can be wrong with a request, as facts: the field, a code, and values."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 #: Code -> what is said of it. Codes are pydantic's, and "unknown" for a name that nothing has.
-WORDING: Mapping[str, Promise] = {
+WORDING: Mapping[str, str | Promise] = {
     "missing": _("This is required."),
     "extra_forbidden": _("There is no field of this name; known: %(known)s."),
     "int_type": _("Expected a whole number."),
@@ -46,15 +47,14 @@ class FieldError:
 
     field: str
     code: str
-    params: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     @property
     def detail(self) -> str:
         """What is wrong, in a sentence of the reader's language."""
-        wording = WORDING.get(self.code)
-        return (
-            str(wording) % self.params if wording is not None else str(self.params.get("message", self.code))
-        )
+        if self.code in WORDING:
+            return str(WORDING[self.code]) % self.params
+        return str(self.params.get("message", self.code))
 
 
 class Invalid(ValueError):

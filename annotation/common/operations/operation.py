@@ -99,9 +99,10 @@ class Page:
 class Operation:
     """Something that can be done: `run(request, context)` returns a `result`, a dataclass.
 
-    `name` is that of the command and of the job. `before_job` checks a request before its job is enqueued, and
-    may fill it in. `errors` are those that `run` raises where things, and not we, are in the way. Where it is
-    `listed`, `run` returns a Listing, and `result` is that of a row. A surface that is None does not offer it.
+    `name` is that of the command and of the job. `before_job` checks a request before its job is enqueued,
+    and may fill it in. `errors` are those that `run` raises where things, and not we, are in the way. A
+    surface that is None does not offer it. Where it is `listed`, `run` returns a Listing, and `result` is
+    that of a row.
     """
 
     name: str

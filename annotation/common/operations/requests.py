@@ -61,9 +61,13 @@ class RequestField:
         return text
 
 
-@cache
 def request_fields(kind: type[Any]) -> Mapping[str, RequestField]:
     """The fields of a request by name, in their order."""
+    return _request_fields(kind)
+
+
+@cache
+def _request_fields(kind: Any) -> Mapping[str, RequestField]:
     hints, rules = get_type_hints(kind, include_extras=True), field_rules(kind)
     found = {}
     for one in dataclasses.fields(kind):
@@ -117,7 +121,6 @@ def read_result(kind: type[R], data: Mapping[str, Any]) -> R:
     return TypeAdapter(kind).validate_python(data)
 
 
-@cache
 def json_schema(kind: type[Any], *, result: bool = False) -> dict[str, Any]:
     """The JSON schema of a request, or of a result; schemas that it refers to are in "$defs"."""
     template = "#/components/schemas/{model}"
@@ -127,7 +130,7 @@ def json_schema(kind: type[Any], *, result: bool = False) -> dict[str, Any]:
 
 
 @cache
-def _model(kind: type[Any]) -> Any:
+def _model(kind: Any) -> Any:
     """The pydantic model of a request: a dataclass cannot be told to refuse unknown fields."""
     hints = get_type_hints(kind, include_extras=True)
     fields = {

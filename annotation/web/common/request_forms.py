@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.http import QueryDict
@@ -60,8 +60,8 @@ class RequestForm(forms.Form):
         for name, one in self.known.items():
             self.fields[name] = forms.Field(
                 required=False,
-                label=one.label,
-                help_text=one.help,
+                label=cast(str, one.label),
+                help_text=cast(str, one.help),
                 initial=one.default,
                 widget=self._widget(one),
             )
@@ -107,12 +107,15 @@ class RequestForm(forms.Form):
         if one.named is not None and one.named.kind is not None:
             kind, account, roles = one.named.kind, self.account, self.operation.permission.roles
 
-            def rows() -> list[tuple[str, str]]:
+            def rows() -> Any:
                 names = kind.rows(account, *roles).order_by("name").values_list("name", flat=True)
                 empty = [] if one.many or one.required else [("", "")]
                 return empty + [(name, name) for name in names[:_MOST_ROWS]]
 
-            return forms.CheckboxSelectMultiple(choices=rows) if one.many else forms.Select(choices=rows)
+            choices: Any = rows  # asked when the field is rendered
+            return (
+                forms.CheckboxSelectMultiple(choices=choices) if one.many else forms.Select(choices=choices)
+            )
         if one.one_of is not None:
             choices = [(value, title or value) for value, title in one.one_of.choices().items()]
             return forms.Select(

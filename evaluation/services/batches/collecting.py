@@ -80,7 +80,7 @@ class CollectRequest:
 
     batch: Annotated[str, Named(BATCH), Help(_("Batch"))]
     count: Annotated[
-        tuple[str, ...] | None,
+        Sequence[str] | None,
         Field(max_length=1000),
         Help(
             _("Judges who count"),

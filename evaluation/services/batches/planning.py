@@ -206,7 +206,7 @@ class BatchRequest:
 
     corpus: Annotated[str, Named(CORPUS), Help(_("Corpus"))]
     runs: Annotated[
-        tuple[Annotated[str, Named(RUN)], ...],
+        Sequence[Annotated[str, Named(RUN)]],
         Field(min_length=1, max_length=200),
         Help(_("Runs"), _("Runs whose best pairs are pooled")),
     ]
@@ -236,7 +236,7 @@ class BatchRequest:
         Help(_("Control items from the split"), _("Without them, accuracy is not measured")),
     ] = None
     reuse: Annotated[
-        tuple[Annotated[str, Named(JUDGMENTS)], ...] | None,
+        Sequence[Annotated[str, Named(JUDGMENTS)]] | None,
         Field(max_length=100),
         Help(
             _("Imported judgments to reuse"),
