@@ -21,6 +21,7 @@ class AnnotationConfig(AppConfig):
         """Once the models are there: kinds of questions, what `manage.py check` looks at, and translation."""
         from annotation import checks  # noqa: F401
         from annotation.management.operations import offer_operations
+        from annotation.web.common import parts
 
         FORMAT_FOLDERS.add_packages(settings.FORMAT_PACKAGES)  # loaded with FORMATS, not before
         discovery.add_packages(settings.TASK_TYPE_PACKAGES)
@@ -29,5 +30,7 @@ class AnnotationConfig(AppConfig):
         discovery.load_kind_modules("practice")
 
         OPERATION_FOLDERS.add_packages(settings.OPERATION_PACKAGES)
+        if settings.OPERATION_PACKAGES:
+            parts.offer_further_operations()
         offer_operations()
         words.set_translator(gettext)

@@ -1,6 +1,5 @@
 """The addresses of evaluation's part of the REST API."""
 
-from annotation.api.rest.declared import serve_operations
 from annotation.api.rest.operations import operation_patterns
 from annotation.api.rest.views import operation_view
 from evaluation.api import (
@@ -20,6 +19,4 @@ _MODULES = (
     *(systems, features, captions_data, runs, queries, captions, localized, tagged),
     *(judged, reports),
 )
-serve_operations()
-_NAMES = (*(module.__name__ for module in _MODULES), "evaluation.operations")
-urlpatterns = operation_patterns(_NAMES, operation_view)
+urlpatterns = operation_patterns([module.__name__ for module in _MODULES], operation_view)

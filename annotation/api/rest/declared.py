@@ -18,7 +18,6 @@ from annotation.common.operations import (
     Listing,
     Operation,
     OperationContext,
-    Rest,
     all_operations,
     invalid,
     plain_result,
@@ -27,15 +26,24 @@ from annotation.common.operations import (
 )
 
 
-def serve_operations() -> None:
-    """Let the API serve every operation that declares how, and is not served yet."""
+def serve_operations() -> list[str]:
+    """Let the API serve every operation that declares how, and is not served yet; the names under which
+    `operation_patterns` makes addresses of them all."""
     known = {one.about.declared for one in rest_operations.served()}
-    for operation in all_operations():
-        if operation.rest is not None and operation not in known:
-            serves(_about(operation, operation.rest))(_handler(operation))
+    offered = [one for one in all_operations() if one.rest is not None]
+    for operation in offered:
+        if operation not in known:
+            serves(_about(operation))(_handler(operation))
+    return sorted({_home(operation) for operation in offered})
 
 
-def _about(operation: Operation, rest: Rest) -> rest_operations.Operation:
+def _home(operation: Operation) -> str:
+    return f"{operation.app}.operations"
+
+
+def _about(operation: Operation) -> rest_operations.Operation:
+    rest = operation.rest
+    assert rest is not None
     return rest_operations.Operation(
         route=rest.route or operation.name,
         method=rest.method,
@@ -71,7 +79,7 @@ def _handler(operation: Operation) -> Callable[..., OperationAnswer]:
         return _page(call, result) if isinstance(result, Listing) else plain_result(result)
 
     handler.__name__ = operation.name
-    handler.__module__ = f"{operation.app}.operations"
+    handler.__module__ = _home(operation)
     return handler
 
 

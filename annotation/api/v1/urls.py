@@ -29,10 +29,9 @@ _MODULES = (
     *(plans, several_workers, paying),
     *(reviewing, work, streams, me, own_work, people, machines, uploads, notifying, server),
 )
-serve_operations()
-_NAMES = (*(module.__name__ for module in _MODULES), "annotation.operations")
 urlpatterns = [
     path("openapi.json", document.openapi_document, name="v1_openapi"),
     path("docs", document.api_pages, name="v1_docs"),
-    *operation_patterns(_NAMES, operation_view),
+    *operation_patterns([module.__name__ for module in _MODULES], operation_view),
+    *operation_patterns(serve_operations(), operation_view),
 ]
