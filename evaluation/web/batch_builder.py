@@ -14,7 +14,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from annotation import jobs
-from annotation.common.operations import OperationContext, operation_named
+from annotation.common.operations import Invalid, OperationContext, operation_named
 from annotation.selectors.corpora import split_names
 from annotation.selectors.scopes import Corpus
 from annotation.web.common.access import RUNNING, account_of, for_roles
@@ -63,10 +63,14 @@ def batch_build(request: HttpRequest) -> HttpResponse:
         if request.method == "POST":
             status = 400
             if naming.is_valid():
-                jobs.enqueue_operation(launch, naming.request, row=naming.row, actor=account)
-                assert launch.page is not None
-                messages.success(request, str(launch.page.started))
-                return redirect("evaluation:batches")
+                try:
+                    jobs.enqueue_operation(launch, naming.request, row=naming.row, actor=account)
+                except Invalid as error:
+                    naming.refuse(error)
+                else:
+                    assert launch.page is not None
+                    messages.success(request, str(launch.page.started))
+                    return redirect("evaluation:batches")
         if "look" not in sent and form.is_bound and form.is_valid():
             made = plan.run(form.request, OperationContext(account))
     except (jobs.JobError, *launch.errors) as error:  # type: ignore[misc]

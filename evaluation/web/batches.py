@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -31,7 +32,7 @@ from evaluation.relevance.grades import GRADED_RULES
 from evaluation.relevance.pair_tasks import pair_tasks
 from evaluation.relevance.qrels import RELEVANCE_RULES
 from evaluation.selectors import judgments_source
-from evaluation.services.batches.collecting import judges_of, staying_out
+from evaluation.services.batches.collecting import CollectRequest, judges_of, staying_out
 from evaluation.services.batches.reassignment import CLOSED_MESSAGE
 from evaluation.services.batches.sources import counted_by_name
 from evaluation.services.batches.state import BatchState, cached_batch_state
@@ -189,16 +190,18 @@ def batch_detail(request: HttpRequest, row: Batch) -> HttpResponse:
 @for_roles_on(BATCH, *RUNNING)
 def batch_act(request: HttpRequest, row: Batch) -> HttpResponse:
     """Have the operation done whose button was used, as a job."""
-    act, sent = request.POST.get("act", ""), request.POST.copy()
+    act = request.POST.get("act", "")
     with said(request, jobs.JobError, BatchRefused, Invalid) as tell:
-        if act in _COUNTING:
-            sent["count"] = " ".join(_to_count(row, text_parameter(sent, "judge"), count=act == "count"))
-        elif act not in _ACTS:
+        if act not in (*_ACTS, *_COUNTING):
             raise jobs.JobError(_("Nothing was chosen: use one of the buttons."))
         operation = operation_named(_COUNTING.get(act, act))
         assert operation.page is not None
-        wanted, of = sent_request(operation, account_of(request), sent, batch=row.name)
-        jobs.enqueue_operation(operation, wanted, row=of, actor=account_of(request))
+        if act in _COUNTING:  # a form cannot say that nobody counts: an empty field is as by default
+            count = _to_count(row, text_parameter(request.POST, "judge"), count=act == "count")
+            wanted: Any = CollectRequest(batch=row.name, count=count)
+        else:
+            wanted, _of = sent_request(operation, account_of(request), request.POST, batch=row.name)
+        jobs.enqueue_operation(operation, wanted, row=row, actor=account_of(request))
         tell(str(operation.page.started))
     return redirect("evaluation:batch", row.name)
 

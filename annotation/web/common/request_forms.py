@@ -73,14 +73,15 @@ class RequestForm(forms.Form):
             self.request = read_request(self.operation.request, data)
             self.row = self.operation.admit(self.request, self.account)
         except Invalid as error:
-            self.invalid = error
-            for one in error.errors:
-                self._add(one)
+            self.refuse(error)
         return {}
 
-    def _add(self, error: FieldError) -> None:
-        name = error.field.partition(".")[0]
-        self.add_error(name if name in self.fields else None, forms.ValidationError(error.detail, error.code))
+    def refuse(self, error: Invalid) -> None:
+        """Say beside each field what is wrong with it: what the operation itself refused, too."""
+        self.invalid = error
+        for one in error.errors:
+            name = one.field.partition(".")[0]
+            self.add_error(name if name in self.fields else None, forms.ValidationError(one.detail, one.code))
 
     def _values(self, one: RequestField) -> list[Any]:
         """What was sent of a field, as JSON has it: one value, or none where it says nothing."""

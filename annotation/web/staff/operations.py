@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation import jobs
 from annotation.common.operations import (
+    Invalid,
     Operation,
     OperationContext,
     all_operations,
@@ -69,6 +70,8 @@ def operation_page(request: HttpRequest, name: str) -> HttpResponse:
             if form.is_valid():
                 result = plain_result(operation.run(form.request, OperationContext(account)))
                 status = 200
+        except Invalid as error:
+            form.refuse(error)
         except errors as error:
             wrong, status = str(error), 409
     newest = Job.objects.filter(kind=name, created_by=account).order_by("-pk")[:_JOBS]
