@@ -53,7 +53,10 @@ def complete_document(result: dict[str, Any], generator: Any, request: Any, publ
                 if place["in"] == "path" and place["schema"] == {"type": "string"}:
                     place["schema"] |= {"pattern": NAME_PATTERN, "maxLength": 100}
     found["paths"] |= CALLS_OF_WORKERS
-    found["components"]["schemas"] |= declared_schemas() | SHAPES_OF_WORKERS
+    declared = declared_schemas()
+    if both := found["components"]["schemas"].keys() & declared.keys():
+        raise ValueError(f"two schemas have the same name, of an operation and of a serializer: {both}")
+    found["components"]["schemas"] |= declared | SHAPES_OF_WORKERS
     found["components"]["securitySchemes"]["worker_token"] = {
         "type": "apiKey",
         "in": "header",

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 
+from django.utils import translation
+
 from annotation import jobs
 from annotation.api.problems import FieldProblem, Problem
 from annotation.api.rest import operations as rest_operations
@@ -79,6 +81,8 @@ def _handler(operation: Operation) -> Callable[..., OperationAnswer]:
         return _page(call, result) if isinstance(result, Listing) else plain_result(result)
 
     handler.__name__ = operation.name
+    with translation.override("en"):
+        handler.__doc__ = f"{operation.title}.\n\n{operation.request.__doc__}"
     handler.__module__ = _home(operation)
     return handler
 

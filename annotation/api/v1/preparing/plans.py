@@ -85,7 +85,7 @@ class CostRangeShown(serializers.Serializer[Any]):
     high = MoneyField()
 
 
-class EstimateShown(serializers.Serializer[Any]):
+class PlanEstimateShown(serializers.Serializer[Any]):
     """What a campaign will take. `sampled`: images that the protocol was rehearsed on, 0 where everything is
     counted; `guessed`: what they show was guessed from their captions. The test is not paid and not in it."""
 
@@ -125,7 +125,7 @@ class CampaignPlanShown(serializers.Serializer[Any]):
     ready = serializers.BooleanField()
     workers = CrowdSizeShown()
     readiness = ReadinessShown(many=True)
-    estimate = EstimateShown(allow_null=True)
+    estimate = PlanEstimateShown(allow_null=True)
 
 
 @serves(
