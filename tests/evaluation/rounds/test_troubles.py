@@ -113,13 +113,13 @@ class Round:
         yield "judge_captions", "mixing captions", mixed
         yield "train_system", "image kernel", training(self.world, "kcca", self.recipe)
         yield "rank", "ranking, annotation", {"system": "kcca", "split": "test"}
-        waves = {"strategy": "move_to_front", "share": 0.6}
+        waves = {"strategy": "move_to_front", "rounds": 2}
         runs = [*self.runs, "kcca-annotation", "kcca-search"]
         yield "open_batch", "opening its questions", {**opening("first", runs), **waves}
         judge_as_recorded("first", "truth", mix={**GOOD, **BAD}, seed=1, patience=0)
-        yield "top_up_batch", "reassigning pages", {"batch": "first"}
+        yield "reassign_pages", "reassigning pages", {"batch": "first"}
         judge_as_recorded("first", "truth", mix=GOOD, seed=2, patience=0)
-        yield "next_wave", "opening its questions", {"batch": "first"}
+        yield "next_round", "opening its questions", {"batch": "first"}
         judge_as_recorded("first", "truth", mix=GOOD, seed=2, patience=0)
         yield "collect_judgments", "reading answers", {"batch": "first"}
         frozen = {"name": "pooled", "corpus": CORPUS, "judgments": "first"}
