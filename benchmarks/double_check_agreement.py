@@ -3,13 +3,17 @@
     python -m benchmarks.double_check_agreement [--crowds N] [--draws N] [--images N] [--busy N]
         [--campaigns N]
 
-Without the queue, each crowd answers IMAGES generated scenes, every question by two workers, of whom the
-sloppy one is BUSY times as likely to be asked as any other; a fold is one draw of these questions, with the
-chances SHARES. Through the queue, each campaign has a crowd of its own, in a SQLite that is gone afterwards
-(three seconds a campaign where TMPDIR is in memory); a share of its questions about links is drawn, and boxes
-are not asked for. What is true is counted over all questions that were opened, from what every worker who may
-be asked would answer, each worker alike. Counted is how often the 95 % intervals hold that, of each kind of
-question with LEAST_PAIRS pairs or more.
+Without the queue, each crowd opens the questions of IMAGES generated scenes; a fold draws some of them, with
+the chances SHARES, and two workers for each, of whom the sloppy one is BUSY times as likely to be asked as
+any other.
+
+Through the queue, each campaign has a crowd of its own, in a SQLite that is gone afterwards (three seconds a
+campaign where TMPDIR is in memory); a share of its questions about links is drawn, and boxes are not asked
+for.
+
+What is true is counted over all questions that were opened, from what every worker who may be asked would
+answer, each worker alike. Counted is how often the 95 % intervals hold that, of each kind of question with
+LEAST_PAIRS pairs or more.
 
 Before that, with careful workers alone: the figures, and those of the second answers that only the fold asked
 for, which the first answer chose.
@@ -23,7 +27,9 @@ import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from annotation.protocol.agreement import (
     AnswerPair,
@@ -32,7 +38,7 @@ from annotation.protocol.agreement import (
     measure_agreement,
 )
 from annotation.protocol.campaign_settings import settings_of
-from annotation.protocol.double_checks import DoubleChecks, answers_of_people
+from annotation.protocol.double_checks import DoubleChecks
 from annotation.protocol.gold import Gold, Truth
 from annotation.protocol.questions import (
     BOX_COVERAGE,
@@ -58,14 +64,14 @@ from benchmarks.scene_campaigns import imported_scenes, open_scene_campaign
 #: Intervals are counted from so many pairs on.
 LEAST_PAIRS = 100
 MIX = {"careful": 3, "average": 2, "sloppy": 1}
-#: The chance with which a question is drawn, by kind: so that most folds have pairs enough of each.
+#: The chance with which a question is drawn, by kind: about the usual one, and most folds have pairs enough.
 SHARES = {
-    COREF_LINK: 0.1,
-    CHAIN_VERIFICATION: 0.25,
-    BOX_REQUIREMENT: 0.25,
-    BOX_DRAWING: 0.12,
-    BOX_QUALITY: 0.12,
-    BOX_COVERAGE: 0.12,
+    COREF_LINK: 0.04,
+    CHAIN_VERIFICATION: 0.09,
+    BOX_REQUIREMENT: 0.09,
+    BOX_DRAWING: 0.04,
+    BOX_QUALITY: 0.04,
+    BOX_COVERAGE: 0.04,
 }
 #: Scenes of a campaign through the queue, and the chance with which its questions are drawn.
 QUEUED, QUEUED_SHARE = 17, 0.5
@@ -111,52 +117,62 @@ class PairCounts:
         return (self.agreement - expected) / (1 - expected) if expected < 1 - 1e-12 else None
 
 
-def true_counts(
+#: Image and key -> what every worker who may be asked a question would answer, by the worker's name.
+Answers = dict[tuple[str, str], dict[str, str]]
+
+
+def answers_of_all(
     asked: Mapping[tuple[str, str], Question], truths: Mapping[str, Truth], workers: Sequence[SimulatedWorker]
-) -> dict[str, PairCounts]:
-    """Kind -> what all pairs of workers would say to all questions asked; who drew a box is not asked."""
+) -> Answers:
+    """What all workers would say to all questions asked; who drew a box is not asked about it."""
+    return {
+        (image, key): {
+            worker.name: worker.answer(question, truths[image])[0]
+            for worker in workers
+            if worker.name not in question.barred
+        }
+        for (image, key), question in asked.items()
+    }
+
+
+def true_counts(answers: Answers) -> dict[str, PairCounts]:
+    """Kind -> the counts over all questions and all pairs of workers."""
     counts: dict[str, PairCounts] = defaultdict(PairCounts)
-    for (image, _), question in asked.items():
-        able = [worker for worker in workers if worker.name not in question.barred]
-        counts[question.kind].add([worker.answer(question, truths[image])[0] for worker in able])
+    for (_, key), by_worker in answers.items():
+        counts[question_of(key)].add(list(by_worker.values()))
     return counts
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """What a crowd answered: image and key -> the first two answers of people; what is true, by kind."""
+class Opened:
+    """The questions that a crowd opened: what everybody would answer, and how the images went."""
 
-    pairs: dict[tuple[str, str], list[Judgment]]
-    true: dict[str, PairCounts]
+    answers: Answers
     images: list[SimulatedImage]
 
-    def shown(self, seed: int) -> dict[str, DoubleCheckAgreement]:
-        """Kind -> the agreement over the questions that this seed draws."""
-        chosen: dict[str, list[AnswerPair]] = defaultdict(list)
-        for (image, key), (one, two) in self.pairs.items():
+    def fold(self, seed: int, busy: Mapping[str, int]) -> dict[str, DoubleCheckAgreement]:
+        """Kind -> the agreement over the questions that this seed draws, and the two workers it draws for
+        each: by how `busy` they are."""
+        rng = np.random.default_rng(seed)
+        pairs: dict[str, list[AnswerPair]] = defaultdict(list)
+        for (image, key), by_worker in self.answers.items():
             kind = question_of(key)
             if share := DoubleChecks(seed, image, SHARES.__getitem__).share(kind, key, 1):
-                chosen[kind].append(_pair(one, two, share))
-        return {kind: measure_agreement(of, drawn=len(of)) for kind, of in chosen.items()}
+                names = list(by_worker)
+                chances = np.array([busy[name] for name in names], dtype=float)
+                first, second = rng.choice(names, 2, replace=False, p=chances / chances.sum())
+                pair = AnswerPair(by_worker[first], by_worker[second], share, (first, second))
+                pairs[kind].append(pair)
+        return {kind: measure_agreement(of, drawn=len(of)) for kind, of in pairs.items()}
 
 
-def answered(golds: Sequence[Gold], mix: Mapping[str, int], *, seed: int, busy: int = 1) -> Answered:
-    """Send scenes through a crowd that answers every question twice; the last worker is so `busy`."""
-    workers = make_crowd(mix, seed=seed)
-    twice = replace(OPEN_DOOR, double_check_share=1.0)
-    asking = workers + workers[-1:] * (busy - 1)
-    crowd = WatchedCrowd(asking, seed=seed, gate=Gate({}, seed=seed, settings=twice))
+def open_questions(golds: Sequence[Gold], workers: Sequence[SimulatedWorker], *, seed: int) -> Opened:
+    """Send scenes through a crowd, each question answered as often as the fold asks."""
+    crowd = WatchedCrowd(workers, seed=seed, gate=Gate({}, seed=seed, settings=OPEN_DOOR))
     crowd.asked = {}
     truths = {name: Truth(layer, image=name, size=size) for name, size, layer in golds}
-    pairs: dict[tuple[str, str], list[Judgment]] = {}
-    images = []
-    for name, _, layer in golds:
-        image = simulate_image(layer.mentions, truths[name], crowd, review=False)
-        images.append(image)
-        for key, people in answers_of_people(image.judgments).items():
-            if len(people) > 1:
-                pairs[name, key] = people[:2]
-    return Answered(pairs, true_counts(crowd.asked, truths, workers), images)
+    images = [simulate_image(layer.mentions, truths[name], crowd, review=False) for name, _, layer in golds]
+    return Opened(answers_of_all(crowd.asked, truths, workers), images)
 
 
 @dataclass(slots=True)
@@ -214,14 +230,17 @@ def _row(name: str, of: Coverage) -> str:
 
 
 def run_folds(crowds: int, draws: int, images: int, busy: int) -> dict[str, Coverage]:
-    """The coverage over so many draws of the questions that each crowd answered, without the queue."""
+    """The coverage over so many folds of the questions that each crowd opened, without the queue."""
     golds = scenes(images)
     coverage: dict[str, Coverage] = defaultdict(Coverage)
     for seed in range(crowds):
-        of = answered(golds, MIX, seed=seed, busy=busy)
+        workers = make_crowd(MIX, seed=seed)
+        loads = {worker.name: 1 for worker in workers} | {workers[-1].name: busy}
+        opened = open_questions(golds, workers, seed=seed)
+        true = true_counts(opened.answers)
         for number in range(draws):
-            for kind, shown in of.shown(draws * seed + number).items():
-                coverage[kind].add(shown, of.true[kind])
+            for kind, estimate in opened.fold(draws * seed + number, loads).items():
+                coverage[kind].add(estimate, true[kind])
         print("\n".join(markdown(f"{seed + 1} crowds", coverage)), file=sys.stderr, flush=True)
     return coverage
 
@@ -258,7 +277,7 @@ def run_campaigns(campaigns: int) -> dict[str, Coverage]:
             "image__image__key", "key", "worker__pseudonym", "answer"
         ):
             assert answer == workers[name].answer(asked[image, key], truths[image])[0], (image, key, name)
-        true = true_counts(asked, truths, list(workers.values()))
+        true = true_counts(answers_of_all(asked, truths, list(workers.values())))
         for kind, shown in agreement(campaign, fresh=True).items():
             coverage[kind].add(shown, true[kind])
         print("\n".join(markdown(f"{seed + 1} campaigns", coverage)), file=sys.stderr, flush=True)
@@ -274,23 +293,25 @@ def scenes(number: int) -> list[Gold]:
     ]
 
 
-def run_careful() -> Iterator[str]:
+def run_careful(images: int) -> Iterator[str]:
     """Careful workers alone: what is drawn, what is true, and what the first answer would choose."""
-    of = answered(scenes(60), {"careful": 6}, seed=1)
-    drawn = of.shown(1)
+    workers = make_crowd({"careful": 6}, seed=1)
+    opened = open_questions(scenes(images), workers, seed=1)
+    true = true_counts(opened.answers)
+    drawn = opened.fold(1, {worker.name: 1 for worker in workers})
     yield "### Careful workers (3 % errors)"
     yield ""
     yield "| question | pairs | agreement | kappa | true agreement | true kappa | chosen by the first |"
     yield "| --- | --- | --- | --- | --- | --- | --- |"
     for kind in QUESTIONS:
-        shown, chosen = drawn[kind], measure_agreement(_first_two(of.images, kind), drawn=0)
+        shown, chosen = drawn[kind], measure_agreement(_first_two(opened.images, kind), drawn=0)
         assert shown.equal is not None and shown.kappa is not None
         by_fold = "none"
         if chosen.equal is not None and chosen.kappa is not None:
             by_fold = f"{chosen.pairs} pairs, {chosen.equal.value:.3f}, {chosen.kappa.value:.2f}"
         yield (
             f"| {kind} | {shown.pairs} | {_estimate(shown.equal)} | {_estimate(shown.kappa)} | "
-            f"{of.true[kind].agreement:.3f} | {of.true[kind].kappa:.3f} | {by_fold} |"
+            f"{true[kind].agreement:.3f} | {true[kind].kappa:.3f} | {by_fold} |"
         )
     yield ""
 
@@ -320,13 +341,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--crowds", type=int, default=5)
     parser.add_argument("--draws", type=int, default=200)
-    parser.add_argument("--images", type=int, default=120)
+    parser.add_argument("--images", type=int, default=360)
     parser.add_argument("--busy", type=int, default=1)
     parser.add_argument("--campaigns", type=int, default=100)
     options = parser.parse_args()
     discovery.load_kind_modules("rules")
     discovery.load_kind_modules("simulate")
-    lines = list(run_careful()) if options.crowds else []
+    lines = list(run_careful(options.images)) if options.crowds else []
     if options.crowds:
         folds = run_folds(options.crowds, options.draws, options.images, options.busy)
         lines += markdown(f"{options.crowds * options.draws} folds without the queue", folds)

@@ -36,7 +36,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from io import StringIO
@@ -58,6 +58,24 @@ METHODS = ("edges-and-segments", "edgeboxes", "selective-search")
 EXEMPLARS = {"N = 1": 1, "N = 10": 10, "all pairs": 0}
 MEASURES = ("R@1", "R@5", "R@10")
 DIRECTIONS = ("annotation", "search")
+
+
+@contextmanager
+def set_up(folder: Path | None) -> Iterator[Path]:
+    """Django with a migrated database in this folder, or in one that is gone afterwards."""
+    with ExitStack() as stack:
+        folder = folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="phrasebox-")))
+        folder.mkdir(parents=True, exist_ok=True)
+        os.environ |= stack.enter_context(database(folder)) | {"DJANGO_SETTINGS_MODULE": "config.settings"}
+        import django
+
+        django.setup()
+        from django.core.management import call_command
+        from django.db import connections
+
+        call_command("migrate", verbosity=0)
+        yield folder.resolve()
+        connections.close_all()
 
 
 def command(*arguments: object) -> dict[str, Any]:
@@ -341,25 +359,14 @@ def main() -> None:
     parser.add_argument("--components", type=int, default=30, help="of the HGLMM of `retrieval`")
     parser.add_argument("--folder", type=Path, help="where all is kept (default: nowhere)")
     asked = parser.parse_args()
-    with ExitStack() as stack:
-        folder = asked.folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="phrasebox-")))
-        folder.mkdir(parents=True, exist_ok=True)
-        os.environ |= stack.enter_context(database(folder)) | {"DJANGO_SETTINGS_MODULE": "config.settings"}
-        import django
-
-        django.setup()
-        from django.core.management import call_command
-        from django.db import connections
-
-        call_command("migrate", verbosity=0)
-        bench = Bench(folder.resolve(), asked.images, asked.seeds, asked.components)
+    with set_up(asked.folder) as folder:
+        bench = Bench(folder, asked.images, asked.seeds, asked.components)
         for name in asked.only:
             say(f"\n== {name}")
             began, used = time.perf_counter(), time.process_time()
             PARTS[name](bench)
             took, used = time.perf_counter() - began, time.process_time() - used
             say(f"{name}: {took:,.0f} s by the clock, {used:,.0f} s of CPU")
-        connections.close_all()
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 _PROC, _CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
@@ -93,38 +94,76 @@ def check_memory(
     needed = bytes_of(amounts)
     if available is None or needed <= available:
         return
-    fitting = []
-    for name, amount in amounts.items():
-        least, most = 0, amount  # the first fits, if any does; the second does not
-        while most - least > max(1, amount // 1000):
-            middle = (least + most) // 2
-            if bytes_of({**amounts, name: middle}) <= available:
-                least = middle
-            else:
-                most = middle
-        if least:
-            fitting.append(f"{name}: {least:,} instead of {amount:,}")
-    remedy = f"it would fit with {' or with '.join(fitting)}" if fitting else "give it more memory"
+
+    def with_only(name: str, some: int) -> float:
+        return bytes_of({**amounts, name: some})
+
+    fitting = [
+        f"{name}: {least:,} instead of {amount:,}"
+        for name, amount in amounts.items()
+        if (least := _fitting(partial(with_only, name), amount, available))
+    ]
+    remedy = "give it more memory"
+    if fitting:
+        remedy = f"it would fit with {' or with '.join(fitting)}"
+    elif share := _fitting(lambda some: bytes_of(_thousandths(amounts, some)), 1000, available):
+        fewer = [
+            f"{name}: {_thousandths(amounts, share)[name]:,} instead of {amount:,}"
+            for name, amount in amounts.items()
+            if bytes_of({**amounts, name: amount // 2}) < needed
+        ]
+        remedy = f"give it more memory, or all of {', '.join(fewer)}"
     raise NotEnoughMemory(
         f"{what} needs about {needed / _GIB:.2g} GiB of memory, and {available / _GIB:.2g} GiB are left; "
         f"{remedy}"
     )
 
 
+def _fitting(bytes_of: Callable[[int], float], amount: int, available: int) -> int:
+    """How much of `amount` fits, to a thousandth; 0 where nothing does. All of it does not."""
+    least, most = 0, amount
+    while most - least > max(1, amount // 1000):
+        middle = (least + most) // 2
+        if bytes_of(middle) <= available:
+            least = middle
+        else:
+            most = middle
+    return least
+
+
+def _thousandths(amounts: Mapping[str, int], share: int) -> dict[str, int]:
+    return {name: amount * share // 1000 for name, amount in amounts.items()}
+
+
+#: What numpy, torch, the loader and the system say where an allocation, a mapping or a thread fails.
+_FAILED_ALLOCATION = (
+    "not enough memory",
+    "out of memory",
+    "t allocate memory",
+    "annot allocate memory",
+    "failed to map segment",
+    "t start new thread",
+)
+
+
 @contextmanager
 def memory_errors(what: str) -> Iterator[None]:
-    """Make NotEnoughMemory, one line, of a failed allocation, of numpy or of torch."""
+    """Make NotEnoughMemory, one line, of an allocation that fails: of Python, numpy, torch or the system.
+
+    All work goes through it once, where commands and jobs begin.
+    """
     try:
         yield
     except MemoryError as error:
-        raise NotEnoughMemory(_out_of_memory(what, str(error))) from None
-    except RuntimeError as error:
-        text = str(error)
-        if not any(words in text for words in ("not enough memory", "out of memory", "t allocate memory")):
+        raise NotEnoughMemory(_out_of_memory(what, str(error))) from error
+    except (RuntimeError, OSError, ImportError) as error:
+        if not any(words in str(error) for words in _FAILED_ALLOCATION):
             raise
-        raise NotEnoughMemory(_out_of_memory(what, text.splitlines()[0])) from None
+        raise NotEnoughMemory(_out_of_memory(what, str(error))) from error
 
 
 def _out_of_memory(what: str, reason: str) -> str:
-    because = f" ({reason})" if reason else ""
-    return f"{what} ran out of memory{because}; give it more memory, or fewer or shorter rows"
+    because = f" ({reason.splitlines()[0].rstrip('.')})" if reason else ""
+    left = available_memory()
+    lacking = "" if left is None else f", and {left / _GIB:.2g} GiB are left"
+    return f"{what} ran out of memory{because}{lacking}; give it more memory, or less to work on"

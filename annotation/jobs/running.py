@@ -22,6 +22,7 @@ from annotation.jobs.progress import Cancelled, JobProgress, Stopping, Supersede
 from annotation.jobs.registry import job_kind_named
 from annotation.jobs.rows import BEAT, JOB_ATTEMPTS, Stopped, announce_end, given_up, stopped_by_limit
 from annotation.models import Job
+from models_core.memory import NotEnoughMemory, memory_errors
 
 _log = logging.getLogger(__name__)
 
@@ -90,8 +91,10 @@ def _worked(job: Job, progress: JobProgress, limits: tuple[type[Exception], ...]
         kind = job_kind_named(job.kind)
     except UnknownName as error:
         return partial(_end, progress, Job.FAILED, error=one_line(error))
+    refusals: tuple[type[Exception], ...] = (*kind.refusals, NotEnoughMemory)
     try:
-        result = kind.perform(progress, job.arguments)
+        with memory_errors(f"a job {job.kind!r}"):
+            result = kind.perform(progress, job.arguments)
         return partial(_end, progress, Job.DONE, result=dict(result or {}), share=1.0)
     except Superseded as reason:
         _log.warning("%s", reason)
@@ -120,7 +123,7 @@ def _worked(job: Job, progress: JobProgress, limits: tuple[type[Exception], ...]
         _log.warning("job %d (%s) waits: %s", job.pk, job.kind, one_line(error))
         stopped = Stopped(f"the last time it met this: {one_line(error)}", "wait until that is over")
         return partial(_hand_back, job, progress, stopped, wait=LONGEST_WAIT)
-    except kind.refusals as error:
+    except refusals as error:
         said = one_line(error)
         _log.warning("job %d (%s) is refused: %s", job.pk, job.kind, said)
         return partial(_end, progress, Job.FAILED, error=said)

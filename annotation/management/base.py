@@ -23,6 +23,7 @@ from tqdm import tqdm
 
 from annotation.common.by_command import for_terminal
 from annotation.common.registry import UnknownName
+from models_core.memory import NotEnoughMemory, memory_errors
 
 _T = TypeVar("_T")
 #: A bootstrap over fewer images says so beside its interval; as
@@ -129,7 +130,7 @@ class ReportCommand(BaseCommand):
     """A command that computes a report and shows it as text or as JSON.
 
     `refusals` are the exceptions that mean "your input, not our bug": they become one line
-    on standard error and exit status 1. Anything else keeps its traceback.
+    on standard error and exit status 1, as does memory that gives out. Anything else keeps its traceback.
     """
 
     refusals: tuple[type[Exception], ...] = (UnknownName,)
@@ -146,9 +147,11 @@ class ReportCommand(BaseCommand):
         return "\n".join(f"{key}: {value}" for key, value in report.items())
 
     def handle(self, *args: Any, **options: Any) -> None:
+        refusals: tuple[type[Exception], ...] = (*self.refusals, NotEnoughMemory)
         try:
-            report = self.report(**options)
-        except self.refusals as error:
+            with memory_errors(f"command {type(self).__module__.rpartition('.')[2]!r}"):
+                report = self.report(**options)
+        except refusals as error:
             raise CommandError(for_terminal(error)) from error
         except (OperationalError, ProgrammingError) as error:
             if "no such table" in str(error) or "does not exist" in str(error):

@@ -26,6 +26,11 @@ def smallest_amount(currency: str) -> int:
     return MICROS // 10 ** currency_digits(currency)
 
 
+def payable_amount(micros: int, currency: str) -> int:
+    """What can be paid of what is due: the whole digits of the currency; the rest stays due."""
+    return max(0, micros - micros % smallest_amount(currency))
+
+
 def rounded_amount(micros: int, currency: str) -> int:
     """Millionths, rounded to the digits of the currency; halves go to the even digit."""
     digits = 6 - currency_digits(currency)

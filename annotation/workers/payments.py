@@ -26,7 +26,7 @@ from annotation.common.by_command import by_command
 from annotation.common.spreadsheets import escape_formula
 from annotation.models import Account, Assignment, Bonus, Campaign, Identity, Payout, Visit, Worker
 from annotation.protocol.campaign_settings import settings_of
-from annotation.protocol.money import smallest_amount
+from annotation.protocol.money import amount_text, currency_digits, payable_amount, smallest_amount
 from annotation.protocol.work import MICROS
 from annotation.selectors.campaign.cost import bonuses, hourly, money, paid, units
 from annotation.selectors.campaign.sums import earned
@@ -139,7 +139,7 @@ def unpaid(*, worker: int) -> list[tuple[Campaign, int]]:
     return [
         (campaign, accounts[0].due)
         for campaign, accounts in found
-        if accounts and accounts[0].due >= smallest_amount(currency_of(campaign)) and not accounts[0].held
+        if accounts and payable_amount(accounts[0].due, currency_of(campaign)) and not accounts[0].held
     ]
 
 
@@ -237,21 +237,21 @@ def pay_all_due(
     _check_reference(reference)
     with database.writing():
         check_real(Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk))
-        smallest = smallest_amount(currency_of(campaign))
+        currency = currency_of(campaign)
         before = set(standing_payouts(campaign).filter(reference=reference).values_list("worker", flat=True))
         return [
             _paid_out(
                 Payout(
                     campaign=campaign,
                     worker_id=account.worker,
-                    amount=account.due - account.due % smallest,
+                    amount=payable_amount(account.due, currency),
                     reference=reference,
                     paid_by=actor,
                 ),
                 account.pseudonym,
             )
             for account in due_accounts(campaign=campaign)
-            if account.due >= smallest
+            if payable_amount(account.due, currency)
             and not account.held
             and account.worker not in before
             and (workers is None or account.worker in workers)
@@ -318,16 +318,24 @@ def _check_reference(reference: str) -> None:
         raise PaymentError(_("A reference has %(most)d characters at most.") % {"most": LONGEST_REFERENCE})
 
 
-def micros_of(text: str) -> int:
-    """An amount as people write it, in millionths: "12.50". Raises PaymentError."""
+def micros_of(text: str, currency: str) -> int:
+    """An amount as people write it, in millionths: "12.50". Raises PaymentError, also where it has more
+    digits than its currency."""
+    smallest = smallest_amount(currency)
     try:
         exact = Decimal(text) * MICROS
-        if exact.is_finite() and abs(exact) <= LARGEST_AMOUNT and exact == exact.to_integral_value():
+        if exact.is_finite() and abs(exact) <= LARGEST_AMOUNT and exact % smallest == 0:
             return int(exact)
     except ArithmeticError:
         pass  # no number, or one beyond all that decimals hold
     raise PaymentError(
-        _("amount “%(text)s”: expected a number with at most six decimals, e.g. 12.50") % {"text": text[:60]}
+        _("amount “%(text)s”: %(currency)s has %(digits)d decimals; expected a number, e.g. %(example)s")
+        % {
+            "text": text[:60],
+            "digits": currency_digits(currency),
+            "currency": currency,
+            "example": amount_text(12 * MICROS, currency),
+        }
     )
 
 

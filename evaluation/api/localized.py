@@ -16,7 +16,7 @@ from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, Created, 
 from annotation.common.roles import RESEARCHER
 from annotation.selectors.jobs import Job
 from annotation.selectors.scopes import within_scope
-from evaluation.api.given import as_form, as_plain_json
+from evaluation.api.given import TrainedOnField, as_form, as_plain_json
 from evaluation.api.systems import RESEARCHES, OfCorpus
 from evaluation.comparison.missing import MISSING_CHOICES
 from evaluation.models import LocalizationSet, System
@@ -86,13 +86,15 @@ class LocalizationsSent(CallFields):
     regions, and lines with the detections of phrases. `system` is a registered system of the corpus that made
     them, `split` a split, a fold or `run:NAME`: the images that it looked at, of which what the file lacks is
     missing output. Without it figures are of all images. A fold is of all images with pictures, dealt by
-    `seed`."""
+    `seed`. What `trained_on` says is stored with the system; without one, a system of the set's name is
+    entered."""
 
     name = NameField()
     corpus = NameField()
     system = NameField(required=False)
     split = TextField(required=False)
     seed = WholeField(required=False, max_value=10**9 - 1)
+    trained_on = TrainedOnField()
     file = serializers.FileField(required=False)
 
 

@@ -209,6 +209,18 @@ def provenance_of_system(system: System | None, images: Identities, notes: Seque
     )
 
 
+def provenance_declared(declared: Declaration, images: Identities) -> Provenance:
+    """What outside output has seen of these images, as whoever brings it declares; not known of UNDECLARED.
+
+    Raises UnknownName as `Declaration.images`.
+    """
+    learned = declared.images()
+    said = (declaration_text(declared.trained_on),) if declared.trained_on else ()
+    if learned is None:
+        return Provenance(len(images.names), declared=said)
+    return replace(images_seen(images, learned, np.zeros(0, np.uint64)), declared=said)
+
+
 def declaration_text(trained_on: str, what: str = "") -> str:
     """What somebody declares that a system, or its parts `what`, was trained on, as figures say it."""
     return f"Declared, not checked: {f'{what} were' if what else 'it was'} trained on {trained_on}."
@@ -216,12 +228,12 @@ def declaration_text(trained_on: str, what: str = "") -> str:
 
 def provenance_of(made: Mapping[str, Any], corpus: Any, images: Iterable[int]) -> dict[str, dict[str, Any]]:
     """What the system behind each run or set of predictions (`Run`, `KeptPredictions`) has seen of images of
-    a corpus, as plain data; None is a file, of which nothing is known. `images` are ids of rows.
+    a corpus, as plain data; of a file it is what its `Declaration` says. `images` are ids of rows.
     """
     known = identities_of(corpus, set(images))
     return {
-        name: provenance_of_system(None, known).as_dict()
-        if row is None
+        name: provenance_declared(row, known).as_dict()
+        if isinstance(row, Declaration)
         else provenance_of_system(row.made_by, known, _notes_of(row)).as_dict()
         for name, row in made.items()
     }

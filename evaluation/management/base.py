@@ -62,6 +62,21 @@ class TableCommand(ReportCommand):
         return ""
 
 
+class TablesCommand(TableCommand):
+    """A command whose report is several tables, each under its title."""
+
+    def show(self, report: dict[str, Any]) -> str:
+        layout, tables = LAYOUTS.get(self.layout), self.tables(report)
+        if self.layout != "text":
+            return "\n\n".join(map(layout, tables.values()))
+        parts = [f"{title}\n{layout(table)}" for title, table in tables.items()]
+        return "\n\n".join([self.remarks(report), *parts])
+
+    def tables(self, report: dict[str, Any]) -> dict[str, Table]:
+        """The report's figures by the title of their table."""
+        raise CommandError(f"{type(self).__module__} prints no tables")
+
+
 def add_measures(parser: CommandParser, default: Sequence[str]) -> None:
     """Frozen qrels, and measures by name."""
     parser.add_argument("--qrels", required=True, help="NAME, the newest version, or NAME:VERSION")

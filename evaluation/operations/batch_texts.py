@@ -119,7 +119,7 @@ def status_text(found: BatchStatus) -> str:
     lines = [
         f"batch {state.batch!r} of corpus {state.corpus!r}, {state.tasks}, {state.state}",
         f"{state.open} tasks open; {counts}; {state.answers} answers, {state.earned}",
-        f"{state.wanting} answers are missing{money}{ends}",
+        f"{state.answers_to_come} answers are still to come{money}{ends}",
         *_lacking(state),
         *pages_text(filling, _UNFILTERED if state.threshold is None else _REMEDY),
         *([_rounds(state.rounds)] if state.rounds else []),

@@ -1,4 +1,5 @@
-"""Intervals of the scores of written captions: how far they would move with other images.
+"""Intervals of the scores of written captions, and of the difference of two systems: how far they would move
+with other images.
 
 Whole images are drawn, with replacement, as many as there are. A mean over images and a figure of added-up
 counts (BLEU) are both functions of sums over images, so a resample is a row of multiplicities times what each
@@ -12,6 +13,7 @@ import numpy as np
 
 from evaluation.agreement.estimates import Bootstrap, Estimate, clusters_of, estimate
 from evaluation.metrics.captions import CaptionScore
+from evaluation.significance.resampling import Difference, bootstrap_difference_of_sums
 
 #: Said of a figure whose counts we do not have.
 NO_COUNTS = "no interval: its program does not tell the counts that it adds up"
@@ -31,3 +33,16 @@ def caption_interval(score: CaptionScore, bootstrap: Bootstrap | None) -> Estima
     sums = np.zeros((clusters, score.sums.added.shape[1]))
     np.add.at(sums, owners, score.sums.added)
     return estimate(sums, score.sums.figure, lambda totals: "undefined", items=items, bootstrap=bootstrap)
+
+
+def caption_difference(
+    score: CaptionScore, base: CaptionScore, bootstrap: Bootstrap | None
+) -> Difference | None:
+    """The corpus's figure of `score` less that of `base`, both on the same resamples of images.
+
+    None where nothing is drawn, and for a measure without sums. The two are scores of one measure for the
+    same items, in one order. Raises ValueError and AgreementError as `bootstrap_difference_of_sums`.
+    """
+    if bootstrap is None or score.sums is None or base.sums is None:
+        return None
+    return bootstrap_difference_of_sums(score.sums.added, base.sums.added, score.sums.figure, bootstrap)

@@ -69,7 +69,7 @@ class _Line:
 
     batch: Batch
     asked: int
-    wanting: int
+    answers_to_come: int
     cost: str
     qrels: QrelsSnapshot | None
     left_out: int
@@ -285,7 +285,7 @@ def _lines(rows: Sequence[Batch]) -> list[_Line]:
                 batch=row,
                 asked=row.numbers["asked"],
                 # Pairs are only counted: all that is still asked is what is to come (`progress.to_come`).
-                wanting=0 if row.campaign.state == row.campaign.CLOSED else left,
+                answers_to_come=0 if row.campaign.state == row.campaign.CLOSED else left,
                 cost=money(spent, pay.currency) if pay.basis != UNPAID else "",
                 qrels=frozen,
                 left_out=left_out[row.campaign.pk],

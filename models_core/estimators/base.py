@@ -135,18 +135,22 @@ class UnitRows(RaggedRows):
 
     def item(self, place: int) -> NDArray[Any]:
         """The rows of an item, with length 1."""
-        return _with_length_1(super().item(place))
+        return rows_of_length_1(np.asarray(super().item(place), np.float32))
 
     def joined(self) -> NDArray[Any]:
         """The rows of all items, with length 1."""
-        return _with_length_1(super().joined())
+        return rows_of_length_1(np.asarray(super().joined(), np.float32))
 
 
-def _with_length_1(rows: NDArray[Any]) -> NDArray[np.float32]:
-    """The rows in single precision, divided by their lengths."""
-    single = np.asarray(rows, np.float32)
-    lengths = np.sqrt(np.einsum("ij,ij->i", single, single))
-    return np.asarray(single / np.where(lengths > 0, lengths, 1)[:, None])
+def rows_of_length_1(rows: NDArray[Any]) -> NDArray[Any]:
+    """The rows divided by their lengths, in their own precision; rows of zeros stay."""
+    if not rows.size:
+        return rows
+    # Powers of two change no digit, and keep squares from overflowing and from vanishing.
+    largest = np.maximum(rows.max(axis=1), -rows.min(axis=1))
+    scaled = np.ldexp(rows, -np.frexp(largest)[1][:, None])
+    lengths = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
+    return np.asarray(scaled / np.where(lengths > 0, lengths, 1)[:, None])
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,11 @@ from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular, svd
 
 from models_core.checked_fields import check_fields
 from models_core.estimators.base import (
+    CAPTION_NUMBERS,
     CAPTION_VIEW,
     IMAGE_VIEW,
+    TRAINING_CAPTIONS,
+    Amounts,
     Dataset,
     FitContext,
     Matrix,
@@ -34,6 +37,7 @@ from models_core.estimators.base import (
 )
 from models_core.estimators.covariances import (
     COVARIANCE_PHASES,
+    PAIRS_PER_BLOCK,
     Covariances,
     memory_of_pairs,
     sums_of_dataset,
@@ -302,6 +306,17 @@ def _chooses(settings: CCASettings) -> bool:
     return len(set(settings.ridges)) > 1 or (settings.normalised and len(set(settings.powers)) > 1)
 
 
+#: Words of a sentence, and numbers of a word, that blocks of sentences are taken to have.
+_WORDS, _WORD_NUMBERS = 18, 300
+
+
+def memory_of_sentences(settings: CCASettings, amounts: Amounts) -> float:
+    """As `memory_of_pairs`, and the vectors of a block's words with their running sums."""
+    sentences = min(PAIRS_PER_BLOCK, amounts[TRAINING_CAPTIONS])
+    words = 12.0 * _WORDS * sentences * min(_WORD_NUMBERS, amounts[CAPTION_NUMBERS])
+    return memory_of_pairs(settings, amounts) + words
+
+
 register_method(
     Method(
         name="cca",
@@ -340,7 +355,7 @@ register_method(
         takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "phrases"},
         source="Plummer et al. 2015, section 4.1",
         phases=COVARIANCE_PHASES,
-        memory=memory_of_pairs,
+        memory=memory_of_sentences,
         chooses=_chooses,
         recipes={
             "HGLMM-CCA": {

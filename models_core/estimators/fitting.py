@@ -24,7 +24,7 @@ from models_core.estimators.base import (
     WordNumbers,
 )
 from models_core.estimators.inputs import check_inputs
-from models_core.memory import check_memory, memory_errors
+from models_core.memory import check_memory
 
 _SETTING = "settings."
 
@@ -52,15 +52,13 @@ def fit_method(
     for name, further in context.auxiliary.items():
         if name in method.needs or method.grounding != "none":
             remarks += check_inputs(method, further, name)
-    what = f"learning {method.title!r}"
     amounts = amounts_of(train, validation, context.auxiliary) | {
         f"{_SETTING}{field.name}": number
         for field in fields(settings)
         if type(number := getattr(settings, field.name)) is int and number > 0
     }
-    check_memory(what, lambda known: _bytes(method, settings, known), amounts)
-    with memory_errors(what):
-        model = method.make(settings).fit(train, validation, context)
+    check_memory(f"learning {method.title!r}", lambda known: _bytes(method, settings, known), amounts)
+    model = method.make(settings).fit(train, validation, context)
     return FittedMethod(model, tuple(remarks), getattr(model, "selection_", ()))
 
 

@@ -98,8 +98,8 @@ class NearestCaption:
 
 
 def caption_memory(settings: NearestCaptionSettings, amounts: Amounts) -> float:
-    """Images in double precision."""
-    return 16.0 * amounts[TRAINING_IMAGES] * amounts[IMAGE_NUMBERS]
+    """Images in double precision, while they are looked at."""
+    return 8.0 * amounts[TRAINING_IMAGES] * amounts[IMAGE_NUMBERS]
 
 
 register_method(

@@ -106,9 +106,9 @@ def _check_finite_rows(view: View, name: str) -> None:
 
 
 def given_memory(settings: UploadedSettings, amounts: Amounts) -> float:
-    """Both sides in double precision, while they are looked at."""
-    images = amounts[TRAINING_IMAGES] * amounts[IMAGE_NUMBERS]
-    return 8.0 * (images + amounts[TRAINING_CAPTIONS] * amounts[CAPTION_NUMBERS])
+    """Whether each number of a block of rows is finite."""
+    images = min(_ROWS, amounts[TRAINING_IMAGES]) * amounts[IMAGE_NUMBERS]
+    return 2.0 * max(images, min(_ROWS, amounts[TRAINING_CAPTIONS]) * amounts[CAPTION_NUMBERS])
 
 
 register_method(

@@ -274,6 +274,7 @@ def checked_vectors(names: Sequence[str], vectors: NDArray[np.floating]) -> Vect
     empty = np.flatnonzero(~found.any(axis=1))
     if len(empty):
         raise ValueError(
-            f"the features of image {names[int(empty[0])]!r} are all 0; a cosine needs a direction"
+            f"the features of image {names[int(empty[0])]!r} are all 0 and have no direction; "
+            "compute them again, or leave the image out"
         )
     return Vectors(found)

@@ -16,6 +16,7 @@ from models_core.estimators.base import (
     RaggedRows,
     UnitRows,
     View,
+    rows_of_length_1,
 )
 from models_core.features.image.descriptors import DESCRIPTORS
 from models_core.features.image.vocabulary import CodebookSettings, Vocabulary
@@ -143,10 +144,7 @@ class VectorImages(_GivenImages):
             raise ValueError(
                 f"features of {found.shape[1]} dimensions against {self.dimensions}; expected the same"
             )
-        if not self.settings.normalised:
-            return found
-        lengths = np.sqrt(np.einsum("ij,ij->i", found, found))
-        return np.asarray(found / np.where(lengths > 0, lengths, 1.0)[:, None])
+        return rows_of_length_1(found) if self.settings.normalised else found
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,6 @@ from models_core.estimators.base import (
 from models_core.estimators.fitting import fit_method
 from models_core.features.text.documents import Document
 from models_core.features.text.lemmas import Lemmatiser
-from models_core.memory import memory_errors
 from models_core.phase_cache import PhaseArrays, PhaseCache, PhaseProgress
 from models_core.processes import present_processes, started_processes
 from models_core.systems.dataset import STANDS_FOR, PreparedDataset, RegionVectors, Vectors, WeakPairs
@@ -82,19 +81,6 @@ def fit(
     WordNetMissing, NoDevice, NotEnoughMemory, and ValueError for too few images, for an image that both sides
     have, and for numbers out of range.
     """
-    with memory_errors(f"training recipe {recipe.name!r}"):
-        return _fit(recipe, training, held_out, aids, kept=kept, options=options)
-
-
-def _fit(
-    recipe: Recipe,
-    training: PreparedDataset,
-    held_out: PreparedDataset | None,
-    aids: Resources | None,
-    *,
-    kept: PhaseCache | None,
-    options: FitOptions | None,
-) -> TrainedSystem:
     options, kept, aids = options or FitOptions(), kept or PhaseCache(), aids or Resources()
     torch_on(options.device)
     check_pairs(recipe, training, held_out)

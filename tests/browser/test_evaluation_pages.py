@@ -271,7 +271,7 @@ def test_two_files_of_embeddings_become_a_table_for_a_paper_by_page_alone(
     for run in ("near-search", "far-search", "near-annotation", "far-annotation"):
         page.get_by_label(f"Compare {run}").check()
     page.get_by_role("button", name="Compare the selected runs").click()
-    expect(page.get_by_text("6 queries of fold version 1.")).to_be_visible()
+    expect(page.get_by_text("Queries: 6 of 6.")).to_be_visible()
     page.get_by_role("link", name="Build a report of these runs").click()
     page.get_by_label("Name", exact=True).fill("paper")
     page.get_by_text("Measures, seed, permutations").click()

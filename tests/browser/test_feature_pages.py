@@ -81,6 +81,6 @@ def test_features_are_imported_learned_from_and_compared_with_bow5_by_page_alone
     expect(ada.get_by_text("Freezing the qrels.")).to_be_visible()
     work_done()
     ada.goto("/evaluation/compare/?run=ncca-search&run=bow5-search&qrels=pool")
-    expect(ada.get_by_text("12 queries of pool version 1")).to_be_visible()
+    expect(ada.get_by_text("Queries: 12 of 12.")).to_be_visible()
     for name in ("ncca", "bow5"):
         expect(ada.get_by_role("row", name=name).first).to_contain_text("100")

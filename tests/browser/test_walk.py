@@ -536,7 +536,7 @@ def batch(walk: Walk, ada: Page, ann: Page, bob: Page) -> None:
         page.wait_for_url("**/tasks/first/relevance/")
         assert judges(walk, page) == pages
     ada.goto("/evaluation/batches/first/?fresh=1")
-    expect(ada.locator(".facts").first).to_contain_text(f"{2 * pages} answers; none are missing")
+    expect(ada.locator(".facts").first).to_contain_text(f"{2 * pages} answers; none still to come")
     expect(ada.locator(".facts").first).to_contain_text(f"{2 * pages * A_PAGE} USD")
     ada.get_by_label("Qrels").fill("pooled")
     ada.get_by_role("button", name="Collect and freeze").click()

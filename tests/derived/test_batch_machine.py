@@ -376,7 +376,7 @@ class Managed:
         assert (seen.judges, seen.numbers["asked"], seen.state) == (2, asked, now.own.campaign.state)
         assert (seen.judged, seen.short) == (now.judged(), now.short())
         assert (seen.reused, seen.lacking) == now.reused()
-        assert (seen.open, seen.wanting) == (now.own.open(), now.own.wanting())
+        assert (seen.open, seen.answers_to_come) == (now.own.open(), now.own.wanting())
         assert seen.answers == now.own.handed_in()
         assert seen.stored == sum(map(len, now.given.values()))
         assert seen.collected == now.collected()

@@ -10,9 +10,12 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from hypothesis import given
+from hypothesis import strategies as st
 
 from annotation.models import AuditEntry, Payout
 from annotation.protocol import questions as q
+from annotation.protocol.money import amount_text, currency_digits
 from annotation.selectors.campaign import money
 from annotation.selectors.campaign.cost import cents
 from annotation.workers import payments
@@ -193,18 +196,32 @@ def test_the_ledger_adds_up_to_what_is_due(monkeypatch):
 
 @pytest.mark.parametrize(
     ("text", "micros"),
-    [("12.50", 12_500_000), ("0.000001", 1), ("3", 3_000_000), ("1e1", 10_000_000), ("1e12", 10**18)],
+    [("12.50", 12_500_000), ("0.01", 10_000), ("3", 3_000_000), ("1e1", 10_000_000), ("1e12", 10**18)],
 )
 def test_amounts_are_read_exactly(text, micros):
-    assert payments.micros_of(text) == micros
+    assert payments.micros_of(text, "USD") == micros
+
+
+@given(
+    st.decimals(min_value=-(10**6), max_value=10**6, places=6).map(lambda amount: amount.normalize()),
+    st.sampled_from(["JPY", "EUR", "KWD", "CLF"]),
+)
+def test_an_amount_is_read_where_its_currency_has_its_digits_and_written_as_it_was(amount, currency):
+    decimals = max(0, -amount.as_tuple().exponent)
+    if decimals > currency_digits(currency):
+        with pytest.raises(PaymentError, match=f"{currency} has {currency_digits(currency)} decimals; expec"):
+            payments.micros_of(f"{amount:f}", currency)
+        return
+    text = amount_text(payments.micros_of(f"{amount:f}", currency), currency)
+    assert Decimal(text) == amount and len(text.partition(".")[2]) == currency_digits(currency)
 
 
 @pytest.mark.parametrize(
-    "text", ["", "ten", "0.0000001", "nan", "inf", "1e13", "-1e13", "1e999999", "1e-999999"]
+    "text", ["", "ten", "0.001", "0.0000001", "nan", "inf", "1e13", "-1e13", "1e999999", "1e-999999"]
 )
 def test_what_is_no_amount_is_refused(text):
     with pytest.raises(PaymentError, match="expected a number"):
-        payments.micros_of(text)
+        payments.micros_of(text, "USD")
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
 from http import HTTPStatus
 from typing import Any
 
@@ -15,7 +14,6 @@ from annotation.api.problems import FieldProblem, Problem
 from annotation.api.rest.cursors import MOST_LIST_ROWS, USUAL_ROWS
 from annotation.common.database import LARGEST_ID
 from annotation.common.operations.fields import NAME_PATTERN
-from annotation.protocol.work import MICROS
 
 
 class CallFields(serializers.Serializer[Any]):
@@ -53,7 +51,7 @@ class WholeField(serializers.IntegerField):
 
 
 @extend_schema_field(
-    {"type": "string", "format": "decimal", "example": "12.50", "pattern": r"^-?\d+\.\d{2,6}$"}
+    {"type": "string", "format": "decimal", "example": "12.50", "pattern": r"^-?\d+(\.\d{1,6})?$"}
 )
 class MoneyField(serializers.CharField):
     """An amount in the campaign's currency, as a decimal number in a text."""
@@ -76,13 +74,6 @@ class CursorQuery(CallFields):
     cursor = serializers.CharField(
         required=False, max_length=1000, help_text="`next` of the page before; without it, the first page."
     )
-
-
-def decimal_text(micros: int) -> str:
-    """Millionths of a currency as a decimal text: two digits after the point, more where there are more."""
-    amount = Decimal(micros) / MICROS
-    cents = amount.quantize(Decimal("0.01"))
-    return f"{cents if cents == amount else amount.normalize():f}"
 
 
 def checked(fields: type[CallFields], data: Any) -> dict[str, Any]:

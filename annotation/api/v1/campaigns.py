@@ -16,7 +16,6 @@ from annotation.api.rest.fields import (
     MoneyField,
     NameField,
     TextField,
-    decimal_text,
 )
 from annotation.api.rest.operations import DELETE, GET, PATCH, POST, ApiCall, Operation, serves
 from annotation.api.v1.addressed import CAMPAIGN_PATH, CAMPAIGNS_TAG, READS_CAMPAIGN, RUNS_CAMPAIGN
@@ -29,6 +28,7 @@ from annotation.common.roles import RESEARCHER
 from annotation.datasets.layer_rows import LayerError
 from annotation.models import Campaign, Job
 from annotation.protocol.campaign_settings import CampaignError, settings_of
+from annotation.protocol.money import amount_text
 from annotation.selectors.campaign import overview
 from annotation.selectors.campaign.reasons import PAUSED, coded_reason, reason_in_words
 from annotation.selectors.scopes import campaigns_of
@@ -281,13 +281,13 @@ def campaign_show_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
             "currency": cost.currency,
             "answers": cost.answers,
             "seconds": cost.seconds,
-            "earned": decimal_text(cost.earned),
-            "bonuses": decimal_text(cost.bonuses),
-            "paid": decimal_text(cost.paid),
-            "due": decimal_text(cost.due),
-            "in_hand": decimal_text(cost.in_hand),
-            "hourly": decimal_text(cost.hourly) if cost.hourly is not None else None,
-            "to_come": decimal_text(seen.pay_to_come) if seen.pay_to_come is not None else None,
+            "earned": amount_text(cost.earned, cost.currency),
+            "bonuses": amount_text(cost.bonuses, cost.currency),
+            "paid": amount_text(cost.paid, cost.currency),
+            "due": amount_text(cost.due, cost.currency),
+            "in_hand": amount_text(cost.in_hand, cost.currency),
+            "hourly": amount_text(cost.hourly, cost.currency) if cost.hourly is not None else None,
+            "to_come": amount_text(seen.pay_to_come, cost.currency) if seen.pay_to_come is not None else None,
             "kinds": [
                 {
                     "kind": kind,
@@ -296,7 +296,7 @@ def campaign_show_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
                     "double_checks": of.double_checks,
                     "tests": of.tests,
                     "seconds": of.seconds,
-                    "earned": decimal_text(of.pay),
+                    "earned": amount_text(of.pay, cost.currency),
                 }
                 for kind, of in cost.kinds.items()
             ],

@@ -8,12 +8,13 @@ from typing import Any
 from rest_framework import serializers
 
 from annotation.api.contents import json_time
-from annotation.api.rest.fields import MoneyField, decimal_text
+from annotation.api.rest.fields import MoneyField
 from annotation.api.rest.operations import GET, ApiCall, Operation, serves
 from annotation.api.v1.addressed import CAMPAIGN_PATH, CAMPAIGNS_TAG, READS_CAMPAIGN
 from annotation.api.v1.agreement import AgreementShown, agreement_shown
 from annotation.models import Campaign
 from annotation.protocol.campaign_settings import settings_of
+from annotation.protocol.money import amount_text
 from annotation.selectors.campaign import overview
 from annotation.selectors.campaign.series import SeriesPoint, campaign_series
 
@@ -70,9 +71,9 @@ def dashboard_show_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
         "images_done": _counts(series.done),
         "images_end": _counts([series.images_end])[0] if timed and series.images_end else None,
         "currency": series.currency,
-        "earned": _amounts(series.cost),
-        "earned_end": _amounts([series.cost_end])[0] if timed and series.cost_end else None,
-        "budget": decimal_text(series.budget) if series.budget is not None else None,
+        "earned": _amounts(series.cost, series.currency),
+        "earned_end": _amounts([series.cost_end], series.currency)[0] if timed and series.cost_end else None,
+        "budget": amount_text(series.budget, series.currency) if series.budget is not None else None,
         "agreement": agreement_shown(series.agreement),
     }
 
@@ -81,5 +82,5 @@ def _counts(points: Sequence[SeriesPoint]) -> list[dict[str, Any]]:
     return [{"at": json_time(at), "number": number} for at, number in points]
 
 
-def _amounts(points: Sequence[SeriesPoint]) -> list[dict[str, Any]]:
-    return [{"at": json_time(at), "amount": decimal_text(amount)} for at, amount in points]
+def _amounts(points: Sequence[SeriesPoint], currency: str) -> list[dict[str, Any]]:
+    return [{"at": json_time(at), "amount": amount_text(amount, currency)} for at, amount in points]

@@ -12,6 +12,7 @@ from django.core.management.base import CommandParser
 from annotation.campaigns import CampaignError, campaign_named
 from annotation.management.base import ReportCommand, plain_table
 from annotation.models import Campaign, Payout
+from annotation.protocol.money import payable_amount
 from annotation.selectors.campaign.cost import money
 from annotation.workers import payments, pseudonyms
 from annotation.workers.payments import PaymentError, micros_of
@@ -115,16 +116,16 @@ class Command(ReportCommand):
 
 def _record(campaign: Campaign, worker: int | None, options: dict[str, Any]) -> list[Payout]:
     """Payouts of what is due, or of the amount named."""
-    reference = options["reference"]
+    reference, currency = options["reference"], payments.currency_of(campaign)
     if worker is None:
         return payments.pay_everybody(campaign=campaign, reference=reference)
     if options["amount"]:
-        amount = micros_of(options["amount"])
+        amount = micros_of(options["amount"], currency)
     else:
         before = Payout.objects.filter(campaign=campaign, worker=worker, reference=reference)
         repeated = before.first() if reference else None
         accounts = payments.due_accounts(campaign=campaign, worker=worker)
-        amount = repeated.amount if repeated else accounts[0].due if accounts else 0
+        amount = repeated.amount if repeated else payable_amount(accounts[0].due, currency) if accounts else 0
     return [payments.pay(worker=worker, campaign=campaign, amount=amount, reference=reference)]
 
 

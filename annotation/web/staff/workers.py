@@ -22,10 +22,11 @@ from annotation.moderation import discarding
 from annotation.moderation.discarding import CannotDo
 from annotation.protocol import kinds
 from annotation.protocol.campaign_settings import settings_of
+from annotation.protocol.money import amount_text, payable_amount
 from annotation.protocol.work import UNPAID
 from annotation.selectors.campaign import KindRow, WorkerRow
 from annotation.selectors.campaign import workers as worker_rows
-from annotation.selectors.campaign.cost import cents, units
+from annotation.selectors.campaign.cost import cents
 from annotation.selectors.workers.reading_speed import (
     WORDS_A_MINUTE,
     ReadingPace,
@@ -148,6 +149,7 @@ def show_worker(
     row = worker_rows(campaign, only=[_worker(campaign, pseudonym)])[0]
     pace = reading_paces(campaign, [row.id]).get(row.id)
     pay = settings_of(campaign.settings).pay
+    owed = payable_amount(row.due, pay.currency)
     given = refused if refused is not None else QueryDict()
     return render(
         request,
@@ -163,7 +165,7 @@ def show_worker(
             hourly=cents(row.hourly, pay.currency) if row.hourly is not None else "",
             paid=_pays(campaign),
             bonuses=cents(row.bonuses, pay.currency) if row.bonuses else "",
-            owed=units(row.due) if row.due > 0 else "",
+            owed=amount_text(owed, pay.currency) if owed else "",
             currency=pay.currency,
             pace=pace if pace is not None and pace.flagged else None,
             words=round(words_in_a_caption(campaign)) if pace is not None and pace.flagged else 0,

@@ -17,9 +17,10 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.management.base import ReportCommand
+from evaluation.comparison.provenance import Declaration
 from evaluation.comparison.subsets import OF_RUN, BadSubset
-from evaluation.management.training import TRAINING_REFUSALS
-from evaluation.services.localizations.files import import_localizations
+from evaluation.management.training import TRAINING_REFUSALS, add_trained_on
+from evaluation.services.localizations.files import LocalizationsImport, import_localizations
 
 
 class Command(ReportCommand):
@@ -40,17 +41,21 @@ class Command(ReportCommand):
             help="The images that it looked at: a split, a file of names, a fold such as 1/5, or "
             f"{OF_RUN}NAME; those of which the file has nothing are missing output (default: all)",
         )
+        add_trained_on(parser)
         parser.add_argument("--seed", type=int, default=0, help="Seed of folds (default: 0)")
 
     def report(self, **options: Any) -> dict[str, Any]:
         made = asdict(
             import_localizations(
-                name=options["name"],
-                corpus=options["corpus"],
-                path=options["file"],
-                system=options["system"],
-                split=options["split"],
-                seed=options["seed"],
+                LocalizationsImport(
+                    name=options["name"],
+                    corpus=options["corpus"],
+                    path=options["file"],
+                    system=options["system"],
+                    split=options["split"],
+                    seed=options["seed"],
+                    declared=Declaration(options["trained_on"]),
+                )
             )
         )
         return {**made, "split": options["split"]}

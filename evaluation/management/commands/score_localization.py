@@ -18,18 +18,18 @@ from annotation.formats.base import FormatError
 from evaluation.agreement.estimates import AgreementError
 from evaluation.agreement.summary import Resampling
 from evaluation.comparison.subsets import OF_RUN, BadSubset
-from evaluation.formats.figure_tables import LAYOUTS
-from evaluation.management.base import TableCommand, add_missing
+from evaluation.formats.figure_tables import Table
+from evaluation.management.base import TablesCommand, add_missing
 from evaluation.services.common import ImportRefused
 from evaluation.services.localizations.kept_scores import keep_localization_scores
 from evaluation.services.localizations.scores import LocalizationScoring, score_localization
 from evaluation.services.localizations.tables import remarks_on_localization, tables_of_localization
 
 
-class Command(TableCommand):
+class Command(TablesCommand):
     help = "Score the regions in which a system finds phrases against the boxes that people drew."
     refusals = (
-        *TableCommand.refusals,
+        *TablesCommand.refusals,
         AgreementError,
         BadSubset,
         FormatError,
@@ -74,10 +74,8 @@ class Command(TableCommand):
             keep_localization_scores(options["name"], found)
         return found
 
-    def show(self, report: dict[str, Any]) -> str:
-        layout = LAYOUTS.get(self.layout)
-        tables = tables_of_localization(report)
-        if self.layout != "text":
-            return "\n\n".join(layout(table) for table in tables.values())
-        parts = [f"{title}\n{layout(table)}" for title, table in tables.items()]
-        return "\n\n".join([remarks_on_localization(report), *parts])
+    def tables(self, report: dict[str, Any]) -> dict[str, Table]:
+        return tables_of_localization(report)
+
+    def remarks(self, report: dict[str, Any]) -> str:
+        return remarks_on_localization(report)

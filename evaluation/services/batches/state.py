@@ -46,7 +46,7 @@ from evaluation.services.batches.stored_answers import Answers
 class BatchState:
     """How a batch stands.
 
-    `open` tasks want `wanting` answers, which cost what is `to_come` ("": too early to tell) and end
+    `open` tasks want `answers_to_come` answers, which cost what is `to_come` ("": too early to tell) and end
     `ends_at`, at the pace of the last day; a closed campaign wants none. Of the pairs asked `judged` have as
     many answers as wanted and `short` have fewer; of those that were judged before and not asked, `reused`
     still have as many and `lacking` have fewer. `stored` are the answers about pairs that its judgments would
@@ -69,7 +69,7 @@ class BatchState:
     judgments: str
     numbers: Mapping[str, Any]
     open: int
-    wanting: int
+    answers_to_come: int
     judged: int
     short: int
     reused: int
@@ -92,7 +92,7 @@ class BatchState:
     @property
     def complete(self) -> bool:
         """Whether nothing is asked any more, and every pair has its answers."""
-        return not self.wanting and not self.short and not self.lacking
+        return not self.answers_to_come and not self.short and not self.lacking
 
 
 def batch_state(name: str, *, omissions: bool = False, measure: str = "R-precision") -> BatchState:
@@ -105,7 +105,7 @@ def batch_state(name: str, *, omissions: bool = False, measure: str = "R-precisi
     pay = settings_of(campaign.settings).pay
     cost = costs(campaign, pay)
     coming = forecast_from(campaign, *counts, cost)
-    wanting = coming.answers or 0
+    answers_to_come = coming.answers or 0
     runs = [row.run for row in BatchRun.objects.filter(batch=batch).select_related("run__corpus")]
     # Reading all rankings takes longest, and most states need none of them.
     found = cache(lambda: pooled(batch.corpus.name, runs, width=max(WIDEST, batch.depth)))
@@ -124,7 +124,7 @@ def batch_state(name: str, *, omissions: bool = False, measure: str = "R-precisi
         judgments=batch.judgments.name if batch.judgments is not None else "",
         numbers=batch.numbers,
         open=sum(one.open for one in counts[1].values()),
-        wanting=wanting,
+        answers_to_come=answers_to_come,
         judged=batch.numbers["asked"] - short,
         short=short,
         reused=reused,
@@ -134,7 +134,7 @@ def batch_state(name: str, *, omissions: bool = False, measure: str = "R-precisi
         collected=is_collected(batch, answers, who),
         earned=money(cost.earned, pay.currency),
         to_come=money(coming.pay, pay.currency) if coming.pay is not None else "",
-        ends_at=pace(campaign, fresh=True, counts=counts).ends_at if wanting else None,
+        ends_at=pace(campaign, fresh=True, counts=counts).ends_at if answers_to_come else None,
         people=people,
         unused={judge: one.unused for judge, one in people.items() if one.unused and one.answers},
         top_up=plan_reassignment(batch, people),

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,27 +23,29 @@ from annotation.campaigns import campaign_named
 from annotation.datasets.layers import layer_to_read
 from annotation.selectors.answers import answers
 from annotation.selectors.records import stream_records
-from evaluation.agreement.summary import Resampling
 from evaluation.comparison.provenance import with_provenance
-from evaluation.formats.figure_basis import FigureBasis, basis_from_dict
-from evaluation.formats.figure_tables import Table
-from evaluation.metrics.captions import DEFAULT_CUT, FAMILY, Captions, score_captions
+from evaluation.formats.figure_basis import FigureBasis
 from evaluation.metrics.localization import RIGHT_IOU, iou
-from evaluation.metrics.table import METRICS
 from evaluation.models import CaptionSet
 from evaluation.selectors import names_of
 from evaluation.services.alignments.localizing import boxed_mentions
+from evaluation.services.captions.figures import (
+    CaptionScoring,
+    caption_figures,
+    notes_on_cuts,
+    remarks_on_intervals,
+)
 from evaluation.services.captions.references import Documents
-from evaluation.services.captions.scores import notes_on_cuts
+from evaluation.services.captions.scores import caption_labels
 from evaluation.services.captions.sets import caption_set_named
 from evaluation.services.common import ImportRefused
-from evaluation.significance.captions import caption_interval
 
 
 @dataclass(frozen=True, slots=True)
 class _Described:
-    """A region with its caption and what people say of it."""
+    """A region, by the id of its image and its box, with its caption and what people say of it."""
 
+    place: tuple[int, tuple[float, ...]]
     image: str
     caption: str
     references: tuple[str, ...]
@@ -66,67 +69,88 @@ _Said = list[tuple[NDArray[Any], str]]
 
 
 def score_region_captions(
-    *,
-    corpus: str,
-    name: str,
-    references: RegionReferences,
-    measures: Sequence[str],
-    tokens: str = DEFAULT_CUT,
-    resampling: Resampling,
+    *, corpus: str, names: Sequence[Path], references: RegionReferences, how: CaptionScoring
 ) -> dict[str, Any]:
-    """The figures of a set with their intervals over images, and those of people, as plain data.
+    """The figures of sets of captions of the same regions with their intervals over images, how the others
+    differ from the first (`caption_figures`), and the figures of people, as plain data.
 
     CIDEr's documents are the references of all these regions, for people too.
 
-    Raises UnknownName, CampaignError, ImportRefused for a set of whole images, for a campaign of another
-    corpus and where no region has a reference, and what `score_captions` raises.
+    Raises UnknownName, CampaignError, ImportRefused for sets of whole images or of other regions than the
+    first, for a campaign of another corpus and where no region has a reference, and what `score_captions`
+    raises.
     """
-    found = caption_set_named(name)
-    if found.corpus.name != corpus:
+    rows = {str(name): _set_of_regions(str(name), corpus) for name in caption_labels(names).values()}
+    first, described = next(iter(rows)), {name: _described(row, references) for name, row in rows.items()}
+    regions = described[first]
+    if not regions:
         raise ImportRefused(
-            f"caption set {name!r} is of corpus {found.corpus.name!r}, not of {corpus!r}; name that one"
+            f"{references.called} has no box in the place of a region of {first!r}; choose one with boxes of "
+            "these images"
         )
-    if not found.regions:
+    for name, others in described.items():
+        if [one.place for one in others] != [one.place for one in regions]:
+            raise ImportRefused(
+                f"caption sets {first!r} and {name!r} are of different regions; compare sets of one feature "
+                "set and split"
+            )
+    documents = Documents(references.called, tuple(one.references for one in regions))
+    figures, differences = caption_figures(
+        {name: [one.caption for one in own] for name, own in described.items()},
+        [one.references for one in regions],
+        [one.image for one in regions],
+        documents,
+        how,
+    )
+    people = [one for one in regions if len(one.references) > 1]
+    of_people: dict[str, list[dict[str, Any]]] = {"people": []}
+    if people:
+        of_people, _ = caption_figures(
+            {"people": [one.references[0] for one in people]},
+            [one.references[1:] for one in people],
+            [one.image for one in people],
+            documents,
+            how,
+        )
+    out_of = rows[first].caption_count
+    basis = FigureBasis(
+        cases="regions",
+        counted=len(regions),
+        out_of=out_of,
+        pool=f"{references.called} of corpus {corpus}",
+        tokens=how.tokens,
+        references=documents.label,
+        notes=notes_on_cuts(how.measures),
+    )
+    report = {
+        "corpus": corpus,
+        **asdict(references),
+        "regions": len(regions),
+        "without": out_of - len(regions),
+        "references": sum(len(one.references) for one in regions),
+        "basis": basis.as_dict(),
+        **asdict(how.resampling),
+        "sets": [{"captions": name, "measures": own} for name, own in figures.items()],
+        "differences": differences,
+        "people_regions": len(people),
+        **of_people,
+    }
+    image = names_of(corpus).image
+    return with_provenance(report, rows, rows[first].corpus, {image[one.image] for one in regions})
+
+
+def _set_of_regions(name: str, corpus: str) -> CaptionSet:
+    row = caption_set_named(name)
+    if row.corpus.name != corpus:
+        raise ImportRefused(
+            f"caption set {name!r} is of corpus {row.corpus.name!r}, not of {corpus!r}; name that one"
+        )
+    if not row.regions:
         raise ImportRefused(
             f"caption set {name!r} describes whole images, not regions; leave out --layer and --campaign to "
             "score it"
         )
-    described = _described(found, references)
-    if not described:
-        raise ImportRefused(
-            f"{references.called} has no box in the place of a region of {name!r}; choose one with boxes of "
-            "these images"
-        )
-    people = [
-        _Described(one.image, one.references[0], one.references[1:])
-        for one in described
-        if len(one.references) > 1
-    ]
-    documents = Documents(references.called, tuple(one.references for one in described))
-    basis = FigureBasis(
-        cases="regions",
-        counted=len(described),
-        out_of=found.caption_count,
-        pool=f"{references.called} of corpus {corpus}",
-        tokens=tokens,
-        references=documents.label,
-        notes=notes_on_cuts(METRICS.find(measure, family=FAMILY).name for measure in measures),
-    )
-    report = {
-        "corpus": found.corpus.name,
-        "file": name,
-        **asdict(references),
-        "regions": len(described),
-        "without": found.caption_count - len(described),
-        "references": sum(len(one.references) for one in described),
-        "basis": basis.as_dict(),
-        **asdict(resampling),
-        "measures": _figures(described, measures, resampling, tokens, documents),
-        "people_regions": len(people),
-        "people": _figures(people, measures, resampling, tokens, documents) if people else [],
-    }
-    image = names_of(corpus).image
-    return with_provenance(report, {name: found}, found.corpus, {image[one.image] for one in described})
+    return row
 
 
 def _described(found: CaptionSet, references: RegionReferences) -> list[_Described]:
@@ -144,7 +168,7 @@ def _described(found: CaptionSet, references: RegionReferences) -> list[_Describ
             there = iou(np.asarray(box, np.float64), boxes) >= RIGHT_IOU
             right = tuple(said_of for (_, said_of), here in zip(own, there, strict=True) if here)
             if right:
-                described.append(_Described(names[pk], text, right))
+                described.append(_Described((pk, tuple(box)), names[pk], text, right))
     return described
 
 
@@ -180,56 +204,14 @@ def _of_campaign(found: CaptionSet, name: str, images: Container[int]) -> dict[i
     return said
 
 
-def _figures(
-    described: list[_Described],
-    measures: Sequence[str],
-    resampling: Resampling,
-    tokens: str,
-    documents: Documents,
-) -> list[dict[str, Any]]:
-    bootstrap = resampling.over([one.image for one in described])
-    texts = Captions(
-        [one.caption for one in described],
-        [one.references for one in described],
-        tokens=tokens,
-        documents=documents.texts,
-    )
-    return [
-        {"measure": name, **asdict(caption_interval(score, bootstrap))}
-        for name, score in score_captions(texts, measures).items()
-    ]
-
-
-def table_of_region_captions(report: dict[str, Any]) -> Table:
-    """The figures of `score_region_captions`, a measure in each row, people's beside the system's."""
-    people = {one["measure"]: one["value"] for one in report["people"]}
-    return Table(
-        ["measure", "value", "low", "high", "regions", "people", "remark"],
-        [
-            [
-                *(one[key] for key in ("measure", "value", "low", "high", "items")),
-                people.get(one["measure"]),
-                one["reason"],
-            ]
-            for one in report["measures"]
-        ],
-        dict.fromkeys(("value", "low", "high", "people"), 4),
-        basis=basis_from_dict(report["basis"]),
-    )
-
-
 def remarks_on_region_captions(report: dict[str, Any]) -> str:
     """What is to be known about the figures of `score_region_captions`."""
     counted = f"{report['regions']:,} regions, {report['references']:,} references"
-    called = RegionReferences(report["layer"], report["campaign"]).called
+    references = RegionReferences(report["layer"], report["campaign"]).called
+    called = " and ".join(one["captions"] for one in report["sets"])
     lines = [
-        f"{report['file']} against {called} of corpus {report['corpus']}: {counted}.",
+        f"{called} against {references} of corpus {report['corpus']}: {counted}.",
         f"Left out: {report['without']:,} regions that nobody spoke of.",
         f"People: the first reference of each of {report['people_regions']:,} regions against its others.",
     ]
-    if report["resamples"]:
-        lines.append(
-            f"Intervals of {100 * report['level']:g}%: {report['resamples']:,} resamples of whole images, "
-            f"seed {report['seed']}."
-        )
-    return "\n".join(lines)
+    return "\n".join([*lines, *remarks_on_intervals(report)])

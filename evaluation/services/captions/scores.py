@@ -1,8 +1,9 @@
-"""Captions that a system wrote, scored against those of a corpus."""
+"""Captions that systems wrote, scored against those of a corpus, and compared with one another."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -10,23 +11,22 @@ from typing import Any
 from annotation.formats.base import FormatError
 from annotation.formats.names import image_id
 from annotation.selectors.corpora import corpus_named
-from evaluation.agreement.summary import Resampling
-from evaluation.comparison.missing import LEAVE_OUT, REFUSE, WORST, check_missing, named_cases
-from evaluation.comparison.provenance import with_provenance
+from evaluation.comparison.missing import LEAVE_OUT, REFUSE, check_missing, named_cases
+from evaluation.comparison.provenance import UNDECLARED, Declaration, with_provenance
 from evaluation.comparison.subsets import Subset
 from evaluation.formats.candidate_captions import Candidate, read_candidates
-from evaluation.formats.figure_basis import FigureBasis, basis_from_dict
-from evaluation.formats.figure_tables import Table
-from evaluation.metrics.captions import DEFAULT_CUT, Captions, score_captions
+from evaluation.formats.figure_basis import FigureBasis
 from evaluation.models import CaptionSet
-from evaluation.selectors import names_of
+from evaluation.selectors import CorpusNames, names_of
+from evaluation.services.captions.figures import (
+    CaptionScoring,
+    caption_figures,
+    notes_on_cuts,
+    remarks_on_intervals,
+)
 from evaluation.services.captions.references import documents_of, references_by_image
 from evaluation.services.captions.sets import caption_set_named
 from evaluation.services.common import ImportRefused
-from evaluation.significance.captions import caption_interval
-
-#: Measures that have a cut of their own.
-_OF_CONTENT_WORDS = frozenset({"ROUGE-1", "BLEU_pre"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +44,11 @@ class NotScored:
 
 
 @dataclass(frozen=True, slots=True)
-class MatchedCaptions:
-    """Captions of a file with the references of their images: `candidates[k]` is for image `names[k]`,
-    whose row has the id `images[k]`.
+class _Matched:
+    """The captions of a file by the ids of their images' rows; of `lacking` images it has none."""
 
-    Of the `out_of` images that were asked for, `lacking` have no caption in the file: they have an empty one
-    here, or are left out. `unrelated` counts captions that are no references, since their authors say that
-    they do not describe the image.
-    """
-
-    names: tuple[str, ...]
-    images: tuple[int, ...]
-    candidates: tuple[str, ...]
-    references: tuple[tuple[str, ...], ...]
-    out_of: int
-    lacking: int
-    unrelated: int
+    captions: Mapping[int, str]
+    lacking: frozenset[int]
     left_out: NotScored
 
 
@@ -85,82 +74,123 @@ def candidates_of(file: Path, corpus: str) -> list[Candidate]:
     return [Candidate(names[image], text, f"caption {place + 1}") for place, image, text in rows.iterator()]
 
 
-def score_caption_file(
+def score_caption_files(
     *,
     corpus: str,
-    file: Path,
-    measures: Sequence[str],
+    files: Sequence[Path],
+    how: CaptionScoring,
     subset: Subset | None = None,
     documents: Subset | None = None,
-    tokens: str = DEFAULT_CUT,
     missing: str = REFUSE,
-    resampling: Resampling,
+    declared: Declaration = UNDECLARED,
 ) -> dict[str, Any]:
-    """The figures of a file of captions with their intervals, as plain data; what was left out beside them.
+    """The figures of files of captions, or of caption sets, with their intervals, and how the others differ
+    from the first (`caption_figures`), as plain data; what was left out beside them.
 
     All captions of an image are its references. `documents` are the images whose references CIDEr counts as
-    documents, all of the corpus for None; `tokens` names a cut of `CUTS`. Raises UnknownName, FormatError,
-    UnknownMeasure, MissingOutput, MeteorMissing, MeteorFailed and AgreementError, each one line.
+    documents, all of the corpus for None. All files are scored on the same images: under `leave-out` on those
+    of which each has a caption. `declared` says what the writer of the one file among them learned from.
+
+    Raises UnknownName, FormatError, UnknownMeasure, MissingOutput, MeteorMissing, MeteorFailed,
+    AgreementError, and ImportRefused for a file that is named twice and a declaration that is of no one file,
+    each one line.
     """
+    labels = caption_labels(files)
+    outside = [label for label, file in labels.items() if file.exists()]
+    if declared.trained_on and len(outside) != 1:
+        raise ImportRefused(
+            f"{len(outside)} files: what the writer was trained on is declared of one file; name one alone"
+        )
     references, unrelated = references_by_image(corpus)
-    matched = _match(
-        corpus, file, candidates_of(file, corpus), references, unrelated, subset=subset, missing=missing
-    )
+    names = names_of(corpus)
+    inside = [pk for pk in names.image_name if subset is None or pk in subset.images]
+    cases = [pk for pk in inside if references.get(pk)]
+    matched = {
+        label: _match(file, candidates_of(file, corpus), names, inside, cases, missing)
+        for label, file in labels.items()
+    }
+    lacking = frozenset[int]().union(*(one.lacking for one in matched.values()))
+    scored = [pk for pk in cases if missing != LEAVE_OUT or pk not in lacking]
+    if not scored:
+        raise ImportRefused(f"no image has a caption in each of {', '.join(labels)}; compare fewer of them")
     counted_in = documents_of(corpus, documents, references)
-    captions = Captions(matched.candidates, matched.references, tokens=tokens, documents=counted_in.texts)
-    scores = score_captions(captions, measures)
-    bootstrap = resampling.over(matched.names)
+    figures, differences = caption_figures(
+        {label: [one.captions.get(pk, "") for pk in scored] for label, one in matched.items()},
+        [references[pk] for pk in scored],
+        [names.image_name[pk] for pk in scored],
+        counted_in,
+        how,
+    )
     basis = FigureBasis(
         cases="images",
-        counted=len(matched.names),
-        out_of=matched.out_of,
-        without_output=matched.lacking,
+        counted=len(scored),
+        out_of=len(cases),
+        without_output=len(lacking),
         pool=f"captions of corpus {corpus}" + (f", {subset.called}" if subset else ""),
         missing=missing,
-        tokens=tokens,
+        tokens=how.tokens,
         references=counted_in.label,
-        notes=notes_on_cuts(scores),
+        notes=(*_notes_on_missing(matched), *notes_on_cuts(how.measures)),
     )
     report = {
         "corpus": corpus,
-        "file": file.name,
         "subset": subset.called if subset else "",
-        "images": len(matched.names),
-        "references": sum(map(len, matched.references)),
-        "unrelated": matched.unrelated,
-        "left_out": {word: list(names) for word, names in asdict(matched.left_out).items()},
+        "images": len(scored),
+        "references": sum(len(references[pk]) for pk in scored),
+        "unrelated": sum(unrelated.get(pk, 0) for pk in scored),
         "basis": basis.as_dict(),
-        **asdict(resampling),
-        "measures": [
-            {"measure": name, **asdict(caption_interval(score, bootstrap))} for name, score in scores.items()
+        **asdict(how.resampling),
+        "sets": [
+            {
+                "captions": label,
+                "without_output": len(one.lacking),
+                "left_out": {word: list(images) for word, images in asdict(one.left_out).items()},
+                "measures": figures[label],
+            }
+            for label, one in matched.items()
         ],
+        "differences": differences,
     }
-    made = {file.name: None if file.exists() else caption_set_named(file.name)}
-    return with_provenance(report, made, corpus_named(corpus), matched.images)
+    made = {
+        label: declared if label in outside else caption_set_named(file.name)
+        for label, file in labels.items()
+    }
+    return with_provenance(report, made, corpus_named(corpus), scored)
 
 
-def notes_on_cuts(measures: Iterable[str]) -> tuple[str, ...]:
-    """What must be said of measures that are not given the tokens of a basis."""
-    apart = [name for name in measures if name in _OF_CONTENT_WORDS]
-    return (f"{' and '.join(apart)}: stems of content words, whatever the tokens.",) if apart else ()
+def _notes_on_missing(matched: Mapping[str, _Matched]) -> tuple[str, ...]:
+    """How many images each of several sets lacks."""
+    if len(matched) < 2 or not any(one.lacking for one in matched.values()):
+        return ()
+    return tuple(f"{label}: no caption of {len(one.lacking):,} images." for label, one in matched.items())
+
+
+def caption_labels(files: Sequence[Path]) -> dict[str, Path]:
+    """What each file or caption set is called: its name, or its path where another has the same name.
+
+    Raises ImportRefused where one is named twice.
+    """
+    often = Counter(file.name for file in files)
+    labels = {file.name if often[file.name] == 1 else str(file): file for file in files}
+    if len(labels) < len(files):
+        raise ImportRefused("one of the captions is named twice; name each file or caption set once")
+    return labels
 
 
 def _match(
-    corpus: str,
     file: Path,
     candidates: Sequence[Candidate],
-    references: Mapping[int, tuple[str, ...]],
-    unrelated: Mapping[int, int],
-    *,
-    subset: Subset | None,
+    names: CorpusNames,
+    inside: Sequence[int],
+    cases: Sequence[int],
     missing: str,
-) -> MatchedCaptions:
-    """The captions of a file beside the references of their images, in the order of the corpus.
+) -> _Matched:
+    """The captions of a file by image: `inside` are the images that were asked for, and `cases` those of them
+    that have references.
 
-    Images go by all names that `names_of` knows, with or without a picture's extension. Raises UnknownName
-    for the corpus, FormatError where two entries are of one image or no image is left, and MissingOutput.
+    Images go by all names that `names_of` knows, with or without a picture's extension. Raises FormatError
+    where two entries are of one image or no image is left, and MissingOutput.
     """
-    names = names_of(corpus)
     by_name = {image_id(name): pk for name, pk in names.image.items()} | names.image
     given: dict[int, Candidate] = {}
     unknown = []
@@ -176,34 +206,29 @@ def _match(
             )
         else:
             given[pk] = each
-    inside = [pk for pk in names.image_name if subset is None or pk in subset.images]
-    cases = [pk for pk in inside if references.get(pk)]
+    asked, scorable = frozenset(inside), frozenset(cases)
     lacking = [pk for pk in cases if pk not in given]
     lacking_names = tuple(names.image_name[pk] for pk in lacking)
     left_out = NotScored(
         missing=lacking_names if missing == LEAVE_OUT else (),
         unknown=tuple(unknown),
-        outside=tuple(names.image_name[pk] for pk in given if subset is not None and pk not in subset.images),
-        bare=tuple(names.image_name[pk] for pk in inside if pk in given and not references.get(pk)),
+        outside=tuple(names.image_name[pk] for pk in given if pk not in asked),
+        bare=tuple(names.image_name[pk] for pk in inside if pk in given and pk not in scorable),
     )
     if len(lacking) == len(cases):
         raise FormatError(
-            f"has no caption of corpus {corpus!r} that can be scored: {not_scored_text(left_out)}",
+            f"has no caption of corpus {names.corpus!r} that can be scored: {not_scored_text(left_out)}",
             file=file,
             expected=f"images by file name, key or id, as {next(iter(names.image_name.values()), '')!r}",
         )
-    check_missing(missing, lacking=lacking_names, out_of=len(cases), cases="images", output="caption")
-    scored = [pk for pk in cases if pk in given or missing == WORST]
-    return MatchedCaptions(
-        names=tuple(names.image_name[pk] for pk in scored),
-        images=tuple(scored),
-        candidates=tuple(given[pk].caption if pk in given else "" for pk in scored),
-        references=tuple(references[pk] for pk in scored),
+    check_missing(
+        missing,
+        lacking=lacking_names,
         out_of=len(cases),
-        lacking=len(lacking),
-        unrelated=sum(unrelated.get(pk, 0) for pk in scored),
-        left_out=left_out,
+        cases="images",
+        output=f"caption in {file.name!r}",
     )
+    return _Matched({pk: one.caption for pk, one in given.items()}, frozenset(lacking), left_out)
 
 
 def not_scored_text(left_out: NotScored) -> str:
@@ -226,34 +251,18 @@ def _number(number: int, what: str) -> str:
 
 
 def remarks_on_captions(report: dict[str, Any]) -> str:
-    """What is to be known about the figures of `score_caption_file`."""
+    """What is to be known about the figures of `score_caption_files`."""
     which = f" ({report['subset']})" if report["subset"] else ""
     counted = f"{_number(report['images'], 'image')}, {_number(report['references'], 'reference')}"
-    lines = [f"{report['file']} against corpus {report['corpus']}{which}: {counted}."]
-    left_out = not_scored_text(
-        NotScored(**{word: tuple(names) for word, names in report["left_out"].items()})
-    )
-    if left_out:
-        lines.append(f"Left out: {left_out}.")
+    called = " and ".join(one["captions"] for one in report["sets"])
+    lines = [f"{called} against corpus {report['corpus']}{which}: {counted}."]
+    for one in report["sets"]:
+        left_out = not_scored_text(
+            NotScored(**{word: tuple(names) for word, names in one["left_out"].items()})
+        )
+        if left_out:
+            lines.append(f"Left out of {one['captions']}: {left_out}.")
     if report["unrelated"]:
         counted = _number(report["unrelated"], "caption")
         lines.append(f"No references: {counted} whose authors say that they are unrelated.")
-    if report["resamples"]:
-        lines.append(
-            f"Intervals of {100 * report['level']:g}%: {report['resamples']:,} resamples of whole images, "
-            f"seed {report['seed']}."
-        )
-    return "\n".join(lines)
-
-
-def table_of_captions(report: dict[str, Any]) -> Table:
-    """The figures of `score_caption_file`, a measure in each row."""
-    return Table(
-        ["measure", "value", "low", "high", "images", "remark"],
-        [
-            [one["measure"], one["value"], one["low"], one["high"], one["items"], one["reason"]]
-            for one in report["measures"]
-        ],
-        dict.fromkeys(("value", "low", "high"), 4),
-        basis=basis_from_dict(report["basis"]),
-    )
+    return "\n".join([*lines, *remarks_on_intervals(report)])

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from annotation.formats.base import FormatError
 from annotation.formats.files.text import lines, short_repr, whole_file
 from annotation.selectors.corpora import corpus_named
+from evaluation.comparison.provenance import UNDECLARED, Declaration
 from evaluation.comparison.subsets import subset_named
 from evaluation.models import LocalizationSet, System
 from evaluation.selectors import CorpusNames, captions_as_counted, digest_of_images, image_sizes, names_of
@@ -103,24 +104,35 @@ class ImportedLocalizations:
     unchanged: bool
 
 
-def import_localizations(
-    *,
-    name: str,
-    corpus: str,
-    path: Path,
-    system: str = "",
-    split: str = "",
-    seed: int = 0,
-    files: bool = True,
-) -> ImportedLocalizations:
-    """Read a file of predictions as the set `name`; the same file already read changes nothing.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalizationsImport:
+    """A file of predictions to be imported as the set `name`.
 
-    `system` is a registered system that made it, where there is one. `split` names the images that it looked
-    at, as `subset_named` takes them (`seed` deals folds; without `files` it means no file): where the file
-    has nothing of one of these, that is missing output. Where empty they are all images.
+    `system` is a registered system that made it, where there is one. `declared` says what that learned from;
+    where none is named, a system is entered under the name of the set. `split` names the images that it
+    looked at, as `subset_named` takes them (`seed` deals folds; without `files` it means no file): where the
+    file has nothing of one of these, that is missing output. Where empty they are all images.
+    """
+
+    name: str
+    corpus: str
+    path: Path
+    system: str = ""
+    split: str = ""
+    seed: int = 0
+    files: bool = True
+    declared: Declaration = UNDECLARED
+
+
+def import_localizations(
+    request: LocalizationsImport, *, wanted: registry.RequestedBy = registry.BY_COMMAND
+) -> ImportedLocalizations:
+    """Read a file of predictions as a set; the same file already read changes nothing.
 
     Raises UnknownName, ImportRefused, BadSubset, Busy, and FormatError naming the line.
     """
+    name, corpus, path, system = request.name, request.corpus, request.path, request.system
+    split, seed, declared = request.split, request.seed, request.declared
     check_name(name, "localization set")
     check_seed(seed)
     check_file(path, "predictions as JSON Lines")
@@ -130,10 +142,12 @@ def import_localizations(
         raise ImportRefused(
             f"system {system!r} is of corpus {made_by.corpus.name!r}; name one of corpus {corpus!r}, or none"
         )
-    names, subset = names_of(corpus), subset_named(corpus, split, seed=seed, files=files)
+    names, subset = names_of(corpus), subset_named(corpus, split, seed=seed, files=request.files)
+    tag, images = system or name, declared.images()
+    registry.check_declaration(tag, corpus, declared.trained_on)
     facts = {
         "corpus": row,
-        "made_by": made_by,
+        **({"made_by": made_by} if made_by is not None else {}),
         "split": split,
         "seed": seed,
         "source": path.name,
@@ -160,10 +174,12 @@ def import_localizations(
             f"localization set {name!r} was imported by an earlier version, which did not keep of which "
             "images it is; remove it on its page, and import it again"
         )
+    if declared.trained_on:
+        registry.link_output(found, tag, wanted, trained_on=declared.trained_on, images=images)
     return ImportedLocalizations(
         found.name,
         corpus,
-        system,
+        found.made_by.name if found.made_by is not None else "",
         str(path),
         found.image_count,
         found.mention_count,

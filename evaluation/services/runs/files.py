@@ -98,7 +98,7 @@ class RunImport:
     A matrix may come as embeddings of images and captions, in one file or in `path` and `captions`, and
     is then computed as it is read: cosines, or inner products. `direction`: in annotation images ask and
     captions are ranked, in search the reverse. `system` is what made it (default: the tag of a TREC run),
-    and is entered as a system where it can be the name of one (see `registry.link_run`); `source` is what
+    and is entered as a system where it can be the name of one (see `registry.link_output`); `source` is what
     the run is said to come from (default: the path). `declared` says what that system learned from.
     """
 
@@ -171,7 +171,8 @@ def import_run(
         progress,
         began,
     )
-    registry.link_run(name, system, wanted, trained_on=declared.trained_on, images=images)
+    row = run_named(name)
+    registry.link_output(row, system, wanted, trained_on=declared.trained_on, images=images)
     if not report.unchanged:
         registry.note_addition("add_run", wanted, run=name, corpus=request.corpus)
     return replace(report, remarks=remarks)

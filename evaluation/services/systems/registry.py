@@ -22,7 +22,7 @@ from annotation.common.by_command import with_known
 from annotation.common.registry import UnknownName
 from annotation.selectors.corpora import corpus_named
 from evaluation.comparison.provenance import Hashes
-from evaluation.models import Run, System
+from evaluation.models import LocalizationSet, Run, System
 from evaluation.selectors import run_named
 from evaluation.services.common import ImportRefused, exclusive_work
 from evaluation.services.systems.folders import system_folder, training_folder
@@ -146,7 +146,7 @@ def check_free(name: str, corpus: str, origin: str) -> None:
 
 
 def check_declaration(tag: str, corpus: str, trained_on: str) -> None:
-    """Raise ImportRefused where `trained_on` cannot be declared of the system `tag` of imported runs."""
+    """Raise ImportRefused where `trained_on` cannot be declared of the system `tag` of imported output."""
     if not trained_on:
         return
     if not _NAME.fullmatch(tag):
@@ -165,24 +165,28 @@ def check_declaration(tag: str, corpus: str, trained_on: str) -> None:
         )
 
 
-def link_run(
-    run: str,
+def link_output(
+    row: Run | LocalizationSet,
     tag: str,
     wanted: RequestedBy = BY_COMMAND,
     *,
     trained_on: str = "",
     images: Hashes | None = None,
 ) -> None:
-    """Enter `tag` as the system that made an imported run, where it can be a system's name.
+    """Enter `tag` as the system that made imported output, where it can be a system's name.
 
-    A system of that name and of the same corpus is it; one of another corpus is not, and the run then
+    A system of that name and of the same corpus is it; one of another corpus is not, and the output then
     stands without. `trained_on` is what is declared of it (see `check_declaration`), and `images` what that
-    names.
+    names. Raises ImportRefused where something is declared of another system than made it.
     """
     if not _NAME.fullmatch(tag):
         return
     register_unlisted_systems()
-    row = Run.objects.select_related("corpus").get(name=run)
+    if trained_on and row.made_by is not None and row.made_by.name != tag:
+        raise ImportRefused(
+            f"{row.name!r} was made by system {row.made_by.name!r}, not by {tag!r}; name that one to declare "
+            "what it was trained on"
+        )
     if row.made_by_id is None:
         system, _ = System.objects.get_or_create(
             name=tag,
@@ -194,7 +198,8 @@ def link_run(
             },
         )
         if system.corpus_id == row.corpus_id:
-            Run.objects.filter(pk=row.pk).update(made_by=system)
+            row.made_by = system
+            row.save(update_fields=["made_by"])
     if trained_on:
         with transaction.atomic():
             system = System.objects.select_for_update().get(name=tag)

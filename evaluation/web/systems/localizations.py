@@ -23,6 +23,7 @@ from evaluation.models import LocalizationSet, System
 from evaluation.services.features.store import feature_sets
 from evaluation.services.localizations.files import (
     ImportedLocalizations,
+    LocalizationsImport,
     import_localizations,
     write_localizations,
 )
@@ -194,13 +195,17 @@ def import_sent_localizations(request: HttpRequest, given: Mapping[str, str]) ->
         if file is None:
             raise NotOffered(_("No file was uploaded: choose one."))
         return import_localizations(
-            name=text_parameter(given, "name"),
-            corpus=corpus.name,
-            path=file,
-            system=system,
-            split=part_in(given, "split", corpus),
-            seed=whole_in(given, "seed", default=0),
-            files=False,
+            LocalizationsImport(
+                name=text_parameter(given, "name"),
+                corpus=corpus.name,
+                path=file,
+                system=system,
+                split=part_in(given, "split", corpus),
+                seed=whole_in(given, "seed", default=0),
+                files=False,
+                declared=offered.declared_training(request, text_parameter(given, "trained_on")),
+            ),
+            wanted=registry.RequestedBy(account=account_of(request).pk),
         )
 
 

@@ -37,10 +37,10 @@ def bilinear_memory(settings: BilinearSettings, amounts: Amounts) -> float:
 
 
 def neighbours_memory(settings: NeighbourSettings, amounts: Amounts) -> float:
-    """Images and tags in double precision, and the distances of a block of images."""
+    """Images twice in double precision, tags in it and as bytes, and the distances of a block of images."""
     images = amounts[TRAINING_IMAGES]
     held_out = 8.0 * amounts[HELD_OUT] * (amounts[IMAGE_NUMBERS] + 2 * amounts[WORDS])
-    return 8.0 * images * (3 * amounts[IMAGE_NUMBERS] + 2 * amounts[WORDS] + 4 * 512) + held_out
+    return 8.0 * images * (2 * amounts[IMAGE_NUMBERS] + 1.25 * amounts[WORDS] + 2 * 512) + held_out
 
 
 def machines_memory(settings: TagMachineSettings, amounts: Amounts) -> float:
@@ -57,6 +57,11 @@ def machines_memory(settings: TagMachineSettings, amounts: Amounts) -> float:
 def counts_memory(settings: Any, amounts: Amounts) -> float:
     """Images in double precision, and which has which tag."""
     return 8.0 * amounts[TRAINING_IMAGES] * (amounts[IMAGE_NUMBERS] + amounts[WORDS])
+
+
+def images_memory(settings: Any, amounts: Amounts) -> float:
+    """Images in double precision, while they are looked at."""
+    return 8.0 * amounts[TRAINING_IMAGES] * amounts[IMAGE_NUMBERS]
 
 
 _PAPER = "structured listwise tagging"
@@ -150,7 +155,7 @@ register_method(
 register_method(
     Method(
         name="tag-random",
-        memory=counts_memory,
+        memory=images_memory,
         title="Tags in a random order",
         settings=RandomSettings,
         make=RandomTags,

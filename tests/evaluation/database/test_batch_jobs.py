@@ -141,7 +141,10 @@ def test_topping_up_says_its_price_and_has_the_pages_of_bad_judges_asked_again(b
     assert all(row.withdrawn_at for row in Standing.objects.filter(worker__pseudonym__in=before.unused))
     assert not plan_reassignment(batch_named("first")).judges and not reassign_answers("first").done
     after = batch_state("first")
-    assert after.wanting == after.top_up.answers + before.wanting + bad.count() and not after.unused
+    assert (
+        after.answers_to_come == after.top_up.answers + before.answers_to_come + bad.count()
+        and not after.unused
+    )
     assert "all judges" in said("reassign_pages", "first")
     crowd(batch.campaign, {"perfect": 4}, seed=2)
     assert batch_state("first").complete
@@ -149,13 +152,13 @@ def test_topping_up_says_its_price_and_has_the_pages_of_bad_judges_asked_again(b
 
 def test_a_state_tells_what_is_to_come_and_how_far_judges_agree(batch: Batch) -> None:
     early = batch_state("first")
-    assert early.wanting == 3 * batch.numbers["task_count"] and early.ends_at is None
+    assert early.answers_to_come == 3 * batch.numbers["task_count"] and early.ends_at is None
     coming = forecast(batch.campaign, settings_of(batch.campaign.settings).pay, fresh=True)
     assert early.to_come == ("" if coming.pay is None else money(coming.pay, "USD"))
     assert early.agreement.value is None and not early.complete
     crowd(batch.campaign, {"perfect": 5})
     late = batch_state("first")
-    assert (late.wanting, late.to_come, late.complete) == (0, "0.00 USD", True)
+    assert (late.answers_to_come, late.to_come, late.complete) == (0, "0.00 USD", True)
     assert (late.agreement.value, late.agreement.items) == (1, batch.numbers["asked"])
     text = said("batch_status", "first")
-    assert "0 answers are missing" in text and "judges agree with alpha 1.00" in text
+    assert "0 answers are still to come" in text and "judges agree with alpha 1.00" in text

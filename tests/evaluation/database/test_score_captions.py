@@ -64,6 +64,12 @@ def report(*arguments: Any) -> dict[str, Any]:
     return found
 
 
+def measures(*arguments: Any) -> list[dict[str, Any]]:
+    """The figures of the first set."""
+    own: list[dict[str, Any]] = report(*arguments)["sets"][0]["measures"]
+    return own
+
+
 def expected(
     keys: list[str], documents: list[str], cut: Callable[[str], list[str]] = ptb_words
 ) -> list[float]:
@@ -78,8 +84,8 @@ def expected(
 
 def figures(*arguments: Any) -> list[float]:
     """The values of NAMES that the command gives."""
-    found = report(*arguments, "--measures", ",".join(NAMES), "--resamples", 0)
-    return [one["value"] for one in found["measures"]]
+    found = measures(*arguments, "--measures", ",".join(NAMES), "--resamples", 0)
+    return [one["value"] for one in found]
 
 
 ALL = ["100", "200", "300"]
@@ -91,10 +97,12 @@ def test_figures_are_those_of_the_measures_with_all_captions_as_references(
 ) -> None:
     file = written(tmp_path, WRITTEN, coco=coco)
     found = report(scenes, file, "--measures", ",".join(NAMES), "--resamples", 50)
-    assert [one["measure"] for one in found["measures"]] == NAMES
-    assert [one["value"] for one in found["measures"]] == pytest.approx(expected(ALL, ALL))
+    (own,) = found["sets"]
+    assert [one["measure"] for one in own["measures"]] == NAMES
+    assert [one["value"] for one in own["measures"]] == pytest.approx(expected(ALL, ALL))
     assert (found["images"], found["references"], found["unrelated"]) == (3, 6, 3)
-    for one in found["measures"]:
+    assert found["differences"] == []
+    for one in own["measures"]:
         assert one["low"] <= one["value"] <= one["high"] and one["resamples"] == 50
         assert "3 images, fewer than 10" in one["reason"]
 
@@ -108,10 +116,11 @@ def test_a_split_leaves_out_the_others_and_says_which(scenes: str, tmp_path: Pat
     file = written(tmp_path, captions)
     part = scenes, file, "--split", "test", "--missing", "leave-out"
     found = report(*part, "--measures", ",".join(NAMES), "--resamples", 0)
-    assert [one["value"] for one in found["measures"]] == pytest.approx(expected(["100"], ["100", "200"]))
-    assert all(one["low"] is None and one["reason"] == "" for one in found["measures"])
+    (own,) = found["sets"]
+    assert [one["value"] for one in own["measures"]] == pytest.approx(expected(["100"], ["100", "200"]))
+    assert all(one["low"] is None and one["reason"] == "" for one in own["measures"])
     names = {key: f"COCO_val2014_{int(key):012}.jpg" for key in REFERENCES}
-    assert found["left_out"] == {
+    assert own["left_out"] == {
         "missing": [names["200"]],
         "unknown": ["harbour.jpg"],
         "outside": [names["300"]],
@@ -170,13 +179,13 @@ def test_figures_say_how_texts_were_cut(scenes: str, tmp_path: Path) -> None:
 
 def test_an_image_without_a_caption_to_compare_with_is_left_out(scenes: str, tmp_path: Path) -> None:
     found = report(scenes, written(tmp_path, {**WRITTEN, "400": "A cat."}), "--measures", "BLEU-1")
-    assert found["images"] == 3 and len(found["left_out"]["bare"]) == 1
+    assert found["images"] == 3 and len(found["sets"][0]["left_out"]["bare"]) == 1
 
 
 def test_the_table_is_printed_as_csv_and_latex(scenes: str, tmp_path: Path) -> None:
     file = written(tmp_path, WRITTEN)
     rows = list(csv.reader(io.StringIO(said("score_captions", scenes, file, "--csv"))))
-    assert rows[0] == ["measure", "value", "low", "high", "images", "remark", "basis"]
+    assert rows[0] == ["measure", "captions", "value", "low", "high", "images", "remark", "basis"]
     assert [row[0] for row in rows[1:]] == [
         *("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-1", "BLEU_pre", "ROUGE-L", "CIDEr", "CIDEr-D")
     ]
@@ -188,7 +197,7 @@ def test_the_table_is_printed_as_csv_and_latex(scenes: str, tmp_path: Path) -> N
 def test_the_same_seed_draws_the_same_and_another_does_not(scenes: str, tmp_path: Path) -> None:
     file = written(tmp_path, WRITTEN)
     first, again, other = (
-        report(scenes, file, "--measures=ROUGE-L", "--resamples=9", "--level=0.5", "--seed", seed)["measures"]
+        measures(scenes, file, "--measures=ROUGE-L", "--resamples=9", "--level=0.5", "--seed", seed)
         for seed in (1, 1, 2)
     )
     assert first == again != other
@@ -199,8 +208,74 @@ def test_meteor_is_scored_where_it_is_asked_for(
     tmp_path: Path,
     stand_in: Path,  # noqa: F811
 ) -> None:
-    (found,) = report(scenes, written(tmp_path, WRITTEN), "--measures", "METEOR")["measures"]
+    (found,) = measures(scenes, written(tmp_path, WRITTEN), "--measures", "METEOR")
     assert 0 < found["value"] <= 1 and found["low"] is None and "no interval" in found["reason"]
+
+
+OTHERS = {"100": "A brown dog.", "200": "Boys play with a red ball.", "300": "A man on a bench."}
+
+
+def test_several_sets_are_scored_together_and_compared_with_the_first(scenes: str, tmp_path: Path) -> None:
+    mine, theirs = written(tmp_path, WRITTEN), written(tmp_path, OTHERS, name="theirs.jsonl")
+    some = "--measures", ",".join(NAMES), "--resamples", 50
+    alone = {file.name: measures(scenes, file, *some) for file in (mine, theirs)}
+    found, turned = report(scenes, mine, theirs, *some), report(scenes, theirs, mine, *some)
+    assert {one["captions"]: one["measures"] for one in found["sets"]} == alone
+    assert [(one["measure"], one["captions"]) for one in found["differences"]] == [
+        (name, "theirs.jsonl") for name in NAMES
+    ]
+    for place, (one, other) in enumerate(zip(found["differences"], turned["differences"], strict=True)):
+        values = [alone[file.name][place]["value"] for file in (theirs, mine)]
+        assert one["difference"] == pytest.approx(values[0] - values[1])
+        bounds = -one["difference"], -one["high"], -one["low"]
+        assert (other["difference"], other["low"], other["high"]) == pytest.approx(bounds)
+        assert other["p"] == one["p"] and one["p"] <= one["adjusted"] <= 1
+    # The figures of either are of the same images, tokens and documents.
+    assert found["basis"] | {"provenance": {}} == report(scenes, mine, *some)["basis"] | {"provenance": {}}
+    assert set(found["provenance"]) == {"mine.jsonl", "theirs.jsonl"}
+    text = said("score_captions", scenes, mine, theirs, *some)
+    assert "mine.jsonl and theirs.jsonl against corpus scenes: 3 images, 6 references." in text
+    assert "p is adjusted by Holm for 4 tests" in text and "Differences from mine.jsonl\n" in text
+    assert "Differences" not in said("score_captions", scenes, mine, *some)
+
+
+def test_several_sets_are_scored_on_the_same_images(scenes: str, tmp_path: Path) -> None:
+    mine = written(tmp_path, {key: WRITTEN[key] for key in ("100", "300")})
+    theirs = written(tmp_path, {key: OTHERS[key] for key in ("100", "200")}, name="theirs.jsonl")
+    with pytest.raises(CommandError, match="1 of 3 images .* have no caption in 'mine.jsonl'"):
+        said("score_captions", scenes, mine, theirs)
+    with pytest.raises(CommandError, match="1 of 3 images .* have no caption in 'theirs.jsonl'"):
+        said("score_captions", scenes, written(tmp_path, WRITTEN, name="whole.jsonl"), theirs)
+    found = report(scenes, mine, theirs, "--missing", "leave-out", "--measures", ",".join(NAMES))
+    values = [one["value"] for one in found["sets"][0]["measures"]]
+    assert values == pytest.approx(expected(["100"], ALL))
+    basis = found["basis"]
+    assert (basis["counted"], basis["out_of"], basis["without_output"]) == (1, 3, 2)
+    assert basis["notes"] == [f"{name}: no caption of 1 images." for name in ("mine.jsonl", "theirs.jsonl")]
+    worst = report(scenes, mine, theirs, "--missing", "worst")["basis"]
+    assert (worst["counted"], worst["without_output"]) == (3, 2)
+    apart = written(tmp_path, {"200": "Boys."}, name="apart.jsonl")
+    with pytest.raises(CommandError, match="no image has a caption in each of mine.jsonl, apart.jsonl"):
+        said("score_captions", scenes, mine, apart, "--missing", "leave-out")
+
+
+def test_files_of_one_name_go_by_their_paths_and_none_is_named_twice(scenes: str, tmp_path: Path) -> None:
+    (tmp_path / "more").mkdir()
+    files = [written(folder, WRITTEN) for folder in (tmp_path, tmp_path / "more")]
+    found = report(scenes, *files, "--measures", "BLEU-1")
+    assert [one["captions"] for one in found["sets"]] == list(map(str, files))
+    assert [(one["difference"], one["p"]) for one in found["differences"]] == [(0, 1)]
+    with pytest.raises(CommandError, match="named twice"):
+        said("score_captions", scenes, files[0], files[0])
+
+
+def test_figures_of_other_documents_are_of_another_basis(scenes: str, tmp_path: Path) -> None:
+    file = written(tmp_path, WRITTEN)
+    bases = [
+        basis_from_dict(report(scenes, file, "--documents", split)["basis"]) for split in ("test", "train")
+    ]
+    (line,) = differences(bases)
+    assert line.startswith("references: 'corpus scenes, split test (2 documents, sha256 ")
 
 
 @pytest.mark.parametrize(

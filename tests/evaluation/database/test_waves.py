@@ -192,7 +192,7 @@ def test_an_image_that_is_done_is_asked_more_and_its_answers_still_count(pooled_
     worker = Judgment.objects.order_by("id").values_list("worker", flat=True)[0]
     given = Judgment.objects.filter(worker=worker, image__isnull=False).count()
     discarding.discard_worker(campaign=batch.campaign, worker=worker)
-    assert batch_state("first").wanting == given
+    assert batch_state("first").answers_to_come == given
     with pytest.raises(BatchRefused, match=f"{given} answers"):
         ask_next_round("first")
 

@@ -90,15 +90,20 @@ def test_a_closed_campaign_has_nothing_to_come_and_what_is_kept_says_so_at_once(
 ) -> None:
     paid = {**UNTESTED, "pay": {"basis": "item", "per_item": {"relevance": 0.2}}}
     batch = launch(planned(pooled_runs, campaign_settings=paid), "first").batch
-    assert cached_batch_state(batch).wanting == 3 * batch.numbers["task_count"]
+    assert cached_batch_state(batch).answers_to_come == 3 * batch.numbers["task_count"]
     campaigns.close_campaign(campaign=batch.campaign)
     row = Batch.objects.select_related("campaign").get()
     closed = cached_batch_state(row)
     pay = settings_of(row.campaign.settings).pay
-    assert (closed.state, closed.wanting, closed.to_come, closed.complete) == ("closed", 0, "0.00 USD", False)
+    assert (closed.state, closed.answers_to_come, closed.to_come, closed.complete) == (
+        "closed",
+        0,
+        "0.00 USD",
+        False,
+    )
     assert overview(row.campaign, pay).pace.to_come == overview(row.campaign, pay).pay_to_come == 0
     text = said("batch_status", "first")
-    assert "0 answers are missing, 0.00 USD" in text and "its campaign is closed, and" in text
+    assert "0 answers are still to come, 0.00 USD" in text and "its campaign is closed, and" in text
     assert "a new batch of the same runs" in text
 
 

@@ -6,11 +6,13 @@ import random
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from evaluation.agreement.estimates import AgreementError, Bootstrap, tails
 from evaluation.metrics.captioning import bleu
 from evaluation.metrics.captions import Captions, CaptionScore, score_captions
-from evaluation.significance.captions import NO_COUNTS, caption_interval
+from evaluation.significance.captions import NO_COUNTS, caption_difference, caption_interval
 from evaluation.significance.resampling import figure_interval
 
 WORDS = "a dog cat runs sits on the mat red big".split()
@@ -82,3 +84,50 @@ def test_a_figure_says_why_it_has_no_interval() -> None:
     assert "a bootstrap of 1 image, fewer than 10" in caption_interval(one, Bootstrap(["a"])).reason
     with pytest.raises(AgreementError, match="2 clusters for 1 items"):
         caption_interval(one, Bootstrap(["a", "b"]))
+
+
+@settings(max_examples=5, deadline=None)
+@given(seed=st.integers(0, 10**6), images=st.integers(2, 8), each=st.integers(1, 2))
+def test_differences_are_those_of_scoring_both_sets_in_every_resample_and_change_sign_with_their_order(
+    seed: int, images: int, each: int
+) -> None:
+    candidates, references = texts(seed, images * each)
+    others, _ = texts(seed + 1, images * each)
+    measures = ("BLEU-4", "ROUGE-L", "CIDEr-D")
+
+    def scores(own: list[str], items: list[int]) -> dict[str, CaptionScore]:
+        again = [references[k] for k in items]
+        chosen = Captions([own[k] for k in items], again, tokens="own", documents=references)
+        return score_captions(chosen, measures)
+
+    clusters = [item // each for item in range(images * each)]
+    whole = list(range(images * each))
+    first, second = scores(candidates, whole), scores(others, whole)
+    draws = np.random.default_rng(seed).multinomial(images, np.full(images, 1 / images), size=6)
+    drawn: dict[str, list[float]] = {name: [] for name in measures}
+    for times in draws:
+        items = [item for item in whole for _ in range(times[clusters[item]])]
+        both = scores(candidates, items), scores(others, items)
+        for name in measures:
+            drawn[name].append(both[1][name].value - both[0][name].value)
+    bootstrap = Bootstrap(clusters, resamples=6, seed=seed)
+    for name in measures:
+        found = caption_difference(second[name], first[name], bootstrap)
+        turned = caption_difference(first[name], second[name], bootstrap)
+        assert found is not None and turned is not None
+        assert found.value == pytest.approx(second[name].value - first[name].value)
+        bounds = np.quantile(drawn[name], tails(0.95, images))
+        assert (found.low, found.high) == pytest.approx(tuple(bounds), abs=1e-9)
+        assert (turned.value, turned.low, turned.high) == pytest.approx(
+            (-found.value, -found.high, -found.low), abs=1e-9
+        )
+        assert turned.p == found.p
+
+
+def test_a_figure_without_sums_or_resamples_has_a_difference_without_interval() -> None:
+    meteor = CaptionScore("METEOR", 0.5, np.array([0.4, 0.6]))
+    (rouge,) = score_captions(Captions(*texts(4, 2)), ["ROUGE-L"]).values()
+    assert caption_difference(meteor, meteor, Bootstrap([1, 2])) is None
+    assert caption_difference(rouge, rouge, None) is None
+    same = caption_difference(rouge, rouge, Bootstrap([1, 2]))
+    assert same is not None and (same.value, same.low, same.high, same.p) == (0, 0, 0, 1)

@@ -73,7 +73,7 @@ def generated(system: str, *options: Any) -> dict[str, Any]:
 
 def figures(name: Any) -> dict[str, float]:
     report = json.loads(said("score_captions", "scenes", name, "--split", "test", *MEASURES))
-    return {one["measure"]: one["value"] for one in report["measures"]}
+    return {one["measure"]: one["value"] for one in report["sets"][0]["measures"]}
 
 
 def named(text: str) -> set[str]:
@@ -170,23 +170,33 @@ def test_regions_are_described_by_what_a_layer_says_of_them_and_by_parts_of_capt
     basis = report["basis"]
     assert (basis["cases"], basis["counted"], basis["out_of"], basis["tokens"]) == ("regions", 30, 75, "ptb")
     assert basis["references"].startswith(f"layer {gold} (30 documents, sha256 ")
-    scored = {one["measure"]: one for one in report["measures"]}
+    scored = {one["measure"]: one for one in report["sets"][0]["measures"]}
     assert scored["BLEU-1"]["low"] <= scored["BLEU-1"]["value"] <= scored["BLEU-1"]["high"]
     assert scored["BLEU-1"]["value"] > 0.5
+    both = json.loads(said("score_captions", "scenes", "regional", "aligned", "--layer", gold, *MEASURES))
+    assert both["sets"][0] == report["sets"][0] and both["people"] == report["people"]
+    values = [{one["measure"]: one["value"] for one in own["measures"]} for own in both["sets"]]
+    assert {one["measure"]: one["difference"] for one in both["differences"]} == pytest.approx(
+        {name: values[1][name] - values[0][name] for name in values[0]}
+    )
     described = describe_parts("scenes", CaptionSet.objects.get(name="regional"))
     report = json.loads(said("score_captions", "scenes", "regional", "--campaign", described, *MEASURES))
     # Of three images all five parts were described as the system does; what was withdrawn says otherwise.
     assert (report["regions"], report["without"], report["references"]) == (15, 60, 15)
-    assert {one["measure"]: one["value"] for one in report["measures"]}["BLEU-1"] == 1.0
+    assert {one["measure"]: one["value"] for one in report["sets"][0]["measures"]}["BLEU-1"] == 1.0
     assert report["people_regions"] == 0 and report["people"] == []
     shown = said("score_captions", "scenes", "regional", "--campaign", described)
     assert "regional against campaign described of corpus scenes: 15 regions, 15 references" in shown
+    aligned = CaptionSet.objects.get(name="aligned").captions
+    aligned.filter(image=aligned.all()[0].image).delete()
     asked: tuple[tuple[tuple[str, ...], str], ...] = (
+        (("regional", "aligned", "--layer", gold), "'aligned' are of different regions; compare sets of one"),
         (("regional", "--campaign", "no"), "there is no campaign 'no'"),
         (("regional", "--campaign", described, "--layer", gold), "use only one of them"),
         (("regional", "--layer", "no"), "unknown layer 'no' of corpus 'scenes'"),
         (("regional", "--layer", gold, "--split", "test"), "omit --split"),
         (("regional", "--layer", gold, "--missing", "worst"), "omit --missing"),
+        (("regional", "--layer", gold, "--trained-on", "COCO"), "read from no file; omit --trained-on"),
         (("nothing", "--layer", gold), "unknown caption set 'nothing'"),
     )
     for ask, refusal in asked:

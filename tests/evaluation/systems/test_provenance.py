@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,8 +23,9 @@ from evaluation.comparison.provenance import (
     identities,
     identities_of,
     images_seen,
+    provenance_of,
 )
-from evaluation.models import SeenImages, System
+from evaluation.models import LocalizationSet, SeenImages, System
 from evaluation.services.features.store import feature_set
 from evaluation.services.reports.building import report_folder
 from evaluation.services.systems.registry import register_unlisted_systems
@@ -272,8 +274,88 @@ def test_uploads_may_declare_what_they_were_trained_on(corpus, tmp_path):
     )
     assert seen("outside", "test")["answer"] == "12 of 12"
     assert System.objects.get(name="theirs").trained_on == "world:test"
+    with pytest.raises(
+        CommandError, match="'outside' was made by system 'theirs', not by 'other'; name that one"
+    ):
+        said("import_run", "outside", trec, "--corpus", corpus, "--system", "other", "--trained-on", "COCO")
     with pytest.raises(CommandError, match="'theirs' already exists with another origin, corpus or training"):
         said("import_run", "more", trec, "--corpus", corpus, "--system", "theirs", "--trained-on", "COCO")
+
+
+def test_localizations_from_outside_may_declare_what_their_system_was_trained_on(scenes, tmp_path):
+    """By command, call and page alike."""
+    mention = {"image": "0.png", "caption": 0, "start": 0, "end": 1, "phrase": "a"}
+    file = tmp_path / "found.jsonl"
+    file.write_text(json.dumps({**mention, "regions": [[1, 1, 9, 9, 0.5]]}))
+    ada = world.signed_in("ada", "researcher")
+
+    def by_command(name: str, *declared: str) -> None:
+        said("import_localizations", name, file, "--corpus", scenes, *declared)
+
+    def seen_of(name: str) -> dict:
+        row = LocalizationSet.objects.get(name=name)
+        return provenance_of({name: row}, row.corpus, row.mentions.values_list("image_id", flat=True))[name]
+
+    split = Image.objects.get(corpus__name=scenes, filename="0.png").split
+    by_command("silent")
+    by_command("text", "--trained-on", "COCO")
+    by_command("nothing", "--trained-on", "nothing")
+    by_command("leak", "--trained-on", f"{scenes}:{split}")
+    fields = {"corpus": scenes, "trained_on": scenes}
+    sent = {**fields, "name": "called", "file": SimpleUploadedFile("called.jsonl", file.read_bytes())}
+    assert ada.post("/api/v1/localization-sets", sent).status_code == 201
+    sent = {**fields, "name": "pressed", "act": "localizations"}
+    sent["file"] = SimpleUploadedFile("pressed.jsonl", file.read_bytes())
+    assert ada.post("/evaluation/add-system/", sent).status_code == 302
+    for name, answer in (
+        *(("silent", NOT_KNOWN), ("text", NOT_KNOWN), ("nothing", NONE_SEEN), ("leak", "1 of 1")),
+        *(("called", "1 of 1"), ("pressed", "1 of 1")),
+    ):
+        found = seen_of(name)
+        assert found["answer"] == answer, name
+        assert bool(found["declared"]) == (name != "silent")
+    assert System.objects.get(name="called").created_by is not None
+    # The same file again says more, and no less.
+    by_command("silent", "--trained-on", "nothing")
+    by_command("silent")
+    assert seen_of("silent")["answer"] == NONE_SEEN
+    by_command("more", "--system", "leak", "--trained-on", f"{scenes}:{split}")
+    assert LocalizationSet.objects.get(name="more").made_by == System.objects.get(name="leak")
+    for declared, refusal in (
+        (
+            ("more", "--trained-on", "nothing"),
+            "'more' was made by system 'leak', not by 'more'; name",
+        ),
+        (("leak", "--trained-on", "COCO"), "'leak' already exists with another origin, corpus or training"),
+        (("wrong", "--trained-on", f"{scenes}:tset"), "unknown split 'tset'"),
+    ):
+        with pytest.raises(CommandError, match=refusal):
+            by_command(*declared)
+    assert not LocalizationSet.objects.filter(name="wrong").exists()
+
+
+def test_captions_of_a_file_may_declare_what_their_writer_was_trained_on(scenes, tmp_path):
+    names = Image.objects.filter(corpus__name=scenes, split="test").values_list("filename", flat=True)
+    lines = "".join(json.dumps({"image": name, "caption": "A dog."}) + "\n" for name in names)
+    files = [tmp_path / name for name in ("first.jsonl", "second.jsonl")]
+    for file in files:
+        file.write_text(lines)
+    some = ("--split", "test", "--measures", "BLEU-1", "--resamples", 0)
+    for declared, answer in (
+        ("", NOT_KNOWN),
+        ("COCO", NOT_KNOWN),
+        ("nothing", NONE_SEEN),
+        (f"{scenes}:test", f"{len(names)} of {len(names)}"),
+    ):
+        report = json.loads(
+            said("score_captions", scenes, files[0], *some, "--trained-on", declared, "--json")
+        )
+        found = report["provenance"]["first.jsonl"]
+        assert found["answer"] == answer
+        assert found["sentence"] == report["basis"]["provenance"]["first.jsonl"]
+        assert bool(declared) == ("Declared, not checked: it was trained on" in found["sentence"])
+    with pytest.raises(CommandError, match="2 files: what the writer was trained on is declared of one file"):
+        said("score_captions", scenes, *files, *some, "--trained-on", "COCO")
 
 
 def test_word_vectors_count_as_what_they_were_learned_from(corpus):

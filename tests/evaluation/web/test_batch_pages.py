@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from html import unescape
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
 from django.utils.http import urlencode
 
@@ -135,7 +138,7 @@ def test_a_batch_is_launched_as_a_job_watched_and_frozen(ada: Client, pooled_run
     assert nothing.status_code == 400 and "Runs: Expected at least 1." in nothing.content.decode()
 
     early = look(ada, f"{BATCHES}first/")
-    assert f"{3 * batch.numbers['task_count']} answers are missing" in early
+    assert f"{3 * batch.numbers['task_count']} answers are still to come" in early
     assert "No valid judgments yet" in early
     assert f"Pages lack {batch.numbers['missing']} captions" in early and batch.numbers["missing"]
     assert f"{batch.numbers['task_count']} pages with {batch.numbers['fillers']} filtered pairs" in early
@@ -207,12 +210,12 @@ def test_the_page_of_a_closed_batch_leads_to_a_new_one(ada: Client, pooled_runs)
     batch = launch(
         plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=2, campaign_settings=UNTESTED)), "first"
     ).batch
-    assert f"{3 * batch.numbers['task_count']} answers are missing" in look(ada, f"{BATCHES}first/")
+    assert f"{3 * batch.numbers['task_count']} answers are still to come" in look(ada, f"{BATCHES}first/")
     close_campaign(campaign=batch.campaign)
     page = look(ada, f"{BATCHES}first/")
-    assert "0 answers; none are missing" in page
+    assert "0 answers; none still to come" in page
     assert f"{batch.numbers['asked']} pairs of this batch lack answers" in page
-    row = f"closed {batch.numbers['asked']} – – –"
+    row = f"closed {batch.numbers['asked']} 0 – –"
     assert row in look(ada, BATCHES), "nothing comes, and how much is judged is said on its page alone"
     (again,) = re.findall(
         r'href="(/evaluation/new-batch/\?chosen[^"]+)"', ada.get(f"{BATCHES}first/").content.decode()
@@ -288,3 +291,38 @@ def test_long_lists_of_batches_go_on_by_key(ada: Client, pooled_runs, monkeypatc
     (later,) = re.findall(r'rel="next" href="([^"]+)"', first)
     rest = ada.get(f"{BATCHES}{unescape(later)}").content.decode()
     assert "b0/" in rest and "b2/" not in rest and 'rel="next"' not in rest
+
+
+def test_list_page_api_and_command_say_one_number_of_answers_and_of_pairs(ada: Client, pooled_runs) -> None:
+    batch = launch(
+        plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=2, settings=UNTESTED)), "first"
+    ).batch
+
+    def check(state: str) -> None:
+        output = StringIO()
+        call_command("batch_status", "first", "--json", stdout=output)
+        command = json.loads(output.getvalue())
+        page = look(ada, f"{BATCHES}first/?fresh=1")
+        api = ada.get("/api/v1/batches/first").json()
+        names = ("state", "answers_to_come", "judged", "short")
+        assert [api[name] for name in names] == [command[name] for name in names]
+        asked, coming, judged = command["numbers"]["asked"], command["answers_to_come"], command["judged"]
+        assert command["state"] == state and judged + command["short"] == asked
+        assert f"{state} {asked} {coming} " in look(ada, BATCHES)
+        assert f"{judged} of {asked} have {batch.judges} answers" in page
+        assert (f"{coming} answers are still to come" in page) == bool(coming)
+        assert ("none still to come" in page) == (not coming)
+        assert (f"{command['short']} pairs of this batch lack answers" in page) == (
+            state == "closed" and command["short"] > 0
+        )
+
+    check("open")
+    crowd(batch.campaign, {"perfect": 4})
+    check("open")
+    discard_worker(
+        campaign=batch.campaign,
+        worker=Judgment.objects.filter(image__isnull=False).order_by("pk")[0].worker_id,
+    )
+    check("open")
+    close_campaign(campaign=batch.campaign)
+    check("closed")

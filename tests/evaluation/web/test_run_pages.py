@@ -67,7 +67,7 @@ def test_a_run_s_figures_are_those_of_the_command(ada):
     page = ada.get("/evaluation/runs/good-annotation/")
     report = score_run(run_named("good-annotation"), snapshot_named("crowd"))
     assert page.context["figures"] == report
-    assert "3 queries of crowd version 1" in words(page) and "R@1 1.000 " in words(page)
+    assert "Pool: qrels crowd version 1 " in words(page) and "R@1 1.000 " in words(page)
 
 
 def test_figures_name_the_qrels_that_were_asked_for_where_others_have_the_same_rows(ada):
@@ -118,11 +118,11 @@ def test_a_run_is_scored_on_the_images_asked_for_and_says_what_it_does_not_rank(
     assert page.context["figures"] == report and report["missing"] == 1
     how = "They are left out." if missing == "leave-out" else "They count as the worst result."
     text = words(page)
-    assert f"part does not rank 1 of 2 queries. {how}" in text and "(split test)" in text
+    assert f"part does not rank 1 of 2 queries. {how}" in text and "Split test." in text
     german = ada.get(
         f"/evaluation/runs/part/?split=test&missing={missing}", headers={"Accept-Language": "de"}
     )
-    assert "(Teil test)" in words(german)
+    assert "Teil test." in words(german)
     assert ada.get(f"/evaluation/runs/part/?missing={missing}").context["figures"]["asked"] == 3
     page = ada.get("/evaluation/runs/part/")
     assert "2 of 3 queries" in page.context["wrong"] and page.context["figures"] is None

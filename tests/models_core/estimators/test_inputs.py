@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from models_core.estimators.base import METHODS, Dataset, FitContext, RaggedRows
+from models_core.estimators.base import METHODS, Dataset, FitContext, RaggedRows, rows_of_length_1
 from models_core.estimators.cca import CCASettings
 from models_core.estimators.discovery import load_methods
 from models_core.estimators.fitting import fit_method
@@ -96,3 +96,12 @@ def test_regions_and_what_is_no_vector_are_looked_at_too():
         check_inputs(alignment, data)
     nothing = RaggedRows.of_counts(np.empty((0, 3), np.float32), [0, 0])
     assert check_inputs(alignment, dataclasses.replace(data, views={"images": nothing})) == ()
+
+
+@given(st.integers(-36, 37), st.sampled_from([np.float32, np.float64]))
+def test_rows_of_length_1_do_not_depend_on_how_long_they_were(power, dtype):
+    rows = np.array([[3, 4, 0], [-5, 0, 12], [0, 0, 0]], dtype)
+    expected = np.array([[0.6, 0.8, 0], [-5 / 13, 0, 12 / 13], [0, 0, 0]])
+    unit = rows_of_length_1(rows * dtype(10.0**power))
+    np.testing.assert_allclose(unit, expected, rtol=1e-5)
+    assert unit.dtype == dtype

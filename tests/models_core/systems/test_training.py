@@ -10,10 +10,8 @@ from models_core.estimators.base import DIRECTIONS
 from models_core.estimators.inputs import NumbersOutOfRange
 from models_core.features.image import vocabulary
 from models_core.features.text.wordnet import WordNetMissing
-from models_core.memory import NotEnoughMemory
 from models_core.phase_cache import PhaseCache
 from models_core.systems import recipe as recipes
-from models_core.systems import training
 from models_core.systems.caption_reading import ImageExample
 from models_core.systems.cross_validation import own_ranks
 from models_core.systems.dataset import Vectors, prepare
@@ -219,14 +217,3 @@ def test_what_was_chosen_at_the_end_of_a_grid_and_what_is_wrong_with_numbers_is_
     assert remark.startswith("1 of 35 training images have only zeros, first row 3, and rank by chance")
     with pytest.raises(NumbersOutOfRange, match="rows of the images have a length of about"):
         system.describe(Vectors(values * 1e20), [])
-
-
-def test_memory_that_gives_out_is_one_line(monkeypatch):
-    def fails(*given, **options):
-        raise MemoryError
-
-    monkeypatch.setattr(training, "_fit", fails)
-    with pytest.raises(
-        NotEnoughMemory, match="^training recipe 'BoW5' ran out of memory; give it more memory"
-    ):
-        fit(TABLE_11["BoW5"], material(20), None)

@@ -11,10 +11,11 @@ from rest_framework import serializers
 from annotation.api.contents import json_time
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import SignedIn, missing
-from annotation.api.rest.fields import MoneyField, decimal_text
+from annotation.api.rest.fields import MoneyField
 from annotation.api.rest.operations import GET, POST, ApiCall, Operation, serves
 from annotation.common.roles import WHOLE_SERVER
 from annotation.models import WorkerMessage
+from annotation.protocol.money import amount_text
 from annotation.selectors.scopes import campaigns_in
 from annotation.selectors.workers.earnings import Earnings, earnings_of
 from annotation.selectors.workers.own_data import worker_behind
@@ -129,17 +130,25 @@ def _earnings_plain(one: Earnings) -> dict[str, Any]:
         "currency": one.currency,
         "answers": one.answers,
         "seconds": one.seconds,
-        "earned": decimal_text(one.earned),
+        "earned": amount_text(one.earned, one.currency),
         "bonuses": [
-            {"at": json_time(each.at), "amount": decimal_text(each.amount), "reason": each.reason}
+            {
+                "at": json_time(each.at),
+                "amount": amount_text(each.amount, one.currency),
+                "reason": each.reason,
+            }
             for each in one.bonuses
         ],
         "payments": [
-            {"at": json_time(each.at), "amount": decimal_text(each.amount), "reference": each.reference}
+            {
+                "at": json_time(each.at),
+                "amount": amount_text(each.amount, one.currency),
+                "reference": each.reference,
+            }
             for each in one.payments
         ],
-        "paid": decimal_text(one.paid),
-        "due": decimal_text(one.due),
+        "paid": amount_text(one.paid, one.currency),
+        "due": amount_text(one.due, one.currency),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from http import HTTPStatus
 from io import StringIO
 from typing import Any
@@ -14,11 +15,12 @@ from annotation.api.contents import json_time
 from annotation.api.problems import Problem
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import missing
-from annotation.api.rest.fields import CallFields, MoneyField, TextField, decimal_text
+from annotation.api.rest.fields import CallFields, MoneyField, TextField
 from annotation.api.rest.operations import GET, POST, ApiCall, Operation, serves
 from annotation.api.v1.addressed import RUNS_CAMPAIGN, WorkerNames, workers_named
 from annotation.models import Bonus, Campaign, Payout
 from annotation.moderation.discarding import CannotDo
+from annotation.protocol.money import amount_text
 from annotation.workers import approvals, bonuses, payments
 from annotation.workers.payments import Due, PaymentError
 from annotation.workers.platform_visits import PROVIDERS
@@ -128,7 +130,11 @@ class PlatformList(CallFields):
 def dues_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
     """List what each worker of a campaign is due, by pseudonym."""
     accounts = payments.due_accounts(campaign=campaign)
-    return call.rows.of_values(accounts, lambda account: account.pseudonym, _due_plain)
+    return call.rows.of_values(
+        accounts,
+        lambda account: account.pseudonym,
+        partial(_due_plain, currency=payments.currency_of(campaign)),
+    )
 
 
 @serves(
@@ -145,7 +151,7 @@ def dues_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
 def payments_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
     """List a campaign's payments, the newest first."""
     rows = Payout.objects.filter(campaign=campaign).select_related("worker", "paid_by")
-    return call.rows.of_rows(rows, "-pk", _payment_plain)
+    return call.rows.of_rows(rows, "-pk", partial(_payment_plain, currency=payments.currency_of(campaign)))
 
 
 @serves(
@@ -165,6 +171,7 @@ def payments_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
 def payments_record_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
     """Record that workers were paid. This moves no money."""
     data, names = call.data, call.data.get("workers")
+    currency = payments.currency_of(campaign)
     workers = list(workers_named(campaign, names).values()) if names is not None else None
     if "amount" not in data:
         made = payments.pay_all_due(
@@ -175,7 +182,7 @@ def payments_record_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
             HTTPStatus.BAD_REQUEST, "bad_request", _("An amount goes with one worker."), field="amount"
         )
     else:
-        amount = payments.micros_of(data["amount"])
+        amount = payments.micros_of(data["amount"], currency)
         one = payments.pay(
             worker=workers[0],
             campaign=campaign,
@@ -185,7 +192,7 @@ def payments_record_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
         )
         made = [one]
     rows = Payout.objects.filter(pk__in=[each.pk for each in made]).select_related("worker", "paid_by")
-    return {"payments": [_payment_plain(row) for row in rows.order_by("pk")]}
+    return {"payments": [_payment_plain(row, currency) for row in rows.order_by("pk")]}
 
 
 @serves(
@@ -208,7 +215,8 @@ def payment_void_call(call: ApiCall, campaign: Campaign, payment: int) -> dict[s
         raise missing(_("There is no such thing here."))
     reason = call.data["reason"]
     return _payment_plain(
-        payments.void_payout(campaign=campaign, payout=payment, reason=reason, actor=call.account)
+        payments.void_payout(campaign=campaign, payout=payment, reason=reason, actor=call.account),
+        payments.currency_of(campaign),
     )
 
 
@@ -226,7 +234,7 @@ def payment_void_call(call: ApiCall, campaign: Campaign, payment: int) -> dict[s
 def bonuses_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
     """List a campaign's bonuses, the newest first."""
     rows = Bonus.objects.filter(campaign=campaign).select_related("worker", "given_by")
-    return call.rows.of_rows(rows, "-pk", _bonus_plain)
+    return call.rows.of_rows(rows, "-pk", partial(_bonus_plain, currency=payments.currency_of(campaign)))
 
 
 @serves(
@@ -245,15 +253,16 @@ def bonuses_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
 )
 def bonus_give_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
     """Give workers a bonus: it is due from now on."""
+    currency = payments.currency_of(campaign)
     given = bonuses.give_bonus(
         campaign=campaign,
         workers=list(workers_named(campaign, call.data["workers"]).values()),
-        amount=payments.micros_of(call.data["amount"]),
+        amount=payments.micros_of(call.data["amount"], currency),
         reason=call.data["reason"],
         actor=call.account,
     )
     rows = Bonus.objects.filter(pk__in=[each.pk for each in given]).select_related("worker", "given_by")
-    return {"bonuses": [_bonus_plain(row) for row in rows.order_by("pk")]}
+    return {"bonuses": [_bonus_plain(row, currency) for row in rows.order_by("pk")]}
 
 
 @serves(
@@ -276,7 +285,8 @@ def bonus_withdraw_call(call: ApiCall, campaign: Campaign, bonus: int) -> dict[s
         raise missing(_("There is no such thing here."))
     reason = call.data["reason"]
     return _bonus_plain(
-        bonuses.withdraw_bonus(campaign=campaign, bonus=bonus, reason=reason, actor=call.account)
+        bonuses.withdraw_bonus(campaign=campaign, bonus=bonus, reason=reason, actor=call.account),
+        payments.currency_of(campaign),
     )
 
 
@@ -320,25 +330,25 @@ def platform_list_call(call: ApiCall, campaign: Campaign) -> HttpResponse:
     return HttpResponse(file.getvalue(), content_type=_CSV)
 
 
-def _due_plain(account: Due) -> dict[str, Any]:
+def _due_plain(account: Due, currency: str) -> dict[str, Any]:
     return {
         "worker": account.pseudonym,
         "answers": account.answers,
         "seconds": account.seconds,
-        "earned": decimal_text(account.earned),
-        "bonuses": decimal_text(account.bonuses),
-        "paid": decimal_text(account.paid),
-        "due": decimal_text(account.due),
-        "hourly": decimal_text(account.hourly) if account.hourly is not None else None,
+        "earned": amount_text(account.earned, currency),
+        "bonuses": amount_text(account.bonuses, currency),
+        "paid": amount_text(account.paid, currency),
+        "due": amount_text(account.due, currency),
+        "hourly": amount_text(account.hourly, currency) if account.hourly is not None else None,
         "unconfirmed": account.held,
     }
 
 
-def _payment_plain(row: Payout) -> dict[str, Any]:
+def _payment_plain(row: Payout, currency: str) -> dict[str, Any]:
     return {
         "number": row.pk,
         "worker": row.worker.pseudonym,
-        "amount": decimal_text(row.amount),
+        "amount": amount_text(row.amount, currency),
         "reference": row.reference,
         "paid_at": json_time(row.paid_at),
         "paid_by": row.paid_by.get_username() if row.paid_by is not None else None,
@@ -347,11 +357,11 @@ def _payment_plain(row: Payout) -> dict[str, Any]:
     }
 
 
-def _bonus_plain(row: Bonus) -> dict[str, Any]:
+def _bonus_plain(row: Bonus, currency: str) -> dict[str, Any]:
     return {
         "number": row.pk,
         "worker": row.worker.pseudonym,
-        "amount": decimal_text(row.amount),
+        "amount": amount_text(row.amount, currency),
         "reason": row.reason,
         "given_at": json_time(row.given_at),
         "given_by": row.given_by.get_username() if row.given_by is not None else None,

@@ -11,16 +11,18 @@ from annotation import jobs
 from annotation.api.contents import json_time
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import missing
-from annotation.api.rest.fields import CallFields, MoneyField, NameField, TextField, decimal_text
+from annotation.api.rest.fields import CallFields, MoneyField, NameField, TextField
 from annotation.api.rest.operations import GET, POST, ApiCall, Operation, serves
 from annotation.api.v1.addressed import RUNS_CAMPAIGN
 from annotation.models import Campaign, Job
 from annotation.moderation import discarding
 from annotation.moderation.discarding import CannotDo
 from annotation.protocol import questions as q
+from annotation.protocol.money import amount_text
 from annotation.selectors.campaign import WorkerRow
 from annotation.selectors.campaign import workers as worker_rows
 from annotation.selectors.workers.worker_table import SORTS, WORKER_STATES, WorkerTableRequest, worker_page
+from annotation.workers.payments import currency_of
 
 _TAG = "workers"
 _PATH = "campaigns/<slug:name>/workers"
@@ -113,13 +115,15 @@ def workers_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
         after=rows.mark or 0,
     )
     page = worker_page(campaign, wanted, size=rows.limit)
-    return rows.page((worker_plain(row) for row, _figures in page.rows), page.after)
+    currency = currency_of(campaign)
+    return rows.page((worker_plain(row, currency) for row, _figures in page.rows), page.after)
 
 
 @serves(Operation(route="worker", method=GET, path=_ONE, tag=_TAG, opens=RUNS_CAMPAIGN, answers=WorkerShown))
 def worker_show_call(call: ApiCall, campaign: Campaign, pseudonym: str) -> dict[str, Any]:
     """Show one worker of a campaign, by kind of question."""
-    return worker_plain(worker_rows(campaign, only=[_worker(campaign, pseudonym)])[0])
+    row = worker_rows(campaign, only=[_worker(campaign, pseudonym)])[0]
+    return worker_plain(row, currency_of(campaign))
 
 
 @serves(
@@ -210,18 +214,18 @@ def worker_restore_call(call: ApiCall, campaign: Campaign, pseudonym: str) -> Jo
     return jobs.enqueue(kind="restore", arguments=arguments, campaign=campaign, actor=call.account)
 
 
-def worker_plain(row: WorkerRow) -> dict[str, Any]:
-    """A worker as plain data."""
+def worker_plain(row: WorkerRow, currency: str) -> dict[str, Any]:
+    """A worker as plain data, with amounts in `currency`."""
     return {
         "pseudonym": row.pseudonym,
         "erased": row.erased,
         "answers": row.answers,
         "seconds": row.seconds,
-        "earned": decimal_text(row.earned),
-        "bonuses": decimal_text(row.bonuses),
-        "paid": decimal_text(row.paid),
-        "due": decimal_text(row.due),
-        "hourly": decimal_text(row.hourly) if row.hourly is not None else None,
+        "earned": amount_text(row.earned, currency),
+        "bonuses": amount_text(row.bonuses, currency),
+        "paid": amount_text(row.paid, currency),
+        "due": amount_text(row.due, currency),
+        "hourly": amount_text(row.hourly, currency) if row.hourly is not None else None,
         "kinds": [
             {
                 "kind": each.kind,

@@ -20,7 +20,6 @@ from annotation.api.rest.fields import (
     PlainField,
     TextField,
     WholeField,
-    decimal_text,
 )
 from annotation.api.rest.operations import POST, ApiCall, Operation, serves
 from annotation.api.v1.addressed import CAMPAIGNS_TAG
@@ -32,7 +31,7 @@ from annotation.common.roles import RESEARCHER
 from annotation.models import Account, Campaign, CampaignDraft, Corpus
 from annotation.protocol.campaign_settings import CampaignError, settings_of_tasks
 from annotation.protocol.kinds import all_tasks
-from annotation.protocol.money import rounded_amount
+from annotation.protocol.money import amount_text, rounded_amount
 from annotation.protocol.work import MICROS
 from annotation.selectors.scopes import campaigns_of, corpora_of
 
@@ -259,4 +258,4 @@ def _estimate_plain(found: DraftEstimate, plan: DraftPlan) -> dict[str, Any]:
 
 def _amount(value: float, currency: str) -> str:
     """Currency units as a decimal text, in the digits of the currency: an estimate knows no more."""
-    return decimal_text(rounded_amount(round(value * MICROS), currency))
+    return amount_text(rounded_amount(round(value * MICROS), currency), currency)

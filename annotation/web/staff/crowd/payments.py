@@ -139,14 +139,14 @@ def _record(request: HttpRequest, campaign: Campaign) -> str:
             return amounts_paid(made, currency)
         case "pay_one":
             (worker,) = chosen_workers(campaign, sent)[:1]
-            amount = payments.micros_of(_text(sent, "amount"))
+            amount = payments.micros_of(_text(sent, "amount"), currency)
             made_one = payments.pay(
                 worker=worker, campaign=campaign, amount=amount, reference=reference, actor=actor
             )
             return amounts_paid([made_one], currency)
         case "bonus":
             workers = chosen_workers(campaign, sent)
-            amount = payments.micros_of(_text(sent, "amount"))
+            amount = payments.micros_of(_text(sent, "amount"), currency)
             given = bonuses.give_bonus(
                 campaign=campaign, workers=workers, amount=amount, reason=_text(sent, "reason"), actor=actor
             )

@@ -1,0 +1,136 @@
+"""Figures of sets of captions against the same references, and their differences from those of the first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from evaluation.agreement.estimates import Bootstrap
+from evaluation.agreement.summary import Resampling
+from evaluation.formats.figure_basis import basis_from_dict
+from evaluation.formats.figure_tables import Table
+from evaluation.metrics.captions import DEFAULT_CUT, FAMILY, Captions, CaptionScore, score_captions
+from evaluation.metrics.table import METRICS
+from evaluation.services.captions.references import Documents
+from evaluation.significance.captions import NO_COUNTS, caption_difference, caption_interval
+from evaluation.significance.tables import holm
+
+#: Measures that have a cut of their own.
+_OF_CONTENT_WORDS = frozenset({"ROUGE-1", "BLEU_pre"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptionScoring:
+    """How captions are scored: by which measures, how texts are cut (`CUTS`), how intervals are drawn."""
+
+    measures: Sequence[str]
+    tokens: str = DEFAULT_CUT
+    resampling: Resampling = field(default_factory=Resampling)
+
+
+def caption_figures(
+    texts: Mapping[str, Sequence[str]],
+    references: Sequence[Sequence[str]],
+    images: Sequence[str],
+    documents: Documents,
+    how: CaptionScoring,
+) -> tuple[dict[str, list[dict[str, Any]]], list[dict[str, Any]]]:
+    """The figures of each set of `texts` by its name, and the differences of the others from the first.
+
+    Item k of every set has `references[k]` and is of `images[k]`. Both lists are plain data, a measure in
+    each entry. A difference is a set's figure less the first set's, over the resamples of their intervals,
+    with p, which `adjusted` corrects by Holm for all that were tested. Raises as `score_captions` does.
+    """
+    bootstrap = how.resampling.over(images)
+    scores = {
+        name: score_captions(
+            Captions(own, references, tokens=how.tokens, documents=documents.texts), how.measures
+        )
+        for name, own in texts.items()
+    }
+    figures = {
+        name: [
+            {"measure": measure, **asdict(caption_interval(score, bootstrap))}
+            for measure, score in own.items()
+        ]
+        for name, own in scores.items()
+    }
+    return figures, _differences(scores, bootstrap)
+
+
+def _differences(
+    scores: Mapping[str, Mapping[str, CaptionScore]], bootstrap: Bootstrap | None
+) -> list[dict[str, Any]]:
+    (_, base), *others = scores.items()
+    rows: list[dict[str, Any]] = []
+    for measure, first in base.items():
+        for name, own in others:
+            row = {"measure": measure, "captions": name, "difference": own[measure].value - first.value}
+            test = caption_difference(own[measure], first, bootstrap)
+            if test is None:
+                remark = "" if bootstrap is None else NO_COUNTS
+                rows.append({**row, "low": None, "high": None, "p": None, "remark": remark})
+            else:
+                rows.append({**row, "low": test.low, "high": test.high, "p": test.p, "remark": test.remark})
+    adjusted = holm([np.nan if row["p"] is None else row["p"] for row in rows])
+    return [
+        {**row, "adjusted": None if row["p"] is None else float(p)}
+        for row, p in zip(rows, adjusted, strict=True)
+    ]
+
+
+def notes_on_cuts(measures: Iterable[str]) -> tuple[str, ...]:
+    """What must be said of measures that are not given the tokens of a basis; raises UnknownMeasure."""
+    names = [METRICS.find(measure, family=FAMILY).name for measure in measures]
+    apart = [name for name in names if name in _OF_CONTENT_WORDS]
+    return (f"{' and '.join(apart)}: stems of content words, whatever the tokens.",) if apart else ()
+
+
+def tables_of_captions(report: dict[str, Any]) -> dict[str, Table]:
+    """The figures of a report, a row for each measure and set, and its differences if there are any.
+
+    Beside the figures of regions stand those of people.
+    """
+    basis, first = basis_from_dict(report["basis"]), report["sets"][0]["captions"]
+    people = {one["measure"]: one["value"] for one in report.get("people", ())}
+    keys = ("value", "low", "high", "items")
+    by_measure = zip(*(one["measures"] for one in report["sets"]), strict=True)
+    rows = [
+        [
+            *(one["measure"], own["captions"], *(one[key] for key in keys)),
+            *([people.get(one["measure"])] if "people" in report else []),
+            one["reason"],
+        ]
+        for row in by_measure
+        for own, one in zip(report["sets"], row, strict=True)
+    ]
+    places = dict.fromkeys(("value", "low", "high", "people", "difference", "p", "adjusted"), 4)
+    beside = ["people"] if "people" in report else []
+    head = ["measure", "captions", "value", "low", "high", basis.cases, *beside, "remark"]
+    tables = {"Figures": Table(head, rows, places, basis=basis)}
+    if report["differences"]:
+        head = ["measure", "captions", "difference", "low", "high", "p", "adjusted", "remark"]
+        tables[f"Differences from {first}"] = Table(
+            head, [[one[key] for key in head] for one in report["differences"]], places, basis=basis
+        )
+    return tables
+
+
+def remarks_on_intervals(report: dict[str, Any]) -> list[str]:
+    """How the intervals of a report were drawn, and what its differences are."""
+    lines = []
+    if report["resamples"]:
+        lines.append(
+            f"Intervals of {100 * report['level']:g}%: {report['resamples']:,} resamples of whole images, "
+            f"seed {report['seed']}."
+        )
+    tested = sum(one["p"] is not None for one in report["differences"])
+    if tested:
+        lines.append(
+            f"Differences: less the figure of {report['sets'][0]['captions']}, both of the same resamples; "
+            f"p is adjusted by Holm for {tested} tests."
+        )
+    return lines

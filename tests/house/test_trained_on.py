@@ -1,0 +1,63 @@
+"""Whatever takes output from outside takes a declaration of what that was trained on, on every surface."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from django.core.management import get_commands, load_command_class
+
+from annotation.api.rest.operations import served
+from tests.house.product import REPOSITORY
+
+#: Files of evaluation that hold no output of a system: by command or route, and why.
+NO_OUTPUT = {
+    "agreement": "what people judged",
+    "import_judgments": "what people judged",
+    "import_parses": "how sentences are built, which no figure is of",
+    "import_qrels": "what is relevant",
+    "import_weak": "training data: its images count where a system learns from them",
+    "judgment_sets": "what people judged",
+    "qrels_upload": "what is relevant",
+    "reproduce_hodosh": "a study with data of its own",
+    "word_similarity": "what people say of words",
+}
+#: Templates with files that hold no output of a system.
+FORMS_WITHOUT = {"_freeze_images.html": "names of images", "qrels_import.html": "judgments and qrels"}
+
+
+def commands_with_files() -> dict[str, bool]:
+    """Commands of evaluation that read a file that they must be given, and whether it can be declared."""
+    reading = {}
+    for name, app in get_commands().items():
+        if not str(app).startswith("evaluation"):
+            continue
+        actions = load_command_class(app, name).create_parser("manage.py", name)._actions
+        if any(one.type is Path and not one.option_strings for one in actions):
+            reading[name] = any("--trained-on" in one.option_strings for one in actions)
+    return reading
+
+
+def calls_with_files() -> dict[str, bool]:
+    """Calls of evaluation that take a file, by their route, and whether it can be declared."""
+    ours = (one.about for one in served() if one.handler.__module__.startswith("evaluation."))
+    return {one.route: "trained_on" in one.body().fields for one in ours if one.uploads and one.body}
+
+
+def test_commands_and_calls_that_read_output_from_outside_take_a_declaration() -> None:
+    commands, calls = commands_with_files(), calls_with_files()
+    assert {"import_localizations", "import_run", "score_captions"} <= commands.keys()
+    assert {"localization_sets", "runs"} <= calls.keys()
+    without = {name for name, declares in (commands | calls).items() if not declares}
+    assert without == NO_OUTPUT.keys()
+
+
+@pytest.mark.parametrize(
+    "template", sorted((REPOSITORY / "templates" / "evaluation").glob("*.html")), ids=lambda path: path.name
+)
+def test_forms_that_send_output_from_outside_have_a_field_for_it(template: Path) -> None:
+    forms = re.findall("<form.*?</form>", template.read_text(encoding="utf-8"), re.DOTALL)
+    for form in forms:
+        if 'type="file"' in form and template.name not in FORMS_WITHOUT:
+            assert "evaluation/_trained_on_field.html" in form, form[:200]
