@@ -165,7 +165,7 @@ def batch_detail(request: HttpRequest, row: Batch) -> HttpResponse:
             counted=[(name, one.before) for name, one in sorted(seen.people.items()) if one.counted],
             lost_for_good=seen.short if seen.state == CLOSED_MESSAGE else 0,
             again=again_of(row, seen),
-            planned=money(row.numbers["amount"], settings_of(row.campaign.settings).pay.currency),
+            planned=money(row.numbers["micros"], settings_of(row.campaign.settings).pay.currency),
             ended=seen.rounds is None or bool(seen.rounds.ended),
             asked_share=seen.numbers["asked"] / seen.rounds.askable if seen.rounds else 1,
             lost=seen.loss.relevant / seen.loss.judged if seen.loss is not None else 0,

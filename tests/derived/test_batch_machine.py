@@ -392,7 +392,7 @@ class Managed:
             for name, one in seen.people.items()
         }
         assert seen.unused == now.unused() == seen.top_up.judges
-        assert (seen.top_up.answers, seen.top_up.amount) == (
+        assert (seen.top_up.answers, seen.top_up.micros) == (
             now.to_ask_again(),
             now.to_ask_again() * 20_000,
         )

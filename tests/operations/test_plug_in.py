@@ -64,7 +64,8 @@ def researcher(site: None) -> Client:
 
 
 def test_it_is_a_command_with_help(researcher: Client) -> None:
-    parser = commands()[NAME].create_parser("manage.py", NAME)
+    command: Any = commands()[NAME]
+    parser = command.create_parser("manage.py", NAME)
     text = " ".join(parser.format_help().split())
     assert "Count long captions. Captions of a corpus are counted" in text
     assert "--longest LONGEST Longest. Captions beyond it are counted (default: 20)" in text
@@ -80,7 +81,11 @@ def test_it_is_a_call_with_a_schema_whose_job_ends(researcher: Client) -> None:
     answer = researcher.post("/api/v1/caption-lengths", {"corpus": "sea"}, "application/json")
     assert answer.status_code == 202, answer.content
     job = Job.objects.get()
-    assert (job.kind, job.corpus.name) == (NAME, "sea") and str(job.created_by) == "rita"
+    assert (
+        job.corpus is not None
+        and (job.kind, job.corpus.name) == (NAME, "sea")
+        and str(job.created_by) == "rita"
+    )
     assert jobs.run_queued_job(job.pk) == Job.DONE
     job.refresh_from_db()
     assert job.result["longer"] <= job.result["captions"] and job.phase == "counting"

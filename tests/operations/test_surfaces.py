@@ -55,7 +55,7 @@ def plain(schema: dict[str, Any]) -> dict[str, Any]:
     return kinds[0]["items"] | {"list": True} if kinds[0].get("type") == "array" else kinds[0]
 
 
-@pytest.mark.parametrize(("operation", "one"), of_every_field())
+@pytest.mark.parametrize(("operation", "one"), [*of_every_field()])
 def test_a_field_is_the_same_everywhere(operation: Operation, one: RequestField, db: None) -> None:
     with translation.override("en"):
         words = [str(part).rstrip(".") for part in (one.label, one.help) if part]
@@ -112,7 +112,7 @@ def of_wrong_values() -> Iterator[Any]:
                 yield pytest.param(operation, one, text, value, id=f"{operation.name}-{one.name}-{text}")
 
 
-@pytest.mark.parametrize(("operation", "one", "text", "value"), of_wrong_values())
+@pytest.mark.parametrize(("operation", "one", "text", "value"), [*of_wrong_values()])
 def test_a_wrong_value_is_the_same_error_everywhere(
     operation: Operation, one: RequestField, text: str, value: Any, admin_client: Client
 ) -> None:
@@ -169,6 +169,7 @@ def test_every_code_of_an_error_is_worded() -> None:
     codes: set[str] = set()
     for operation in EVERY:
         for one in request_fields(operation.request).values():
+            wrong: Any
             for wrong in ("x y", -1, 10**9, 0.5, None, [], ["x y"], {}, True, "x" * 10**4):
                 try:
                     read_request(operation.request, {one.name: wrong, "nothing": 1})

@@ -37,6 +37,7 @@ WORDING: Mapping[str, str | Promise] = {
     "unknown": _("There is no %(kind)s “%(value)s” here."),
     "unknown_of": _("There is no %(kind)s “%(value)s” here; known: %(known)s."),
     "taken": _("“%(value)s” exists already: choose another name."),
+    "only_with": _("This is taken only with %(other)s."),
     "repeated": _("“%(value)s” is given twice."),
 }
 

@@ -49,9 +49,11 @@ class Named:
 
 @dataclass(frozen=True, eq=False)
 class OneOf:
-    """A text out of `choices()`: value -> its title for people, or None where it has none of its own."""
+    """A text out of `choices()`: value -> its title for people, or None where it has none of its own. `none`:
+    how people are shown that none is chosen, where that is allowed."""
 
     choices: Callable[[], Mapping[str, Any]]
+    none: str | Promise = ""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.literal_schema(list(self.choices()))

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 from django.utils.functional import Promise
 from pydantic import ConfigDict, TypeAdapter, ValidationError, create_model
@@ -63,7 +63,7 @@ class RequestField:
 
 def request_fields(kind: type[Any]) -> Mapping[str, RequestField]:
     """The fields of a request by name, in their order."""
-    return _request_fields(kind)
+    return _request_fields(cast(Any, kind))
 
 
 @cache
@@ -90,13 +90,30 @@ def _request_fields(kind: Any) -> Mapping[str, RequestField]:
 
 
 def read_request(kind: type[R], data: Mapping[str, Any]) -> R:
-    """The request that `data` holds, as JSON has it; raises Invalid with every field that is wrong."""
+    """The request that `data` holds, as JSON has it; raises Invalid with every field that is wrong.
+
+    A request whose fields must fit each other has a method `problems`, which yields FieldErrors.
+    """
+    if endless := [name for name, value in data.items() if not _is_json(value)]:
+        raise Invalid(*(FieldError(name, "finite_number") for name in endless))
     try:
-        values = _model(kind).model_validate_json(json.dumps(data))
+        values = _model(cast(Any, kind)).model_validate_json(json.dumps(data))
     except ValidationError as error:
         known = ", ".join(request_fields(kind))
         raise Invalid(*_field_errors(error, known)) from None
-    return kind(**{name: getattr(values, name) for name in request_fields(kind)})
+    request: Any = kind(**{name: getattr(values, name) for name in request_fields(kind)})
+    if hasattr(request, "problems") and (problems := tuple(request.problems())):
+        raise Invalid(*problems)
+    return cast(R, request)
+
+
+def _is_json(value: Any) -> bool:
+    """Whether JSON can hold it: it has no endless numbers."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except ValueError:
+        return False
+    return True
 
 
 def plain_request(request: Any) -> dict[str, Any]:
@@ -126,7 +143,7 @@ def json_schema(kind: type[Any], *, result: bool = False) -> dict[str, Any]:
     template = "#/components/schemas/{model}"
     if result:
         return TypeAdapter(kind).json_schema(ref_template=template, mode="serialization")
-    return _model(kind).model_json_schema(ref_template=template)
+    return _model(cast(Any, kind)).model_json_schema(ref_template=template)
 
 
 @cache

@@ -12,7 +12,6 @@ from typing import Any, cast
 
 from django import forms
 from django.http import QueryDict
-from django.utils.translation import gettext as _
 
 from annotation.common.operations import (
     FieldError,
@@ -119,9 +118,7 @@ class RequestForm(forms.Form):
             )
         if one.one_of is not None:
             choices = [(value, title or value) for value, title in one.one_of.choices().items()]
-            return forms.Select(
-                choices=choices if one.default is not None else [("", _("by default")), *choices]
-            )
+            return forms.Select(choices=choices if one.default else [("", one.one_of.none), *choices])
         attributes: dict[str, Any] = {"autocapitalize": "none", "spellcheck": "false"}
         if one.named is not None:
             attributes |= {"pattern": NAME_PATTERN.strip("^$"), "maxlength": one.named.max_length}

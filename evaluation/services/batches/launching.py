@@ -11,6 +11,7 @@ from annotation import campaigns
 from annotation.campaigns import OpenedPairs
 from annotation.common import database
 from annotation.common.operations import Help, Named, OperationContext, invalid, plain_result, read_result
+from annotation.protocol.money import amount_text
 from annotation.quality import controls
 from annotation.selectors.corpora import check_split, corpus_named
 from evaluation.comparison.query_sets import store_queries
@@ -130,7 +131,8 @@ class OpenBatchRequest(BatchRequest):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedBatch:
     """What a batch would ask, and cost. `threshold` is null where nothing is filtered; `candidates`: the
-    captions themselves are to be judged, and nobody says that they describe their image."""
+    captions themselves are to be judged, and nobody says that they describe their image. It costs `amount`, a
+    decimal number of the currency."""
 
     corpus: str
     tasks: str
@@ -142,6 +144,7 @@ class PlannedBatch:
     strategy: str
     simulated: bool
     candidates: bool
+    amount: str
     currency: str
     numbers: BatchNumbers
 
@@ -193,8 +196,10 @@ def _planned(request: BatchRequest, tell: PhaseListener) -> Plan:
 
 def _plan_values(made: Plan) -> dict[str, Any]:
     """The fields of PlannedBatch that a plan has under the same name, and its currency."""
-    names = [one.name for one in fields(PlannedBatch) if one.name not in ("currency", "numbers")]
-    return {name: getattr(made, name) for name in names} | {"currency": made.settings.pay.currency}
+    currency = made.settings.pay.currency
+    names = [one.name for one in fields(PlannedBatch) if one.name not in ("amount", "currency", "numbers")]
+    values = {name: getattr(made, name) for name in names}
+    return {**values, "amount": amount_text(made.price.amount, currency), "currency": currency}
 
 
 def check_known(plan: Plan, split: str) -> None:

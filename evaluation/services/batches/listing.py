@@ -12,6 +12,8 @@ from pydantic import Field
 from annotation.common.operations import Help, Listing, Named, OperationContext
 from annotation.common.roles import RESEARCHER
 from annotation.protocol.campaign_settings import settings_of
+from annotation.protocol.money import amount_text
+from annotation.selectors.campaign import costs
 from annotation.selectors.stored_kinds import CORPUS
 from evaluation.models import Batch
 from evaluation.services.archiving import set_archived
@@ -63,11 +65,13 @@ class BatchStatusRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchStatus:
-    """A batch, and how far it is. Nothing is asked any more where it is `complete`. `before` counts answers
+    """A batch, and how far it is. Its judges `earned` a decimal number of the currency. Nothing is asked any
+    more where it is `complete`. `before` counts answers
     that are not used, as they came before their judge was reinstated, and `counted` those that are."""
 
     summary: BatchSummary
     status: BatchState
+    earned: str
     currency: str
     complete: bool
     before: dict[str, int]
@@ -116,10 +120,12 @@ def batch_status(request: BatchStatusRequest, context: OperationContext) -> Batc
         state = batch_state(row.name, omissions=request.omissions, measure=request.measure)
     else:
         state = cached_batch_state(row)
+    pay = settings_of(row.campaign.settings).pay
     return BatchStatus(
         summary=batch_summary(row),
         status=state,
-        currency=settings_of(row.campaign.settings).pay.currency,
+        earned=amount_text(costs(row.campaign, pay).earned, pay.currency),
+        currency=pay.currency,
         complete=state.complete,
         before=staying_out(state.people),
         counted={judge: one.before for judge, one in state.people.items() if one.counted},

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.campaigns import count_pairs
-from annotation.common.operations import Help, Named, OneOf
+from annotation.common.operations import FieldError, Help, Named, OneOf
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of_tasks
 from annotation.protocol.kinds import kinds_of_tasks
 from annotation.protocol.paging import Filling
@@ -77,8 +77,8 @@ class BatchNumbers:
     and `askable` can be asked, of which `asked` are in the first round; `begun` have some answers. On
     `task_count` pages or as many graded pairs, with `fillers` among them, `answers` make `judgments` of the
     pairs asked; `missing` captions, `short_blocks` of the `blocks` are incomplete. An answer takes
-    `seconds_an_answer`, as in the batch `measured_on` ("": assumed). `amount` is in millionths of the
-    currency, `price` in words.
+    `seconds_an_answer`, as in the batch `measured_on` ("": assumed). It costs so many `micros`,
+    millionths of the currency, which are the `price` in words.
     """
 
     pooled: int
@@ -97,7 +97,7 @@ class BatchNumbers:
     seconds_an_answer: float
     measured_on: str
     hours: float
-    amount: int
+    micros: int
     price: str
     askable: int
     caption_numbers: tuple[int, ...]
@@ -173,7 +173,7 @@ class Plan:
             seconds_an_answer=self.seconds,
             measured_on=self.measured,
             hours=self.price.seconds / 3600,
-            amount=self.price.amount,
+            micros=self.price.amount,
             price=money(self.price.amount, self.settings.pay.currency),
             askable=self.askable,
             caption_numbers=tuple(self.pooled.caption_numbers),
@@ -249,7 +249,7 @@ class BatchRequest:
         Help(_("Seconds for an answer"), _("To estimate the price; by default as in the last batch")),
     ] = None
     strategy: Annotated[
-        Annotated[str, OneOf(_orders)] | None,
+        Annotated[str, OneOf(_orders, none=_("all at once"))] | None,
         Help(
             _("Ask in rounds"),
             _(
@@ -259,8 +259,10 @@ class BatchRequest:
         ),
     ] = None
     rounds: Annotated[
-        int, Field(ge=1, le=1000), Help(_("Rounds to ask all pairs"), _("With a strategy only"))
-    ] = round(1 / SHARE)
+        int | None,
+        Field(ge=1, le=1000),
+        Help(_("Rounds to ask all pairs"), _("With a strategy only; by default 20")),
+    ] = None
     simulated: Annotated[
         bool,
         Help(
@@ -272,6 +274,11 @@ class BatchRequest:
         Mapping[str, Any], Help(_("Settings of the campaign"), _("Those that differ from the defaults"))
     ] = field(default_factory=dict)
 
+    def problems(self) -> Iterator[FieldError]:
+        """Rounds without a strategy."""
+        if self.rounds is not None and self.strategy is None:
+            yield FieldError("rounds", "only_with", {"other": "strategy"})
+
 
 def plan(request: BatchRequest, *, tell: PhaseListener = silent) -> Plan:
     """What a batch would ask, and cost; nothing is written. `tell` is told how far it is.
@@ -279,7 +286,7 @@ def plan(request: BatchRequest, *, tell: PhaseListener = silent) -> Plan:
     Raises UnknownName, BadPool, CampaignError, BatchRefused.
     """
     corpus, tasks, depth, threshold = request.corpus, request.tasks, request.depth, _threshold(request)
-    strategy, share = request.strategy or "", 1 / request.rounds
+    strategy, share = request.strategy or "", 1 / request.rounds if request.rounds is not None else SHARE
     target, kind = corpus_named(corpus), kinds_of_tasks(tasks)[0]
     wanted = {**request.campaign_settings}
     answered = wanted.get("answers", {})

@@ -33,14 +33,14 @@ CLOSED_MESSAGE = "closed"
 class Reassignment:
     """Judges to be discarded, and what asking their `answers` (to pages, or graded pairs) again comes to.
 
-    `judges` maps each to why they do not count; `amount` is in millionths of the campaign's currency.
+    `judges` maps each to why they do not count; it costs `micros`, millionths of the campaign's currency.
     """
 
     batch: str
     judges: dict[str, str]
     answers: int
     seconds: float
-    amount: int
+    micros: int
     price: str
     done: bool = False
 
@@ -71,14 +71,14 @@ def plan_reassignment(batch: Batch, judges: dict[str, Judge] | None = None) -> R
     campaign = batch.campaign
     pay = settings_of(campaign.settings).pay
     each = seconds_an_answer(campaign) or pair_tasks(campaign.tasks).seconds
-    amount = answers * pay.amount(kinds_of_tasks(campaign.tasks)[0], each)
+    micros = answers * pay.amount(kinds_of_tasks(campaign.tasks)[0], each)
     return Reassignment(
         batch=batch.name,
         judges={name: one.unused for name, one in unused.items()},
         answers=answers,
         seconds=answers * each,
-        amount=amount,
-        price=money(amount, pay.currency),
+        micros=micros,
+        price=money(micros, pay.currency),
     )
 
 

@@ -197,13 +197,13 @@ def _paid(batch: Batch, opened: campaigns.OpenedPairs) -> dict[str, Any]:
     """What the batch was to cost so far and what the pairs just `opened` cost, added up."""
     settings, numbers = settings_of(batch.campaign.settings), batch.numbers
     more = price_of(opened.pairs, opened.tasks, batch.campaign.tasks, settings, numbers["seconds_an_answer"])
-    amount = numbers["amount"] + more.amount
+    micros = numbers["micros"] + more.amount
     return {
         "answers": numbers["answers"] + more.answers,
         "judgments": numbers["judgments"] + more.judgments,
         "hours": numbers["hours"] + more.seconds / 3600,
-        "amount": amount,
-        "price": money(amount, settings.pay.currency),
+        "micros": micros,
+        "price": money(micros, settings.pay.currency),
     }
 
 

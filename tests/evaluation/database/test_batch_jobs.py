@@ -126,7 +126,7 @@ def test_topping_up_says_its_price_and_has_the_pages_of_bad_judges_asked_again(b
     assert before.short > 0 and set(before.unused) == set(before.top_up.judges)
     bad = Judgment.objects.filter(worker__pseudonym__in=before.unused, image__isnull=False)
     assert before.top_up.answers == bad.count() > 0
-    assert before.top_up.amount == 200_000 * bad.count()
+    assert before.top_up.micros == 200_000 * bad.count()
     price = json.loads(said("plan_reassignment", "first", "--json"))
     assert price["answers"] == bad.count() and not price["done"]
     assert not bad.filter(void=True).exists()

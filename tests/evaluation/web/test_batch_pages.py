@@ -295,15 +295,15 @@ def test_long_lists_of_batches_go_on_by_key(ada: Client, pooled_runs, monkeypatc
 
 def test_list_page_api_and_command_say_one_number_of_answers_and_of_pairs(ada: Client, pooled_runs) -> None:
     batch = launch(
-        plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=2, settings=UNTESTED)), "first"
+        plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=2, campaign_settings=UNTESTED)), "first"
     ).batch
 
     def check(state: str) -> None:
         output = StringIO()
         call_command("batch_status", "first", "--json", stdout=output)
-        command = json.loads(output.getvalue())
+        command = json.loads(output.getvalue())["status"]
         page = look(ada, f"{BATCHES}first/?fresh=1")
-        api = ada.get("/api/v1/batches/first").json()
+        api = ada.get("/api/v1/batches/first").json()["status"]
         names = ("state", "answers_to_come", "judged", "short")
         assert [api[name] for name in names] == [command[name] for name in names]
         asked, coming, judged = command["numbers"]["asked"], command["answers_to_come"], command["judged"]
