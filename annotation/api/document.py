@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 
 from annotation.api.problems import Problem
-from annotation.api.rest.operations import declared_schemas
+from annotation.api.rest.operations import declared_schemas, served
 from annotation.api.worker_calls import CALLS_OF_WORKERS, SHAPES_OF_WORKERS
 from annotation.common.operations.fields import NAME_PATTERN
 
@@ -47,10 +47,11 @@ def complete_document(result: dict[str, Any], generator: Any, request: Any, publ
     """What drf-spectacular cannot know: names as people call them, how parts of addresses look, and the
     calls of workers, which are answered by views of their own, for their speed."""
     found: dict[str, Any] = json.loads(_SHOWN.sub(r"\1", json.dumps(result)))
+    names = {name for one in served() for name in re.findall(r"<slug:(\w+)>", one.about.path)}
     for methods in found["paths"].values():
         for operation in methods.values():
             for place in operation.get("parameters", []):
-                if place["in"] == "path" and place["schema"] == {"type": "string"}:
+                if place["in"] == "path" and place["name"] in names:
                     place["schema"] |= {"pattern": NAME_PATTERN, "maxLength": 100}
     found["paths"] |= CALLS_OF_WORKERS
     declared = declared_schemas()
