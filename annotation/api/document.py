@@ -47,11 +47,16 @@ def complete_document(result: dict[str, Any], generator: Any, request: Any, publ
     """What drf-spectacular cannot know: names as people call them, how parts of addresses look, and the
     calls of workers, which are answered by views of their own, for their speed."""
     found: dict[str, Any] = json.loads(_SHOWN.sub(r"\1", json.dumps(result)))
-    names = {name for one in served() for name in re.findall(r"<slug:(\w+)>", one.about.path)}
-    for methods in found["paths"].values():
+    names = {
+        "/api/v1/" + re.sub(r"<\w+:(\w+)>", r"{\1}", one.about.path): re.findall(
+            r"<slug:(\w+)>", one.about.path
+        )
+        for one in served()
+    }
+    for address, methods in found["paths"].items():
         for operation in methods.values():
             for place in operation.get("parameters", []):
-                if place["in"] == "path" and place["name"] in names:
+                if place["in"] == "path" and place["name"] in names[address]:
                     place["schema"] |= {"pattern": NAME_PATTERN, "maxLength": 100}
     found["paths"] |= CALLS_OF_WORKERS
     declared = declared_schemas()
