@@ -17,4 +17,4 @@ def _corpora(account: Account | None, *roles: str) -> QuerySet[Any]:
     return found.filter(published=True)
 
 
-CORPUS = StoredKind(_("corpus"), _corpora)
+CORPORA = StoredKind(_("corpus"), _corpora)

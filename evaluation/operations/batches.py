@@ -4,7 +4,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.campaigns import CampaignError
 from annotation.common.locks import Busy
-from annotation.common.operations import CommandLine, Has, Operation, Page, Rest, register
+from annotation.common.operations import CommandLine, FormPage, Has, Operation, Rest, register
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from annotation.datasets.layer_rows import LayerError
@@ -25,8 +25,8 @@ from evaluation.services.batches import (
 from evaluation.services.batches.stored_answers import BatchRefused
 from evaluation.services.common import ImportRefused
 
-_ON_BATCH = Has((RESEARCHER,), on="batch")
-_ON_CORPUS = Has((RESEARCHER,), on="corpus")
+_ON_BATCH = Has((RESEARCHER,), on="batch", corpora=True)
+_ON_CORPUS = Has((RESEARCHER,), on="corpus", corpora=True)
 _ONE = "batches/<slug:batch>"
 _PLANNING = (BadItem, BadPool, BatchRefused, Busy, CampaignError, ImportRefused, LayerError, UnknownName)
 _EXAMPLE = {"corpus": "harbour", "runs": ["first-annotation", "second-annotation"], "depth": 10}
@@ -37,7 +37,7 @@ register(
         title=_("List batches"),
         request=listing.BatchesRequest,
         result=listing.BatchSummary,
-        permission=Has((RESEARCHER,)),
+        permission=Has((RESEARCHER,), corpora=True),
         run=listing.list_batches,
         listed=True,
         rest=Rest("GET", "batches", "batches", route="batches"),
@@ -55,7 +55,7 @@ register(
         errors=_PLANNING,
         rest=Rest("POST", "batch-plans", "batches", own_transactions=True, example=_EXAMPLE),
         command=CommandLine(text=texts.plan_text),
-        page=Page("evaluation:new_batch"),
+        page=FormPage("evaluation:new_batch"),
     )
 )
 register(
@@ -71,7 +71,7 @@ register(
         as_job=True,
         rest=Rest("POST", "batches", "batches", route="batches", example={"name": "pool-1", **_EXAMPLE}),
         command=CommandLine(positional=("name",), text=texts.opened_text),
-        page=Page(
+        page=FormPage(
             "evaluation:new_batch",
             started=_("Opening the batch. It will appear below when its questions are ready."),
         ),
@@ -88,7 +88,7 @@ register(
         errors=(BatchRefused, BadPool, UnknownMeasure),
         rest=Rest("GET", _ONE, "batches", route="batch"),
         command=CommandLine(positional=("batch",), text=texts.status_text),
-        page=Page("evaluation:batch"),
+        page=FormPage("evaluation:batch"),
     )
 )
 register(
@@ -115,7 +115,7 @@ register(
         as_job=True,
         rest=Rest("POST", f"{_ONE}/judgments", "batches", example={}),
         command=CommandLine(positional=("batch",), text=texts.collected_text),
-        page=Page("evaluation:act_on_batch", started=_("Collecting the answers.")),
+        page=FormPage("evaluation:act_on_batch", started=_("Collecting the answers.")),
     )
 )
 register(
@@ -131,7 +131,7 @@ register(
         as_job=True,
         rest=Rest("POST", f"{_ONE}/qrels", "batches", example={"qrels": "pool-1"}),
         command=CommandLine(positional=("batch", "qrels"), text=texts.closed_text),
-        page=Page("evaluation:act_on_batch", started=_("Collecting and freezing the answers.")),
+        page=FormPage("evaluation:act_on_batch", started=_("Collecting and freezing the answers.")),
     )
 )
 register(
@@ -145,7 +145,7 @@ register(
         errors=(BatchRefused,),
         rest=Rest("GET", f"{_ONE}/reassignment", "batches", route="reassignment"),
         command=CommandLine(positional=("batch",), text=texts.reassignment_text),
-        page=Page("evaluation:batch"),
+        page=FormPage("evaluation:batch"),
     )
 )
 register(
@@ -160,7 +160,7 @@ register(
         as_job=True,
         rest=Rest("POST", f"{_ONE}/reassignment", "batches", route="reassignment", example={}),
         command=CommandLine(positional=("batch",), text=texts.reassignment_text),
-        page=Page(
+        page=FormPage(
             "evaluation:act_on_batch", started=_("Withdrawing their answers and reassigning the pages.")
         ),
     )
@@ -178,6 +178,6 @@ register(
         as_job=True,
         rest=Rest("POST", f"{_ONE}/rounds", "batches", example={}),
         command=CommandLine(positional=("batch",), text=texts.round_text),
-        page=Page("evaluation:act_on_batch", started=_("Selecting the pairs of the next round.")),
+        page=FormPage("evaluation:act_on_batch", started=_("Selecting the pairs of the next round.")),
     )
 )

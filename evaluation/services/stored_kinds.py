@@ -23,6 +23,6 @@ def _of_corpora(model: type[Model], **also: Any) -> Callable[..., QuerySet[Any]]
     return rows
 
 
-RUN = StoredKind(_("run"), _of_corpora(Run, published=True))
-JUDGMENTS = StoredKind(_("set of judgments"), _of_corpora(JudgmentSet, published=True))
-BATCH = StoredKind(_("batch"), _of_corpora(Batch))
+STORED_RUNS = StoredKind(_("run"), _of_corpora(Run, published=True))
+JUDGMENT_SETS = StoredKind(_("set of judgments"), _of_corpora(JudgmentSet, published=True))
+BATCHES = StoredKind(_("batch"), _of_corpora(Batch))

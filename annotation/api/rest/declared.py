@@ -43,15 +43,15 @@ def _home(operation: Operation) -> str:
     return f"{operation.app}.operations"
 
 
-def _about(operation: Operation) -> rest_operations.Operation:
+def _about(operation: Operation) -> rest_operations.ApiRoute:
     rest = operation.rest
     assert rest is not None
-    return rest_operations.Operation(
+    return rest_operations.ApiRoute(
         route=rest.route or operation.name,
         method=rest.method,
         path=rest.path,
         tag=rest.tag,
-        opens=Anywhere(operation.permission.roles, corpora=not operation.permission.on),
+        opens=Anywhere(operation.permission.roles, corpora=operation.permission.corpora),
         declared=operation,
         listed=operation.listed,
         job=operation.as_job,
@@ -66,6 +66,7 @@ def _handler(operation: Operation) -> Callable[..., OperationAnswer]:
 
     def handler(call: ApiCall, **place: Any) -> OperationAnswer:
         try:
+            operation.admit_named(place, call.account)
             for name in sorted(place.keys() & call.data.keys()):
                 known = ", ".join(field for field in request_fields(operation.request) if field not in place)
                 raise _problem(invalid(name, "extra_forbidden", known=known), {})

@@ -1,7 +1,7 @@
 """Operations: one function each, and a record that says all about it.
 
 The record makes the address, the checks before the function is called, the errors after it, and what the
-OpenAPI document says. So a new operation is a function under `@serves(Operation(...))`, and nothing else.
+OpenAPI document says. So a new operation is a function under `@serves(ApiRoute(...))`, and nothing else.
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ from rest_framework import serializers
 from annotation.api.rest.cursors import CursorPage, ListRequest
 from annotation.api.rest.doors import Door
 from annotation.api.rest.fields import CallFields, CursorQuery
-from annotation.common.operations import Operation as DeclaredOperation
-from annotation.common.operations import json_schema
+from annotation.common.operations import Operation, json_schema
 from annotation.common.roles import WHOLE_SERVER, Scope
 from annotation.models import Account, ApiToken, Job
 
@@ -78,7 +77,7 @@ Handler = Callable[..., OperationAnswer]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Operation:
+class ApiRoute:
     """All about an operation but its function.
 
     `route` names its address, which several methods may share; `opens` says who may call. `body` and
@@ -97,7 +96,7 @@ class Operation:
     path: str
     tag: str
     opens: Door
-    declared: DeclaredOperation | None = None
+    declared: Operation | None = None
     answers: type[serializers.Serializer[Any]] | None = None
     body: type[CallFields] | None = None
     asked: type[CallFields] | None = None
@@ -146,7 +145,7 @@ class Operation:
 class Served(NamedTuple):
     """An operation and its function."""
 
-    about: Operation
+    about: ApiRoute
     handler: Handler
 
     @property
@@ -159,7 +158,7 @@ class Served(NamedTuple):
 _SERVED: dict[str, dict[str, dict[str, Served]]] = defaultdict(dict)
 
 
-def serves(about: Operation) -> Callable[[Handler], Handler]:
+def serves(about: ApiRoute) -> Callable[[Handler], Handler]:
     """Make the decorated function the work of an operation: `work(call, thing, **rest_of_the_address)`."""
 
     def register(handler: Handler) -> Handler:
@@ -235,7 +234,7 @@ class JobShown(serializers.Serializer[Any]):
     finished_at = serializers.DateTimeField(allow_null=True)
 
 
-def problem_codes(about: Operation) -> list[int]:
+def problem_codes(about: ApiRoute) -> list[int]:
     """The statuses of errors that an operation may answer."""
     codes = [400, 401, 403, 404, 429, 503]
     if not about.reads or about.refuses or about.file:
@@ -280,11 +279,11 @@ def described_for_openapi(served_here: Served) -> Callable[[Any], Any]:
     )
 
 
-def _fields_of_address(about: Operation) -> set[str]:
+def _fields_of_address(about: ApiRoute) -> set[str]:
     return set(re.findall(r"<\w+:(\w+)>", about.path))
 
 
-def _declared_body(about: Operation) -> Any:
+def _declared_body(about: ApiRoute) -> Any:
     """What the body of a declared operation holds: the fields of its request that its address has not."""
     if about.declared is None or about.reads:
         return None
@@ -297,7 +296,7 @@ def _declared_body(about: Operation) -> Any:
     return {"application/json": schema} if schema["properties"] else None
 
 
-def _declared_query(about: Operation) -> list[Any]:
+def _declared_query(about: ApiRoute) -> list[Any]:
     if about.declared is None or not about.reads:
         return []
     schema, hide = json_schema(about.declared.request), _fields_of_address(about)
@@ -314,7 +313,7 @@ def _declared_query(about: Operation) -> list[Any]:
     ]
 
 
-def _parameters(about: Operation) -> list[Any]:
+def _parameters(about: ApiRoute) -> list[Any]:
     found: list[Any] = [about.query] if about.query is not None else []
     found += _declared_query(about)
     if about.takes_key:
@@ -331,7 +330,7 @@ def _parameters(about: Operation) -> list[Any]:
     return found
 
 
-def _answers(about: Operation) -> dict[Any, Any]:
+def _answers(about: ApiRoute) -> dict[Any, Any]:
     if about.file:
         held = OpenApiTypes.ANY if about.file == "application/json" else OpenApiTypes.BINARY
         return {(about.status, about.file): held}
@@ -392,7 +391,7 @@ def declared_schemas() -> dict[str, Any]:
     return found
 
 
-def _errors(about: Operation) -> dict[Any, Any]:
+def _errors(about: ApiRoute) -> dict[Any, Any]:
     return {
         (code, "application/problem+json"): OpenApiResponse(ProblemShown, _PROBLEMS[code])
         for code in problem_codes(about)
@@ -401,7 +400,7 @@ def _errors(about: Operation) -> dict[Any, Any]:
 
 @cache
 def _recorded_answers(file: Path) -> dict[str, Any]:
-    """Operation -> an answer that it gave to a test, which recorded it (`tests.api.v1.recording`)."""
+    """ApiRoute -> an answer that it gave to a test, which recorded it (`tests.api.v1.recording`)."""
     found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     return found
 

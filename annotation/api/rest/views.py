@@ -30,8 +30,8 @@ from annotation.api.rest.jobs_shown import job_address, job_plain
 from annotation.api.rest.operations import (
     KEY_HEADER,
     ApiCall,
+    ApiRoute,
     Created,
-    Operation,
     OperationAnswer,
     Served,
     described_for_openapi,
@@ -91,7 +91,7 @@ class OperationView(APIView):
         about = self._about()
         return private(problem_of(exc, about).response())
 
-    def _about(self) -> Operation | None:
+    def _about(self) -> ApiRoute | None:
         # drf-spectacular asks before there is a request.
         method = getattr(self.request, "method", "") or ""
         found = self.operations.get("GET" if method == "HEAD" else method)
@@ -134,7 +134,7 @@ def operation_view(route: str, methods: Mapping[str, Served]) -> Any:
     return view.as_view()
 
 
-def problem_of(error: Exception, about: Operation | None) -> Problem:
+def problem_of(error: Exception, about: ApiRoute | None) -> Problem:
     """An error as a problem; raises it on where it is our fault."""
     match error:
         case Problem():
@@ -162,7 +162,7 @@ def private(response: HttpResponseBase) -> HttpResponseBase:
     return response
 
 
-def _sent(about: Operation, request: HttpRequest) -> Any:
+def _sent(about: ApiRoute, request: HttpRequest) -> Any:
     """What a body says: JSON, {} where it is empty; or the fields of a form, but for its files."""
     kind = (request.content_type or "").strip().lower()
     if about.uploads:
@@ -181,13 +181,13 @@ def _sent(about: Operation, request: HttpRequest) -> Any:
         raise Problem(HTTPStatus.BAD_REQUEST, "bad_request", str(error)) from error
 
 
-def _read(about: Operation, request: HttpRequest) -> tuple[dict[str, Any], dict[str, Any]]:
+def _read(about: ApiRoute, request: HttpRequest) -> tuple[dict[str, Any], dict[str, Any]]:
     """The values of the query and of the body; raises Problem."""
     asked = checked(about.query or CallFields, request.GET)
     return asked, {} if about.reads else checked(about.body or CallFields, _sent(about, request))
 
 
-def _read_declared(about: Operation, request: HttpRequest) -> tuple[dict[str, Any], dict[str, Any]]:
+def _read_declared(about: ApiRoute, request: HttpRequest) -> tuple[dict[str, Any], dict[str, Any]]:
     """The place in a list, and what is said of the request's fields, which are checked later."""
     assert about.declared is not None
     query = dict(request.GET.lists())
@@ -208,7 +208,7 @@ def _bad_type(kind: str) -> Problem:
     return Problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "bad_type", detail)
 
 
-def _key_of(about: Operation, account: Account, request: HttpRequest) -> CallKey | None:
+def _key_of(about: ApiRoute, account: Account, request: HttpRequest) -> CallKey | None:
     """The call under the key that it was sent with; None without one. Raises Problem."""
     key = request.headers.get(KEY_HEADER)
     if key is None or not about.takes_key:
@@ -235,7 +235,7 @@ def _form_as_bytes(request: HttpRequest) -> bytes:
     return json.dumps(said).encode()
 
 
-def _done_once(key: CallKey, about: Operation, work: Any) -> HttpResponseBase:
+def _done_once(key: CallKey, about: ApiRoute, work: Any) -> HttpResponseBase:
     """Do the work unless it was done under this key; answer as then."""
     try:
         if about.own_transactions:
@@ -267,7 +267,7 @@ def _done_once(key: CallKey, about: Operation, work: Any) -> HttpResponseBase:
     return response
 
 
-def _plain(about: Operation, answer: OperationAnswer) -> CallAnswer:
+def _plain(about: ApiRoute, answer: OperationAnswer) -> CallAnswer:
     """An answer as it is stored and sent."""
     location = ""
     body: Any = answer
@@ -283,14 +283,14 @@ def _plain(about: Operation, answer: OperationAnswer) -> CallAnswer:
     return CallAnswer(about.status, "" if body is None else json.dumps(body, default=str), location)
 
 
-def _kept(about: Operation, answer: CallAnswer) -> CallAnswer:
+def _kept(about: ApiRoute, answer: CallAnswer) -> CallAnswer:
     """What is kept of an answer for the same call under the same key: all but a secret."""
     if not about.secret:
         return answer
     return answer._replace(body=json.dumps({**json.loads(answer.body), about.secret: None}))
 
 
-def _response(about: Operation, answer: OperationAnswer) -> HttpResponseBase:
+def _response(about: ApiRoute, answer: OperationAnswer) -> HttpResponseBase:
     return private(answer) if isinstance(answer, HttpResponseBase) else _as_response(_plain(about, answer))
 
 

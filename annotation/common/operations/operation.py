@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from django.utils.module_loading import module_has_submodule
 
 from annotation.common.operations.errors import FieldError, Forbidden, Invalid
 from annotation.common.operations.fields import StoredKind
-from annotation.common.operations.requests import request_fields
+from annotation.common.operations.requests import plain_request, request_fields
 from annotation.common.plug_ins import PlugInFolders
 from annotation.common.registry import Registry, discover
 from annotation.common.roles import RESEARCHER, REVIEWER
@@ -54,10 +55,12 @@ class Listing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Has:
-    """Who may have it done: whoever holds one of `roles` for what the field `on` names, or for anything."""
+    """Who may have it done: whoever holds one of `roles` for what the field `on` names; where it names
+    nothing, for anything, or with `corpora` for a corpus at least."""
 
     roles: tuple[str, ...]
     on: str = ""
+    corpora: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,7 @@ class CommandLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class FormPage:
     """The page that holds the form of an operation; `route` where it is made by hand, else one is made.
 
     `started`: what is said when its job was enqueued.
@@ -117,7 +120,7 @@ class Operation:
     listed: bool = False
     rest: Rest | None = None
     command: CommandLine | None = field(default_factory=CommandLine)
-    page: Page | None = None
+    page: FormPage | None = None
 
     @property
     def app(self) -> str:
@@ -129,19 +132,28 @@ class Operation:
 
         Raises Forbidden, and Invalid where the request names what is not there, or not open to the account.
         """
-        roles, on = self.permission.roles, self.permission.on
-        if account is not None and not account.has_role_somewhere(*roles, corpora=not on):
-            raise Forbidden(*roles)
         row = None
-        if on:
-            named = request_fields(self.request)[on].named
-            assert named is not None and named.kind is not None, f"{self.name}: {on} names nothing"
-            name = getattr(request, on)
-            row = named.kind.find(name, account, roles)
-            if row is None and account is not None and named.kind.find(name, account, _BROWSING) is not None:
-                raise Forbidden(*roles)
+        with suppress(Invalid):  # which is among those of all fields
+            row = self.admit_named(plain_request(request), account)
         if errors := list(self._unknown(request, account)):
             raise Invalid(*errors)
+        return row
+
+    def admit_named(self, data: Mapping[str, Any], account: Any) -> Any:
+        """The row that the permission is about, where `data`, which may lack fields, names it; raises as
+        `admit`."""
+        roles, on = self.permission.roles, self.permission.on
+        if account is not None and not account.has_role_somewhere(*roles, corpora=self.permission.corpora):
+            raise Forbidden(*roles)
+        if not on or on not in data:
+            return None
+        named = request_fields(self.request)[on].named
+        assert named is not None and named.kind is not None, f"{self.name}: {on} names nothing"
+        row = named.kind.find(data[on], account, roles)
+        if row is None and account is not None and named.kind.find(data[on], account, _BROWSING) is not None:
+            raise Forbidden(*roles)
+        if row is None:
+            raise Invalid(_unknown_name(on, data[on], named.kind, account, roles))
         return row
 
     def _unknown(self, request: Any, account: Any) -> Iterator[FieldError]:

@@ -20,7 +20,7 @@ from annotation.common.operations.fields import Help, Named, OneOf
 from models_core.checked_fields import FieldRule, field_rules
 
 R = TypeVar("R")
-M = TypeVar("M")
+_M = TypeVar("_M")
 #: Nothing is converted, and nothing unknown is passed over.
 _STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 _WHOLE = re.compile(r"[+-]?\d{1,18}")
@@ -157,7 +157,7 @@ def _model(kind: Any) -> Any:
     return create_model(kind.__name__, __config__=_STRICT, __doc__=kind.__doc__, **fields)  # type: ignore[call-overload]
 
 
-def _marker(annotation: Any, kind: type[M]) -> M | None:
+def _marker(annotation: Any, kind: type[_M]) -> _M | None:
     """The marker of some kind in an annotation, or in those it is made of."""
     for part in (*getattr(annotation, "__metadata__", ()), *get_args(annotation)):
         if isinstance(part, kind):

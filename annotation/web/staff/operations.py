@@ -37,7 +37,7 @@ def _has_page(operation: Operation) -> bool:
 
 def _may(account: Account, operation: Operation) -> bool:
     permission = operation.permission
-    return account.has_role_somewhere(*permission.roles, corpora=not permission.on)
+    return account.has_role_somewhere(*permission.roles, corpora=permission.corpora)
 
 
 @require_safe

@@ -46,7 +46,7 @@ from evaluation.services.judgments.importing import (
     store_judgments,
 )
 from evaluation.services.phases import PhaseListener, part_listener, silent, tell_steps
-from evaluation.services.stored_kinds import BATCH
+from evaluation.services.stored_kinds import BATCHES
 
 #: What a batch's answers are, by what its campaign asks.
 
@@ -78,7 +78,7 @@ class CollectRequest:
     """The answers of a batch, with those of batches before it and the files it reused, become judgments; the
     same answers are collected once."""
 
-    batch: Annotated[str, Named(BATCH), Help(_("Batch"))]
+    batch: Annotated[str, Named(BATCHES), Help(_("Batch"))]
     count: Annotated[
         Sequence[str] | None,
         Field(max_length=1000),

@@ -18,8 +18,8 @@ from evaluation.comparison.query_sets import store_queries
 from evaluation.models import Batch, BatchRun
 from evaluation.selectors import run_named
 from evaluation.services.batches.planning import (
-    BatchNumbers,
     BatchRequest,
+    BatchSize,
     Plan,
     page_fill_numbers,
     plan,
@@ -120,7 +120,8 @@ def launch(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenBatchRequest(BatchRequest):
-    __doc__ = BatchRequest.__doc__
+    """The best pairs of the runs are pooled, originals, unlikely pairs and pairs that were judged before are
+    left out, and a campaign asks people about the others."""
 
     name: Annotated[str, Named(max_length=90), Help(_("Name"), _("The campaign gets the same name"))]
     begin: Annotated[
@@ -146,7 +147,7 @@ class PlannedBatch:
     candidates: bool
     amount: str
     currency: str
-    numbers: BatchNumbers
+    numbers: BatchSize
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +178,7 @@ def open_batch(request: OpenBatchRequest, context: OperationContext) -> OpenedBa
     made = _planned(request, part_listener(context.tell, 0.0, 0.8))
     context.tell("opening its questions", 0.8)
     done = launch(made, request.name, known_from=request.known_from, begin=request.begin, actor=context.actor)
-    numbers = read_result(BatchNumbers, done.batch.numbers)
+    numbers = read_result(BatchSize, done.batch.numbers)
     return OpenedBatch(
         **_plan_values(made),
         numbers=numbers,

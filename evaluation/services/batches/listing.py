@@ -14,19 +14,19 @@ from annotation.common.roles import RESEARCHER
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.money import amount_text
 from annotation.selectors.campaign import costs
-from annotation.selectors.stored_kinds import CORPUS
+from annotation.selectors.stored_kinds import CORPORA
 from evaluation.models import Batch
 from evaluation.services.archiving import set_archived
 from evaluation.services.batches.collecting import batch_named, staying_out
 from evaluation.services.batches.state import BatchState, batch_state, cached_batch_state
-from evaluation.services.stored_kinds import BATCH
+from evaluation.services.stored_kinds import BATCHES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchesRequest:
     """Batches, the newest first."""
 
-    corpus: Annotated[Annotated[str, Named(CORPUS)] | None, Help(_("Corpus"))] = None
+    corpus: Annotated[Annotated[str, Named(CORPORA)] | None, Help(_("Corpus"))] = None
     archived: Annotated[bool, Help(_("Archived"), _("Those that are archived, else those that are not"))] = (
         False
     )
@@ -56,7 +56,7 @@ class BatchStatusRequest:
     """How far a batch is, and how far it can be trusted: what its filter loses, and, with omissions, what its
     pool would lose without each run."""
 
-    batch: Annotated[str, Named(BATCH), Help(_("Batch"))]
+    batch: Annotated[str, Named(BATCHES), Help(_("Batch"))]
     omissions: Annotated[
         bool, Help(_("Omissions"), _("Leave each run out of the pool in turn, and show the effect"))
     ] = False
@@ -82,7 +82,7 @@ class BatchStatus:
 class ArchiveBatchRequest:
     """Lists leave an archived batch out, unless they are asked for it. Nothing else changes."""
 
-    batch: Annotated[str, Named(BATCH), Help(_("Batch"))]
+    batch: Annotated[str, Named(BATCHES), Help(_("Batch"))]
     archived: Annotated[bool, Help(_("Archived"))]
 
 
@@ -106,7 +106,7 @@ def batch_summary(row: Batch) -> BatchSummary:
 
 def list_batches(request: BatchesRequest, context: OperationContext) -> Listing:
     """The batches that whoever asks may see."""
-    found = BATCH.rows(context.actor, RESEARCHER).filter(archived_at__isnull=not request.archived)
+    found = BATCHES.rows(context.actor, RESEARCHER).filter(archived_at__isnull=not request.archived)
     if request.corpus is not None:
         found = found.filter(corpus__name=request.corpus)
     return Listing(found.select_related("campaign", "corpus", "judgments"), "-pk", batch_summary)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import numpy as np
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
@@ -27,7 +28,7 @@ from annotation.protocol.paging import Filling
 from annotation.selectors.campaign import money
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.pair_judgments import seconds_an_answer
-from annotation.selectors.stored_kinds import CORPUS
+from annotation.selectors.stored_kinds import CORPORA
 from annotation.task_types.base import TASK_TYPES
 from evaluation.models import Batch, Run
 from evaluation.pooling.omissions import unjudged_in_top
@@ -47,7 +48,7 @@ from evaluation.services.batches.pooled_runs import WIDEST, PooledRuns, pooled
 from evaluation.services.batches.sources import earlier
 from evaluation.services.batches.stored_answers import BatchRefused, answers_of_batches, reusable
 from evaluation.services.phases import PhaseListener, part_listener, silent
-from evaluation.services.stored_kinds import JUDGMENTS, RUN
+from evaluation.services.stored_kinds import JUDGMENT_SETS, STORED_RUNS
 
 #: Raised where what a batch's digest covers changes.
 _DEFINITION = 1
@@ -70,7 +71,7 @@ class RunPart:
 
 
 @dataclass(frozen=True, slots=True)
-class BatchNumbers:
+class BatchSize:
     """The size and the cost of a batch.
 
     Of the `pooled` pairs, `originals` need no judge, `filtered` are unlikely, `known` have enough answers,
@@ -157,9 +158,9 @@ class Plan:
         """How many people answer about a pair, by the settings."""
         return _judges(self.settings, self.tasks)
 
-    def numbers(self) -> BatchNumbers:
+    def numbers(self) -> BatchSize:
         """Its size and its cost."""
-        return BatchNumbers(
+        return BatchSize(
             pooled=self.pooled_pairs,
             originals=self.originals,
             filtered=self.filtered,
@@ -183,7 +184,13 @@ class Plan:
 
 def _questions() -> dict[str, Any]:
     """What a batch may ask, each in words."""
-    return {tasks: TASK_TYPES.get(kinds_of_tasks(tasks)[0]).title for tasks in all_pair_tasks()}
+    pages, alone = _("Pages with boxes to tick"), _("Pair by pair, from 1 to 4")
+    return {
+        tasks: format_lazy(
+            "{} {}", TASK_TYPES.get(kinds_of_tasks(tasks)[0]).title, pages if asked.paged else alone
+        )
+        for tasks, asked in all_pair_tasks().items()
+    }
 
 
 #: Strategies in words; at random is what the others must beat.
@@ -204,9 +211,9 @@ class BatchRequest:
     """The best pairs of the runs are pooled, in both directions; originals, unlikely pairs and pairs that
     were judged before are left out, and people are asked about the others."""
 
-    corpus: Annotated[str, Named(CORPUS), Help(_("Corpus"))]
+    corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
     runs: Annotated[
-        Sequence[Annotated[str, Named(RUN)]],
+        Sequence[Annotated[str, Named(STORED_RUNS)]],
         Field(min_length=1, max_length=200),
         Help(_("Runs"), _("Runs whose best pairs are pooled")),
     ]
@@ -236,7 +243,7 @@ class BatchRequest:
         Help(_("Control items from the split"), _("Without them, accuracy is not measured")),
     ] = None
     reuse: Annotated[
-        Sequence[Annotated[str, Named(JUDGMENTS)]] | None,
+        Sequence[Annotated[str, Named(JUDGMENT_SETS)]] | None,
         Field(max_length=100),
         Help(
             _("Imported judgments to reuse"),

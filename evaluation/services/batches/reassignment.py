@@ -23,7 +23,7 @@ from evaluation.relevance.pair_tasks import pair_tasks
 from evaluation.services.batches.collecting import batch_named, judges_of
 from evaluation.services.batches.stored_answers import BatchRefused
 from evaluation.services.phases import PhaseListener, silent
-from evaluation.services.stored_kinds import BATCH
+from evaluation.services.stored_kinds import BATCHES
 
 #: The state of a campaign that asks nobody any more.
 CLOSED_MESSAGE = "closed"
@@ -50,7 +50,7 @@ class ReassignRequest:
     """Judges who are suspended, or had fewer than the bar of their control items right, are discarded: their
     answers are withdrawn, stored and paid, and others are asked."""
 
-    batch: Annotated[str, Named(BATCH), Help(_("Batch"))]
+    batch: Annotated[str, Named(BATCHES), Help(_("Batch"))]
 
 
 def reassignment_plan(request: ReassignRequest, context: OperationContext) -> Reassignment:

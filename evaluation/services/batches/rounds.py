@@ -41,7 +41,7 @@ from evaluation.services.batches.stamps import answers_at_end, is_ending_outdate
 from evaluation.services.batches.stored_answers import BatchRefused
 from evaluation.services.common import exclusive_work
 from evaluation.services.phases import PhaseListener, part_listener, silent
-from evaluation.services.stored_kinds import BATCH
+from evaluation.services.stored_kinds import BATCHES
 
 #: Why there are no more rounds: the order of the systems is stable, or everything was asked.
 STABLE, EXHAUSTED = "stable", "exhausted"
@@ -71,7 +71,7 @@ class NextRoundRequest:
     """Once all that was asked is answered, the next round is asked, or the batch ends: where the order of the
     systems is stable, and where every pair was asked."""
 
-    batch: Annotated[str, Named(BATCH), Help(_("Batch"))]
+    batch: Annotated[str, Named(BATCHES), Help(_("Batch"))]
     round: Annotated[
         int | None, Field(ge=1), Help(_("Round"), _("Nothing happens where it, or a later one, was asked"))
     ] = None

@@ -20,6 +20,7 @@ import pytest
 from django.db import connections
 
 from annotation import jobs
+from annotation.common.operations import all_operations
 from annotation.jobs.rows import LOST
 from annotation.models import Campaign, Caption, Job, Judgment, Layer, TagList
 from annotation.simulation_driver.soundness import violations
@@ -59,9 +60,12 @@ pytestmark = pytest.mark.django_db(transaction=True)
 IN_CAMPAIGNS = {"propose_boxes", "teach_machine"}
 #: Every other job that evaluation has: a new one belongs into the round.
 KINDS = {
-    module.name.rpartition(".")[2]
-    for module in pkgutil.walk_packages(job_kinds.__path__, f"{job_kinds.__name__}.")
-    if not module.ispkg
+    *(
+        module.name.rpartition(".")[2]
+        for module in pkgutil.walk_packages(job_kinds.__path__, f"{job_kinds.__name__}.")
+        if not module.ispkg
+    ),
+    *(one.name for one in all_operations() if one.as_job and one.app == "evaluation"),
 } - IN_CAMPAIGNS
 
 

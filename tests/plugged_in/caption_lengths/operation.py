@@ -7,19 +7,19 @@ from pydantic import Field
 
 from annotation.common.operations import (
     CommandLine,
+    FormPage,
     Has,
     Help,
     Named,
     OneOf,
     Operation,
     OperationContext,
-    Page,
     Rest,
     register,
 )
 from annotation.common.roles import RESEARCHER
 from annotation.models import Caption
-from annotation.selectors.stored_kinds import CORPUS
+from annotation.selectors.stored_kinds import CORPORA
 
 
 def units():
@@ -30,7 +30,7 @@ def units():
 class LengthsRequest:
     """Captions of a corpus are counted that are longer than a number of words or characters."""
 
-    corpus: Annotated[str, Named(CORPUS), Help("Corpus")]
+    corpus: Annotated[str, Named(CORPORA), Help("Corpus")]
     longest: Annotated[int, Field(ge=1, le=1000), Help("Longest", "Captions beyond it are counted")] = 20
     unit: Annotated[str, OneOf(units), Help("Unit")] = "words"
 
@@ -56,11 +56,11 @@ register(
         title="Count long captions",
         request=LengthsRequest,
         result=Lengths,
-        permission=Has((RESEARCHER,), on="corpus"),
+        permission=Has((RESEARCHER,), on="corpus", corpora=True),
         run=count_long_captions,
         as_job=True,
         rest=Rest("POST", "caption-lengths", "corpora", example={"corpus": "harbour"}),
         command=CommandLine(positional=("corpus",)),
-        page=Page(),
+        page=FormPage(),
     )
 )

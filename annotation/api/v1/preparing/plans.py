@@ -21,7 +21,7 @@ from annotation.api.rest.fields import (
     TextField,
     WholeField,
 )
-from annotation.api.rest.operations import POST, ApiCall, Operation, serves
+from annotation.api.rest.operations import POST, ApiCall, ApiRoute, serves
 from annotation.api.v1.addressed import CAMPAIGNS_TAG
 from annotation.campaigns.drafts import fields
 from annotation.campaigns.drafts.estimate import DraftEstimate, estimate_draft
@@ -128,7 +128,7 @@ class CampaignPlanShown(serializers.Serializer[Any]):
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="campaign_plans",
         method=POST,
         path="campaign-plans",
