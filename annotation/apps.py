@@ -4,6 +4,7 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.utils.translation import gettext
 
+from annotation.common.operations import OPERATION_FOLDERS
 from annotation.formats.base import FORMAT_FOLDERS
 from annotation.protocol import words
 from annotation.task_types import discovery
@@ -19,6 +20,8 @@ class AnnotationConfig(AppConfig):
     def ready(self) -> None:
         """Once the models are there: kinds of questions, what `manage.py check` looks at, and translation."""
         from annotation import checks  # noqa: F401
+        from annotation.management.operations import offer_operations
+        from annotation.web.common import parts
 
         FORMAT_FOLDERS.add_packages(settings.FORMAT_PACKAGES)  # loaded with FORMATS, not before
         discovery.add_packages(settings.TASK_TYPE_PACKAGES)
@@ -26,4 +29,8 @@ class AnnotationConfig(AppConfig):
         discovery.load_kind_modules("type")
         discovery.load_kind_modules("practice")
 
+        OPERATION_FOLDERS.add_packages(settings.OPERATION_PACKAGES)
+        if settings.OPERATION_PACKAGES:
+            parts.offer_further_operations()
+        offer_operations()
         words.set_translator(gettext)

@@ -150,7 +150,7 @@ def _evaluate(given: argparse.Namespace) -> None:
     test = subset_named(NAME, "test")
     freeze_protocol(name="own", corpus=NAME, protocol="first caption", subset=test)
     runs = [f"{system}-{direction}" for system in SYSTEMS for direction in DIRECTIONS]
-    asked = BatchRequest(corpus=NAME, runs=runs, depth=POOLED, threshold=None)
+    asked = BatchRequest(corpus=NAME, runs=runs, depth=POOLED, threshold=0)
     launch(plan(asked), "pooled")
 
 

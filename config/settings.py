@@ -284,6 +284,7 @@ TASK_TYPE_PACKAGES = _packages("TASK_TYPE_PACKAGES")
 FORMAT_PACKAGES = _packages("FORMAT_PACKAGES")
 METRIC_PACKAGES = _packages("METRIC_PACKAGES")
 METHOD_PACKAGES = _packages("METHOD_PACKAGES")
+OPERATION_PACKAGES = _packages("OPERATION_PACKAGES")
 
 #: Nothing under DATA_DIR has an address: pictures go through a view that asks who wants them.
 MEDIA_ROOT = DATA_DIR / "media"

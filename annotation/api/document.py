@@ -17,8 +17,9 @@ from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 
 from annotation.api.problems import Problem
-from annotation.api.rest.fields import NAME_PATTERN
+from annotation.api.rest.operations import declared_schemas, served
 from annotation.api.worker_calls import CALLS_OF_WORKERS, SHAPES_OF_WORKERS
+from annotation.common.operations.fields import NAME_PATTERN
 
 
 @login_not_required
@@ -46,13 +47,22 @@ def complete_document(result: dict[str, Any], generator: Any, request: Any, publ
     """What drf-spectacular cannot know: names as people call them, how parts of addresses look, and the
     calls of workers, which are answered by views of their own, for their speed."""
     found: dict[str, Any] = json.loads(_SHOWN.sub(r"\1", json.dumps(result)))
-    for methods in found["paths"].values():
+    names = {
+        "/api/v1/" + re.sub(r"<\w+:(\w+)>", r"{\1}", one.about.path): re.findall(
+            r"<slug:(\w+)>", one.about.path
+        )
+        for one in served()
+    }
+    for address, methods in found["paths"].items():
         for operation in methods.values():
             for place in operation.get("parameters", []):
-                if place["in"] == "path" and place["name"] in ("name", "layer"):
+                if place["in"] == "path" and place["name"] in names[address]:
                     place["schema"] |= {"pattern": NAME_PATTERN, "maxLength": 100}
     found["paths"] |= CALLS_OF_WORKERS
-    found["components"]["schemas"] |= SHAPES_OF_WORKERS
+    declared = declared_schemas()
+    if both := found["components"]["schemas"].keys() & declared.keys():
+        raise ValueError(f"two schemas have the same name, of an operation and of a serializer: {both}")
+    found["components"]["schemas"] |= declared | SHAPES_OF_WORKERS
     found["components"]["securitySchemes"]["worker_token"] = {
         "type": "apiKey",
         "in": "header",

@@ -17,6 +17,14 @@ from typing import Any, TypeVar
 from django.utils.functional import Promise
 from django.utils.module_loading import autodiscover_modules
 
+from annotation.common.operations import (
+    Invalid,
+    Operation,
+    OperationContext,
+    all_operations,
+    plain_result,
+    read_request,
+)
 from annotation.common.registry import Registry
 
 Work = Callable[..., Mapping[str, Any] | None]
@@ -28,7 +36,8 @@ class JobKind:
     """One kind of job. `refusals` are what its work raises where the arguments are at fault, not we.
 
     `request` is the record that the arguments are fields of; without one they are the work's own. Nobody is
-    told of the end of a `quiet` one: it only sends what somebody else asked for.
+    told of the end of a `quiet` one: it only sends what somebody else asked for. An `operation` reads its
+    arguments itself.
     """
 
     key: str
@@ -37,6 +46,7 @@ class JobKind:
     refusals: tuple[type[Exception], ...] = ()
     request: type[Any] | None = None
     quiet: bool = False
+    operation: Operation | None = None
 
     @property
     def app(self) -> str:
@@ -46,11 +56,13 @@ class JobKind:
     def misfit(self, arguments: Mapping[str, Any]) -> str:
         """Why the work cannot be called with `arguments`, or ""."""
         try:
-            if self.request is None:
+            if self.operation is not None:
+                read_request(self.operation.request, arguments)
+            elif self.request is None:
                 inspect.signature(self.work).bind(None, **arguments)
             else:
                 inspect.signature(self.request).bind(**arguments)
-        except TypeError as error:
+        except (Invalid, TypeError) as error:
             return str(error)
         return ""
 
@@ -82,9 +94,24 @@ def job_kind(
 
 
 def every_job_kind() -> Registry[JobKind]:
-    """All kinds of jobs, of every app."""
+    """All kinds of jobs, of every app: those that are declared as operations, too."""
     _discover()
+    for operation in all_operations():
+        if operation.as_job and operation.name not in JOB_KINDS:
+            JOB_KINDS.register(operation.name, _kind_of_operation(operation))
     return JOB_KINDS
+
+
+def _kind_of_operation(operation: Operation) -> JobKind:
+    """The kind of job that does an operation; its arguments are the request's fields."""
+
+    def work(progress: Any, **arguments: Any) -> Mapping[str, Any]:
+        request = read_request(operation.request, arguments)
+        return plain_result(operation.run(request, OperationContext(progress.actor, progress)))
+
+    work.__module__ = operation.run.__module__
+    refusals = (*operation.errors, Invalid)
+    return JobKind(operation.name, operation.title, work, refusals, operation=operation)
 
 
 def kinds_of_other_apps() -> tuple[str, ...]:
@@ -95,8 +122,7 @@ def kinds_of_other_apps() -> tuple[str, ...]:
 
 def job_kind_named(key: str) -> JobKind:
     """The kind `key`; raises UnknownName listing what exists."""
-    _discover()
-    return JOB_KINDS.get(key)
+    return every_job_kind().get(key)
 
 
 @functools.cache

@@ -18,6 +18,7 @@ from django.db.models import Q
 
 from annotation import audit
 from annotation.common import database
+from annotation.common.operations import Operation, OperationContext, plain_request
 from annotation.common.registry import UnknownName
 from annotation.jobs.delivery import by_broker, deliver
 from annotation.jobs.registry import job_kind_named
@@ -91,6 +92,20 @@ def enqueue(
         )
         transaction.on_commit(partial(deliver, job.pk))
     return job
+
+
+def enqueue_operation(operation: Operation, request: Any, *, row: Any, actor: Account | None) -> Job:
+    """A queued job that does an operation, of the corpus or campaign of the `row` that its permission is
+    about; raises what the operation refuses before its job begins."""
+    if operation.before_job is not None:
+        request = operation.before_job(request, OperationContext(actor))
+    return enqueue(
+        kind=operation.name,
+        arguments=plain_request(request),
+        campaign=row if isinstance(row, Campaign) else None,
+        corpus=row if isinstance(row, Corpus) else getattr(row, "corpus", None),
+        actor=actor,
+    )
 
 
 def job_numbered(job_id: int) -> Job:

@@ -29,6 +29,7 @@ urlpatterns = [
     path("people/", include("annotation.web.staff.people.accounts")),
     path("people/audit/", include("annotation.web.staff.people.audit")),
     path("roles/", include("annotation.web.staff.people.roles")),
+    path("operations/", include("annotation.web.staff.operations")),
     path("server/", include("annotation.web.staff.server.state")),
     path("notifications/", include("annotation.web.staff.server.notifications")),
     path("notifications/webhooks/", include("annotation.web.staff.server.webhook")),

@@ -129,7 +129,7 @@ def _judge(names: DemoNames, made: files.Files, seed: int, call: Call) -> None:
         call("simulate_judges", first, **judges, workers=_WORKERS, mix=MIX, seed=seed)
         call("reassign_pages", first)
         call("simulate_judges", first, **judges, workers=INSTEAD, mix=INSTEAD_MIX, seed=seed + 1)
-        call("collect_judgments", first, freeze=names.qrels)
+        call("settle_batch", first, names.qrels)
         call("pause_campaign", first, close=True, quiet=True)
     measures = ["--measures", ",".join(_MEASURES)]
     call("compare_systems", *names.runs(Run.SEARCH), "--qrels", names.qrels, *measures)
@@ -147,7 +147,7 @@ def _opening(names: DemoNames, made: files.Files, depth: int) -> dict[str, Any]:
         "depth": depth,
         "threshold": _THRESHOLD,
         "known_from": KNOWN,
-        "config": made.settings,
+        "campaign_settings": made.settings,
         "simulated": True,
     }
 

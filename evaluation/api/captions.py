@@ -11,7 +11,7 @@ from annotation.api.contents import json_time
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import On
 from annotation.api.rest.fields import CallFields, NameField, WholeField
-from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, Operation, serves
+from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, ApiRoute, serves
 from annotation.common.roles import RESEARCHER
 from annotation.selectors.jobs import Job
 from annotation.selectors.scopes import within_scope
@@ -61,7 +61,7 @@ class MixingWanted(CallFields):
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="caption_sets",
         method=GET,
         path="caption-sets",
@@ -81,21 +81,21 @@ def caption_sets_list_call(call: ApiCall) -> CursorPage:
 
 
 @serves(
-    Operation(route="caption_set", method=GET, path=_ONE, tag=_TAG, opens=_ON_SET, answers=CaptionSetShown)
+    ApiRoute(route="caption_set", method=GET, path=_ONE, tag=_TAG, opens=_ON_SET, answers=CaptionSetShown)
 )
 def caption_set_show_call(call: ApiCall, row: CaptionSet) -> dict[str, Any]:
     """Show captions that a system wrote."""
     return _caption_set_plain(row)
 
 
-@serves(Operation(route="caption_set", method=DELETE, path=_ONE, tag=_TAG, opens=_ON_SET))
+@serves(ApiRoute(route="caption_set", method=DELETE, path=_ONE, tag=_TAG, opens=_ON_SET))
 def caption_set_remove_call(call: ApiCall, row: CaptionSet) -> None:
     """Remove captions that a system wrote."""
     remove_caption_set(name=row.name, actor=call.account)
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="caption_set_file",
         method=GET,
         path=f"{_ONE}/coco",
@@ -110,7 +110,7 @@ def caption_set_download_call(call: ApiCall, row: CaptionSet) -> FileResponse:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="caption_set_judge",
         method=POST,
         path=f"{_ONE}/judge",

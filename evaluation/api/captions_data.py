@@ -12,7 +12,7 @@ from rest_framework import serializers
 from annotation.api.contents import json_time
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.fields import CallFields, NameField, TextField, WholeField
-from annotation.api.rest.operations import GET, POST, ApiCall, Operation, serves
+from annotation.api.rest.operations import GET, POST, ApiCall, ApiRoute, serves
 from annotation.selectors.jobs import Job
 from evaluation.api.given import as_form
 from evaluation.api.systems import RESEARCHES
@@ -94,7 +94,7 @@ class CollectionFeaturesWanted(CallFields):
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="parses",
         method=POST,
         path="parses",
@@ -112,7 +112,7 @@ def parses_import_call(call: ApiCall) -> Job:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="word_vectors",
         method=POST,
         path="word-vectors",
@@ -130,7 +130,7 @@ def word_vectors_train_call(call: ApiCall) -> Job:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="tag_rankings",
         method=POST,
         path="tag-rankings",
@@ -148,7 +148,7 @@ def tags_rank_call(call: ApiCall) -> Job:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="weak_collections",
         method=GET,
         path="weak-collections",
@@ -164,7 +164,7 @@ def weak_collections_list_call(call: ApiCall) -> CursorPage:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="weak_collections",
         method=POST,
         path="weak-collections",
@@ -182,7 +182,7 @@ def weak_collection_import_call(call: ApiCall) -> Job:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="collection_features",
         method=POST,
         path="weak-collections/<slug:collection>/features",

@@ -10,7 +10,7 @@ from rest_framework import serializers
 from annotation.api.contents import json_time
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.fields import CallFields, NameField, TextField, WholeField
-from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, Created, Operation, serves
+from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, ApiRoute, Created, serves
 from annotation.selectors.jobs import Job
 from evaluation.api.given import TrainedOnField, as_form
 from evaluation.api.systems import RESEARCHES, OfCorpus
@@ -96,7 +96,7 @@ class SetNamed(CallFields):
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="features",
         method=GET,
         path="features",
@@ -135,7 +135,7 @@ def _set_plain(one: FeatureSet) -> dict[str, Any]:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="features",
         method=POST,
         path="features",
@@ -153,7 +153,7 @@ def features_extract_call(call: ApiCall) -> Job:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="region_upload",
         method=POST,
         path="region-uploads",
@@ -173,7 +173,7 @@ def regions_upload_call(call: ApiCall) -> Job:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="features",
         method=DELETE,
         path="features",
@@ -190,7 +190,7 @@ def features_remove_call(call: ApiCall) -> None:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="feature_upload",
         method=POST,
         path="feature-uploads",

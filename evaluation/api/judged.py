@@ -14,7 +14,7 @@ from annotation.api.contents import json_time
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import On, missing
 from annotation.api.rest.fields import CallFields, NameField, TextField, WholeField
-from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, Created, Operation, serves
+from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, ApiRoute, Created, serves
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from annotation.formats.base import FormatError
@@ -178,7 +178,7 @@ class VersionWanted(CallFields):
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="judgment_sets",
         method=GET,
         path="judgment-sets",
@@ -198,7 +198,7 @@ def judgment_sets_list_call(call: ApiCall) -> CursorPage:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="judgment_sets",
         method=POST,
         path="judgment-sets",
@@ -230,7 +230,7 @@ def judgments_upload_call(call: ApiCall) -> Created:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="qrels",
         method=GET,
         path="qrels",
@@ -250,7 +250,7 @@ def qrels_list_call(call: ApiCall) -> CursorPage:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="qrels",
         method=POST,
         path="qrels",
@@ -270,7 +270,7 @@ def qrels_freeze_call(call: ApiCall) -> Job:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="qrels_upload",
         method=POST,
         path="qrels-uploads",
@@ -303,7 +303,7 @@ def qrels_upload_call(call: ApiCall) -> Created:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="qrels_one",
         method=GET,
         path=_ONE,
@@ -332,7 +332,7 @@ def qrels_show_call(call: ApiCall, newest: QrelsSnapshot) -> dict[str, Any]:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="qrels_one",
         method=DELETE,
         path=_ONE,
@@ -348,7 +348,7 @@ def qrels_delete_call(call: ApiCall, newest: QrelsSnapshot) -> None:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="qrels_file",
         method=GET,
         path=f"{_ONE}/trec",

@@ -12,7 +12,7 @@ from annotation.api.contents import json_time
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import On
 from annotation.api.rest.fields import CallFields, NameField, PlainField, TextField, WholeField
-from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, Created, Operation, serves
+from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, ApiRoute, Created, serves
 from annotation.common.roles import RESEARCHER
 from annotation.selectors.jobs import Job
 from annotation.selectors.scopes import within_scope
@@ -121,7 +121,7 @@ class LocalizationScoringWanted(CallFields):
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="system_localizations",
         method=POST,
         path="systems/<slug:name>/localizations",
@@ -139,7 +139,7 @@ def system_localize_call(call: ApiCall, system: System) -> Job:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="localization_sets",
         method=GET,
         path="localization-sets",
@@ -160,7 +160,7 @@ def localization_sets_list_call(call: ApiCall) -> CursorPage:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="localization_sets",
         method=POST,
         path="localization-sets",
@@ -190,7 +190,7 @@ def localization_set_upload_call(call: ApiCall) -> Created:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="localization_set",
         method=GET,
         path=_ONE,
@@ -204,14 +204,14 @@ def localization_set_show_call(call: ApiCall, row: LocalizationSet) -> dict[str,
     return {**_set_plain(row), "scores": as_plain_json(kept_reports(row))}
 
 
-@serves(Operation(route="localization_set", method=DELETE, path=_ONE, tag=_TAG, opens=_ON_SET))
+@serves(ApiRoute(route="localization_set", method=DELETE, path=_ONE, tag=_TAG, opens=_ON_SET))
 def localization_set_remove_call(call: ApiCall, row: LocalizationSet) -> None:
     """Remove a localization set."""
     remove_localization_set(name=row.name, actor=call.account)
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="localization_set_file",
         method=GET,
         path=f"{_ONE}/jsonl",
@@ -226,7 +226,7 @@ def localization_set_download_call(call: ApiCall, row: LocalizationSet) -> FileR
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="localization_set_score",
         method=POST,
         path=f"{_ONE}/score",

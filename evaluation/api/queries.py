@@ -11,7 +11,7 @@ from rest_framework import serializers
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import On, missing
 from annotation.api.rest.fields import CallFields, TextField
-from annotation.api.rest.operations import GET, ApiCall, Operation, serves
+from annotation.api.rest.operations import GET, ApiCall, ApiRoute, serves
 from annotation.common.roles import RESEARCHER
 from evaluation.comparison import inspection
 from evaluation.models import QrelsSnapshot, Run
@@ -72,7 +72,7 @@ class QueryWanted(CallFields):
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="run_queries",
         method=GET,
         path=_QUERIES,
@@ -100,7 +100,7 @@ def queries_list_call(call: ApiCall, run: Run) -> CursorPage:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="run_query",
         method=GET,
         path=f"{_QUERIES}/<int:query>",

@@ -11,7 +11,7 @@ from annotation.api.contents import json_time
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import On
 from annotation.api.rest.fields import CallFields, NameField, PlainField, TextField, WholeField
-from annotation.api.rest.operations import DELETE, GET, PATCH, POST, ApiCall, Operation, serves
+from annotation.api.rest.operations import DELETE, GET, PATCH, POST, ApiCall, ApiRoute, serves
 from annotation.common.roles import RESEARCHER
 from annotation.selectors.jobs import Job
 from evaluation.api.given import ArchiveChange, ArchivedFilter, as_form
@@ -74,7 +74,7 @@ class ReportFilter(OfCorpus, ArchivedFilter):
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="reports",
         method=GET,
         path="reports",
@@ -95,7 +95,7 @@ def reports_list_call(call: ApiCall) -> CursorPage:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="reports",
         method=POST,
         path="reports",
@@ -118,7 +118,7 @@ def report_build_call(call: ApiCall) -> Job:
 
 
 @serves(
-    Operation(route="report", method=GET, path=_ONE, tag=_TAG, opens=_ON_REPORT, answers=ReportDetailShown)
+    ApiRoute(route="report", method=GET, path=_ONE, tag=_TAG, opens=_ON_REPORT, answers=ReportDetailShown)
 )
 def report_show_call(call: ApiCall, report: Report) -> dict[str, Any]:
     """Show a report: what it was made from, and its files."""
@@ -126,7 +126,7 @@ def report_show_call(call: ApiCall, report: Report) -> dict[str, Any]:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="report",
         method=PATCH,
         path=_ONE,
@@ -143,14 +143,14 @@ def report_change_call(call: ApiCall, report: Report) -> dict[str, Any]:
     return _report_plain(report)
 
 
-@serves(Operation(route="report", method=DELETE, path=_ONE, tag=_TAG, opens=_ON_REPORT))
+@serves(ApiRoute(route="report", method=DELETE, path=_ONE, tag=_TAG, opens=_ON_REPORT))
 def report_delete_call(call: ApiCall, report: Report) -> None:
     """Remove a report; runs and qrels stay."""
     building.remove_report(report.name, actor=call.account)
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="report_archive",
         method=GET,
         path=f"{_ONE}/archive",

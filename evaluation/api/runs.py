@@ -15,7 +15,7 @@ from annotation.api.contents import json_time
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import On
 from annotation.api.rest.fields import CallFields, NameField, PlainField, TextField, WholeField
-from annotation.api.rest.operations import DELETE, GET, PATCH, POST, ApiCall, Created, Operation, serves
+from annotation.api.rest.operations import DELETE, GET, PATCH, POST, ApiCall, ApiRoute, Created, serves
 from annotation.common.roles import RESEARCHER
 from annotation.formats.base import FormatError
 from evaluation.api.given import (
@@ -170,7 +170,7 @@ class TiesWanted(CallFields):
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="runs",
         method=GET,
         path="runs",
@@ -199,7 +199,7 @@ def runs_list_call(call: ApiCall) -> CursorPage:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="runs",
         method=POST,
         path="runs",
@@ -239,14 +239,14 @@ def run_upload_call(call: ApiCall) -> Created:
     return Created(_run_plain(made), reverse("v1_run", args=[made.name]))
 
 
-@serves(Operation(route="run", method=GET, path=_ONE, tag=_TAG, opens=_ON_RUN, answers=RunShown))
+@serves(ApiRoute(route="run", method=GET, path=_ONE, tag=_TAG, opens=_ON_RUN, answers=RunShown))
 def run_show_call(call: ApiCall, run: Run) -> dict[str, Any]:
     """Show a run."""
     return _run_plain(run)
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="run",
         method=PATCH,
         path=_ONE,
@@ -263,14 +263,14 @@ def run_change_call(call: ApiCall, run: Run) -> dict[str, Any]:
     return _run_plain(run)
 
 
-@serves(Operation(route="run", method=DELETE, path=_ONE, tag=_TAG, opens=_ON_RUN, refuses=(registry.InUse,)))
+@serves(ApiRoute(route="run", method=DELETE, path=_ONE, tag=_TAG, opens=_ON_RUN, refuses=(registry.InUse,)))
 def run_delete_call(call: ApiCall, run: Run) -> None:
     """Remove a run; refused while a batch or a report was made from it."""
     registry.remove_run(name=run.name, actor=call.account)
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="run_trec",
         method=GET,
         path=f"{_ONE}/trec",
@@ -293,7 +293,7 @@ def run_download_call(call: ApiCall, run: Run) -> FileResponse:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="run_scores",
         method=GET,
         path=f"{_ONE}/scores",
@@ -334,7 +334,7 @@ def run_scores_call(call: ApiCall, run: Run) -> dict[str, Any]:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="comparisons",
         method=GET,
         path="comparisons",

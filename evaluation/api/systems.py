@@ -12,7 +12,7 @@ from annotation.api.contents import json_time
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import Anywhere, On
 from annotation.api.rest.fields import CallFields, NameField, PlainField, TextField, WholeField
-from annotation.api.rest.operations import DELETE, GET, PATCH, POST, ApiCall, Created, Operation, serves
+from annotation.api.rest.operations import DELETE, GET, PATCH, POST, ApiCall, ApiRoute, Created, serves
 from annotation.common.roles import RESEARCHER
 from annotation.selectors.jobs import Job
 from evaluation.api.given import ArchiveChange, ArchivedFilter, TrainedOnField, as_form
@@ -153,7 +153,7 @@ class SystemSent(CallFields):
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="systems",
         method=GET,
         path="systems",
@@ -175,7 +175,7 @@ def systems_list_call(call: ApiCall) -> CursorPage:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="systems",
         method=POST,
         path="systems",
@@ -202,7 +202,7 @@ def system_train_call(call: ApiCall) -> Job:
 
 
 @serves(
-    Operation(route="system", method=GET, path=_ONE, tag=_TAG, opens=_ON_SYSTEM, answers=SystemDetailShown)
+    ApiRoute(route="system", method=GET, path=_ONE, tag=_TAG, opens=_ON_SYSTEM, answers=SystemDetailShown)
 )
 def system_show_call(call: ApiCall, system: System) -> dict[str, Any]:
     """Show a system: what it was made with, and its runs."""
@@ -218,7 +218,7 @@ def system_show_call(call: ApiCall, system: System) -> dict[str, Any]:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="system",
         method=PATCH,
         path=_ONE,
@@ -236,7 +236,7 @@ def system_change_call(call: ApiCall, system: System) -> dict[str, Any]:
 
 
 @serves(
-    Operation(route="system", method=DELETE, path=_ONE, tag=_TAG, opens=_ON_SYSTEM, refuses=(registry.InUse,))
+    ApiRoute(route="system", method=DELETE, path=_ONE, tag=_TAG, opens=_ON_SYSTEM, refuses=(registry.InUse,))
 )
 def system_delete_call(call: ApiCall, system: System) -> None:
     """Remove a system; refused while it has runs."""
@@ -244,7 +244,7 @@ def system_delete_call(call: ApiCall, system: System) -> None:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="system_rank",
         method=POST,
         path=f"{_ONE}/rank",
@@ -262,7 +262,7 @@ def system_rank_call(call: ApiCall, system: System) -> Job:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="system_captions",
         method=POST,
         path=f"{_ONE}/captions",
@@ -280,7 +280,7 @@ def system_write_call(call: ApiCall, system: System) -> Job:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="system_segments",
         method=POST,
         path=f"{_ONE}/segments",
@@ -298,7 +298,7 @@ def system_decode_call(call: ApiCall, system: System) -> Job:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="system_upload",
         method=POST,
         path="system-uploads",
@@ -336,7 +336,7 @@ def system_upload_call(call: ApiCall) -> Created:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="recipes",
         method=GET,
         path="recipes",

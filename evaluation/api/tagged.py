@@ -11,7 +11,7 @@ from annotation.api.contents import json_time
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import On
 from annotation.api.rest.fields import CallFields, NameField, PlainField, TextField, WholeField
-from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, Operation, serves
+from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, ApiRoute, serves
 from annotation.common.roles import RESEARCHER
 from annotation.selectors.jobs import Job
 from annotation.selectors.scopes import within_scope
@@ -73,7 +73,7 @@ class TagScoringWanted(CallFields):
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="system_tags",
         method=POST,
         path="systems/<slug:name>/tags",
@@ -91,7 +91,7 @@ def system_tag_call(call: ApiCall, system: System) -> Job:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="tag_sets",
         method=GET,
         path="tag-sets",
@@ -111,7 +111,7 @@ def tag_sets_list_call(call: ApiCall) -> CursorPage:
     return call.rows.of_rows(found.select_related("corpus", "made_by"), "name", _set_plain)
 
 
-@serves(Operation(route="tag_set", method=GET, path=_ONE, tag=_TAG, opens=_ON_SET, answers=TagSetDetailShown))
+@serves(ApiRoute(route="tag_set", method=GET, path=_ONE, tag=_TAG, opens=_ON_SET, answers=TagSetDetailShown))
 def tag_set_show_call(call: ApiCall, row: TagSet) -> dict[str, Any]:
     """Show a tag set with the figures that were scored."""
     return {
@@ -121,14 +121,14 @@ def tag_set_show_call(call: ApiCall, row: TagSet) -> dict[str, Any]:
     }
 
 
-@serves(Operation(route="tag_set", method=DELETE, path=_ONE, tag=_TAG, opens=_ON_SET))
+@serves(ApiRoute(route="tag_set", method=DELETE, path=_ONE, tag=_TAG, opens=_ON_SET))
 def tag_set_remove_call(call: ApiCall, row: TagSet) -> None:
     """Remove a tag set."""
     remove_tag_set(name=row.name, actor=call.account)
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="tag_set_file",
         method=GET,
         path=f"{_ONE}/jsonl",
@@ -143,7 +143,7 @@ def tag_set_download_call(call: ApiCall, row: TagSet) -> FileResponse:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="tag_set_score",
         method=POST,
         path=f"{_ONE}/score",

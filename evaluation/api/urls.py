@@ -3,7 +3,6 @@
 from annotation.api.rest.operations import operation_patterns
 from annotation.api.rest.views import operation_view
 from evaluation.api import (
-    batches,
     captions,
     captions_data,
     features,
@@ -18,6 +17,6 @@ from evaluation.api import (
 
 _MODULES = (
     *(systems, features, captions_data, runs, queries, captions, localized, tagged),
-    *(judged, batches, reports),
+    *(judged, reports),
 )
-urlpatterns = operation_patterns(_MODULES, operation_view)
+urlpatterns = operation_patterns([module.__name__ for module in _MODULES], operation_view)

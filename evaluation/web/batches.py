@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from django.db.models import Q, QuerySet
@@ -17,7 +16,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation import jobs
-from annotation.common.registry import UnknownName
+from annotation.common.operations import Invalid, operation_named
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.work import UNPAID
 from annotation.selectors.campaign import earned_in_campaigns, money, open_tasks_of_campaigns
@@ -26,19 +25,18 @@ from annotation.selectors.jobs import Job
 from annotation.selectors.pair_judgments import Judge, judges_left_out
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles, for_roles_on
 from annotation.web.common.lists import SortColumn, list_page
+from annotation.web.common.request_forms import sent_request
 from annotation.web.staff.frame import said
 from evaluation.models import Batch, QrelsSnapshot
 from evaluation.relevance.grades import GRADED_RULES
 from evaluation.relevance.pair_tasks import pair_tasks
-from evaluation.relevance.qrels import RELEVANCE_RULES, rule_named
+from evaluation.relevance.qrels import RELEVANCE_RULES
 from evaluation.selectors import judgments_source
-from evaluation.services.batches.collecting import judges_of, staying_out
+from evaluation.services.batches.collecting import CollectRequest, judges_of, staying_out
 from evaluation.services.batches.reassignment import CLOSED_MESSAGE
-from evaluation.services.batches.scheduler import round_after
 from evaluation.services.batches.sources import counted_by_name
 from evaluation.services.batches.state import BatchState, cached_batch_state
 from evaluation.services.batches.stored_answers import BatchRefused
-from evaluation.services.common import ImportRefused, check_name
 from evaluation.services.judgments.freezing import is_made_of
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, text_parameter
@@ -54,7 +52,10 @@ _SORTS = {
 }
 #: Kinds of jobs about batches, and how many of the newest are looked through for one batch's.
 OPENING = ("open_batch",)
-ABOUT_ONE = ("settle_batch", "collect_judgments", "top_up_batch", "next_wave", "open_batch")
+#: Operations that a batch's page has a button for; and those of buttons that say whose answers count.
+_ACTS = ("settle_batch", "collect_judgments", "reassign_pages", "next_round")
+_COUNTING = {"count": "collect_judgments", "leave_out": "collect_judgments"}
+ABOUT_ONE = (*_ACTS, *OPENING)
 _LOOKED_THROUGH = 60
 
 
@@ -164,9 +165,9 @@ def batch_detail(request: HttpRequest, row: Batch) -> HttpResponse:
             counted=[(name, one.before) for name, one in sorted(seen.people.items()) if one.counted],
             lost_for_good=seen.short if seen.state == CLOSED_MESSAGE else 0,
             again=again_of(row, seen),
-            planned=money(row.numbers["amount"], settings_of(row.campaign.settings).pay.currency),
-            ended=seen.waves is None or bool(seen.waves["ended"]),
-            asked_share=seen.numbers["asked"] / seen.waves["askable"] if seen.waves else 1,
+            planned=money(row.numbers["micros"], settings_of(row.campaign.settings).pay.currency),
+            ended=seen.rounds is None or bool(seen.rounds.ended),
+            asked_share=seen.numbers["asked"] / seen.rounds.askable if seen.rounds else 1,
             lost=seen.loss.relevant / seen.loss.judged if seen.loss is not None else 0,
             runs=row.numbers["runs"],
             people=people[:MOST_JUDGES],
@@ -188,45 +189,21 @@ def batch_detail(request: HttpRequest, row: Batch) -> HttpResponse:
 @require_POST
 @for_roles_on(BATCH, *RUNNING)
 def batch_act(request: HttpRequest, row: Batch) -> HttpResponse:
-    """Ask again, ask more, collect, say who counts, or collect and freeze, by the button; each is a job."""
-    ask = partial(_ask, request, row)
-    with said(request, jobs.JobError, BatchRefused, ImportRefused, UnknownName) as tell:
-        match request.POST.get("act", ""):
-            case "top_up":
-                ask("top_up_batch", {"batch": row.name})
-                tell(_("Withdrawing their answers and reassigning the pages."))
-            case "next_wave":
-                ask("next_wave", round_after(row))
-                tell(_("Selecting the pairs of the next round."))
-            case "collect":
-                ask("collect_judgments", {"batch": row.name})
-                tell(_("Collecting the answers."))
-            case "count" | "leave_out" as which:
-                judges = _to_count(row, text_parameter(request.POST, "judge"), count=which == "count")
-                ask("collect_judgments", {"batch": row.name, "count": judges})
-                tell(_("Collecting the answers."))
-            case "settle":
-                qrels, rule = (
-                    text_parameter(request.POST, "qrels"),
-                    text_parameter(request.POST, "rule") or None,
-                )
-                check_settling(qrels, rule)
-                ask("settle_batch", {"batch": row.name, "qrels": qrels, "rule": rule})
-                tell(_("Collecting and freezing the answers."))
-            case _other:
-                raise jobs.JobError(_("Nothing was chosen: use one of the buttons."))
+    """Have the operation done whose button was used, as a job."""
+    act = request.POST.get("act", "")
+    with said(request, jobs.JobError, BatchRefused, Invalid) as tell:
+        if act not in (*_ACTS, *_COUNTING):
+            raise jobs.JobError(_("Nothing was chosen: use one of the buttons."))
+        operation = operation_named(_COUNTING.get(act, act))
+        assert operation.page is not None
+        if act in _COUNTING:  # a form cannot say that nobody counts: an empty field is as by default
+            count = _to_count(row, text_parameter(request.POST, "judge"), count=act == "count")
+            wanted: Any = CollectRequest(batch=row.name, count=count)
+        else:
+            wanted, _of = sent_request(operation, account_of(request), request.POST, batch=row.name)
+        jobs.enqueue_operation(operation, wanted, row=row, actor=account_of(request))
+        tell(str(operation.page.started))
     return redirect("evaluation:batch", row.name)
-
-
-def check_settling(qrels: str, rule: str | None) -> None:
-    """Raise ImportRefused or UnknownName where qrels cannot be called so, or there is no such rule."""
-    check_name(qrels, "qrels")
-    if rule is not None:
-        rule_named(rule)
-
-
-def _ask(request: HttpRequest, row: Batch, kind: str, arguments: dict[str, Any]) -> None:
-    jobs.enqueue(kind=kind, arguments=arguments, corpus=row.corpus, actor=account_of(request))
 
 
 def _to_count(row: Batch, judge: str, *, count: bool) -> list[str]:
@@ -263,9 +240,9 @@ def again_of(batch: Batch, seen: BatchState) -> str:
     """The address at which a batch of the same runs is built: it asks for whatever lacks answers."""
     chosen = [
         *(("chosen", "1"), ("corpus", seen.corpus), ("tasks", seen.tasks), ("depth", str(seen.depth))),
-        *(("threshold", "" if seen.threshold is None else str(seen.threshold)), ("judges", str(seen.judges))),
+        *(("threshold", str(seen.threshold or 0)), ("judges", str(seen.judges))),
         *(("reuse", name) for name in batch.reused),
-        *(("run", run) for run in seen.runs),
+        *(("runs", run) for run in seen.runs),
     ]
     return f"{reverse('evaluation:new_batch')}?{urlencode(chosen)}"
 

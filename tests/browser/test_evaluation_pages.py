@@ -120,7 +120,7 @@ def judged(transactional_db: None, tmp_path: Path, settings, monkeypatch: pytest
         f"{name}-all-{direction}" for name in ("clip", "noise") for direction in ("annotation", "search")
     ]
     building.build_report(ReportRequest("spring", "crowd", chosen, rounds=50, resamples=20))
-    launch(plan(BatchRequest(corpus=corpus.name, runs=chosen, depth=2, threshold=None, reuse=[])), "first")
+    launch(plan(BatchRequest(corpus=corpus.name, runs=chosen, depth=2, threshold=0, reuse=[])), "first")
     told = CaptionSet.objects.create(
         corpus=corpus, name="told", made_by=System.objects.get(name="clip"), regions="", published=True
     )

@@ -94,7 +94,7 @@ def runs() -> list[str]:
 
 
 def planned(batch: str) -> Plan:
-    return plan(BatchRequest(corpus=CORPUS, runs=runs(), depth=DEPTHS[batch], settings=SETTINGS))
+    return plan(BatchRequest(corpus=CORPUS, runs=runs(), depth=DEPTHS[batch], campaign_settings=SETTINGS))
 
 
 def pooled(depth: int) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:

@@ -21,6 +21,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from annotation import campaigns
+from annotation.common.operations import OperationContext
 from annotation.models import Control, PageControl, Standing
 from annotation.moderation import discarding
 from annotation.protocol.campaign_settings import settings_of
@@ -251,7 +252,8 @@ class Managed:
         name = f"q-{batch.name}"
         if number % 2:
             try:
-                done = closing.close_batch(batch.name, qrels=name).frozen
+                wanted = closing.SettleRequest(batch=batch.name, qrels=name)
+                done = closing.settle_batch(wanted, OperationContext()).frozen
             except BatchRefused:
                 assert not self.now[batch.name].given
                 return
@@ -390,7 +392,7 @@ class Managed:
             for name, one in seen.people.items()
         }
         assert seen.unused == now.unused() == seen.top_up.judges
-        assert (seen.top_up.answers, seen.top_up.amount) == (
+        assert (seen.top_up.answers, seen.top_up.micros) == (
             now.to_ask_again(),
             now.to_ask_again() * 20_000,
         )

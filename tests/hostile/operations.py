@@ -222,9 +222,10 @@ def by(route: str, called: str, roles: Iterable[str]) -> Callable[[Make], Make]:
 
 def unattacked() -> set[str]:
     """Names of routes that no operation is of. Those of the REST API are attacked from its OpenAPI document
-    (`tests/api/v1/test_schemathesis.py`)."""
+    (`tests/api/v1/test_schemathesis.py`); the page of an operation is that of plug-ins alone, each of which
+    says what it takes (`tests/operations/test_plug_in.py`)."""
     found = {route for route in _routes(get_resolver().url_patterns) if not route.startswith("v1_")}
-    return found - {each.route for each in OPERATIONS}
+    return found - {each.route for each in OPERATIONS} - {"operation"}
 
 
 def _routes(found: Iterable[Any], space: str = "") -> Iterator[str]:
@@ -553,6 +554,7 @@ def returned(at: At) -> Call:
 # Looking at corpora ----------------------------------------------------------------------------
 
 get("home", SIGNED_IN)
+get("operation_list", SIGNED_IN)
 get("corpus", READERS, "quay", split="test", category="people", text="dogs", layer="import", after=1)
 get("corpus", READERS, "quay", called="unfinished", before=4, unfinished=1)
 get("corpus", READERS, "quay", called="tagged", tags='dog and "soccer field" or cat', after=1)
@@ -877,7 +879,7 @@ SYSTEM, RUN, OTHER = "good", "good-annotation", "bad-annotation"
 FORM_OF_BATCH: dict[str, Any] = {"chosen": "1", "corpus": "quay", "tasks": "relevance", "depth": "2"} | {
     "threshold": "",
     "judges": "3",
-    "settings": SETTINGS,
+    "campaign_settings": SETTINGS,
 }
 FORM_OF_REPORT: dict[str, Any] = {"qrels": "own", "measures": "MRR, R@1", "seed": "1", "rounds": "50"} | {
     "resamples": "20",
@@ -1238,12 +1240,12 @@ def compared(at: At) -> Call:
 
 
 get("evaluation:batches", RUNNERS, find="ba", sort="depth", down=1, after="3,1", state="open", archived="")
-get("evaluation:new_batch", RUNNERS, run=RUN, **FORM_OF_BATCH)
-post("evaluation:new_batch", RUNNERS, name=lambda at: at.new("b"), run=[RUN, OTHER], **FORM_OF_BATCH)
+get("evaluation:new_batch", RUNNERS, runs=RUN, **FORM_OF_BATCH)
+post("evaluation:new_batch", RUNNERS, name=lambda at: at.new("b"), runs=[RUN, OTHER], **FORM_OF_BATCH)
 get("evaluation:batch", RUNNERS, "batch", fresh=lambda at: at.one(1, 0))
-post("evaluation:act_on_batch", RUNNERS, "batch", act="collect")
-post("evaluation:act_on_batch", RUNNERS, "batch", act="settle", qrels=lambda at: at.new("q"), rule="")
-post("evaluation:act_on_batch", RUNNERS, "batch", act="top_up")
+post("evaluation:act_on_batch", RUNNERS, "batch", act="collect_judgments")
+post("evaluation:act_on_batch", RUNNERS, "batch", act="settle_batch", qrels=lambda at: at.new("q"), rule="")
+post("evaluation:act_on_batch", RUNNERS, "batch", act="reassign_pages")
 get("evaluation:reports", RUNNERS, find="sp", sort="name", down=1, after="spring,1", archived="1")
 get("evaluation:new_report", RUNNERS, runs=RUN, **FORM_OF_REPORT)
 post(

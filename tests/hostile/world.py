@@ -216,7 +216,7 @@ def _evaluated(folder: Path) -> None:
     import_judgments(
         JudgmentsImport(corpus="quay", path=grades, format="table", name="graded", scale=scale_named("0-5"))
     )
-    launch(plan(BatchRequest(corpus="quay", runs=runs, depth=2, settings=UNTESTED)), "batch")
+    launch(plan(BatchRequest(corpus="quay", runs=runs, depth=2, campaign_settings=UNTESTED)), "batch")
     building.build_report(ReportRequest("spring", "own", runs, measures=MEASURES, rounds=50, resamples=20))
 
 

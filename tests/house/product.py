@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from email.message import Message
 from pathlib import Path
 
+from django.core.management import BaseCommand, get_commands, load_command_class
+
 from tests import launcher
 from tests.services import free_port
 
@@ -131,3 +133,9 @@ def serving(
     finally:
         if process.poll() is None:
             server.stop()
+
+
+def command_named(name: str) -> BaseCommand:
+    """A command: of a module, or made from an operation."""
+    made = get_commands()[name]
+    return load_command_class(made, name) if isinstance(made, str) else made

@@ -29,10 +29,8 @@ def test_a_database_that_is_not_made_is_one_line_with_the_remedy(tmp_path):
 
 #: Old name of a command -> the plain one.
 OLD_NAMES = {
-    "next_wave": "next_round",
     "rule": "make_ruling",
     "study_cost": "compare_question_orders",
-    "top_up": "reassign_pages",
     "work": "run_jobs",
 }
 

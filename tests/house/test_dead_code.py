@@ -36,7 +36,6 @@ NAMED_BY_NOBODY = {
         ),
         "allauth calls it",
     ),
-    "served": "tests hold the tables of roles and of commands, and the OpenAPI document, to it",
     "on_epoch_end": "gensim calls it",
     "forward": "torch calls it",
     **dict.fromkeys(
@@ -48,7 +47,7 @@ NAMED_BY_NOBODY = {
         (
             *("change_settings_job", "discard_job", "restore_job", "export_dataset_job", "open_images_job"),
             *("discard_several_job", "mail_messages_job", "delete_corpus_job"),
-            *("build_report_job", "extract_features_job", "freeze_qrels_job", "next_round_job", "rank_job"),
+            *("build_report_job", "extract_features_job", "freeze_qrels_job", "rank_job"),
             *(
                 "decode_alignments_job",
                 "extract_regions_job",

@@ -19,8 +19,15 @@ def test_the_names_of_job_kinds_stay() -> None:
     assert set(JOB_KINDS.keys()) >= {
         *("change_settings", "discard", "restore", "export_dataset", "open_images", "refresh_layer"),
         *("send_letter", "send_staff_invitation"),
-        *("build_report", "collect_judgments", "extract_features", "freeze_qrels", "next_wave", "open_batch"),
-        *("rank", "settle_batch", "top_up_batch", "train_system"),
+        *(
+            "build_report",
+            "collect_judgments",
+            "extract_features",
+            "freeze_qrels",
+            "next_round",
+            "open_batch",
+        ),
+        *("rank", "settle_batch", "reassign_pages", "train_system"),
     }
 
 

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from django.core.management import get_commands, load_command_class
+from django.core.management import get_commands
 
 from annotation.api.rest.operations import served
-from tests.house.product import REPOSITORY
+from tests.house.product import REPOSITORY, command_named
 
 #: Files of evaluation that hold no output of a system: by command or route, and why.
 NO_OUTPUT = {
@@ -33,7 +33,7 @@ def commands_with_files() -> dict[str, bool]:
     for name, app in get_commands().items():
         if not str(app).startswith("evaluation"):
             continue
-        actions = load_command_class(app, name).create_parser("manage.py", name)._actions
+        actions = command_named(name).create_parser("manage.py", name)._actions
         if any(one.type is Path and not one.option_strings for one in actions):
             reading[name] = any("--trained-on" in one.option_strings for one in actions)
     return reading

@@ -7,7 +7,7 @@ from functools import partial
 from typing import cast
 
 import pytest
-from django.core.management import CommandError, get_commands, load_command_class
+from django.core.management import CommandError, get_commands
 
 from annotation.jobs.progress import JobProgress
 from annotation.jobs.registry import JobKind, every_job_kind
@@ -15,6 +15,7 @@ from annotation.jobs.running import _worked
 from annotation.management.base import ReportCommand
 from annotation.models import Job
 from models_core.memory import NotEnoughMemory
+from tests.house.product import command_named
 
 FAILED_ALLOCATIONS = [
     MemoryError(),
@@ -47,7 +48,7 @@ def test_every_command_ends_in_one_line_with_the_remedy(monkeypatch, error):
         raise error
 
     apps = ("annotation", "evaluation")
-    commands = [load_command_class(app, name) for name, app in get_commands().items() if app in apps]
+    commands = [command_named(name) for name, app in get_commands().items() if app in apps]
     reporting = [command for command in commands if isinstance(command, ReportCommand)]
     assert len(reporting) > 50
     for command in reporting:

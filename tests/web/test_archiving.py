@@ -104,7 +104,7 @@ def test_forms_offer_no_archived_run_unless_it_is_chosen(researcher: Client) -> 
     Run.objects.filter(name=NAME).update(archived_at=timezone.now())
     for route, query, chosen in (
         ("compare", f"corpus={NAME}", f"run={NAME}"),
-        ("new_batch", f"corpus={NAME}", f"run={NAME}"),
+        ("new_batch", f"corpus={NAME}", f"runs={NAME}"),
         ("new_report", f"qrels={NAME}:1", f"runs={NAME}"),
     ):
         for asked, offered in ((query, []), (f"{query}&{chosen}", [NAME])):

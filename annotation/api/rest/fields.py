@@ -13,9 +13,7 @@ from rest_framework import serializers
 from annotation.api.problems import FieldProblem, Problem
 from annotation.api.rest.cursors import MOST_LIST_ROWS, USUAL_ROWS
 from annotation.common.database import LARGEST_ID
-
-#: How names of things may look.
-NAME_PATTERN = r"^[-a-zA-Z0-9_]+$"
+from annotation.common.operations.fields import NAME_PATTERN
 
 
 class CallFields(serializers.Serializer[Any]):

@@ -1,7 +1,7 @@
 """Operations: one function each, and a record that says all about it.
 
 The record makes the address, the checks before the function is called, the errors after it, and what the
-OpenAPI document says. So a new operation is a function under `@serves(Operation(...))`, and nothing else.
+OpenAPI document says. So a new operation is a function under `@serves(ApiRoute(...))`, and nothing else.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple
 
 from django.http import HttpRequest, HttpResponseBase
@@ -26,6 +25,7 @@ from rest_framework import serializers
 from annotation.api.rest.cursors import CursorPage, ListRequest
 from annotation.api.rest.doors import Door
 from annotation.api.rest.fields import CallFields, CursorQuery
+from annotation.common.operations import Operation, json_schema
 from annotation.common.roles import WHOLE_SERVER, Scope
 from annotation.models import Account, ApiToken, Job
 
@@ -77,7 +77,7 @@ Handler = Callable[..., OperationAnswer]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Operation:
+class ApiRoute:
     """All about an operation but its function.
 
     `route` names its address, which several methods may share; `opens` says who may call. `body` and
@@ -87,7 +87,8 @@ class Operation:
     are told as 409, `stale` those told as 412. What has `own_transactions` takes long, or several of them:
     its key is kept before and after, not within one. `confirms` asks callers by session to have given their
     password within the last minutes; a token was made by a password. `secret` is a field of the answer that
-    is kept nowhere: the same call under the same key gets null there.
+    is kept nowhere: the same call under the same key gets null there. Where it is made from a declaration,
+    `declared` says which, and has the schemas of what is sent and answered.
     """
 
     route: str
@@ -95,6 +96,7 @@ class Operation:
     path: str
     tag: str
     opens: Door
+    declared: Operation | None = None
     answers: type[serializers.Serializer[Any]] | None = None
     body: type[CallFields] | None = None
     asked: type[CallFields] | None = None
@@ -127,7 +129,8 @@ class Operation:
             return 202
         if self.makes:
             return 201
-        return 200 if self.answers is not None or self.listed or self.file else 204
+        answers = self.answers is not None or self.declared is not None
+        return 200 if answers or self.listed or self.file else 204
 
     @property
     def query(self) -> type[CallFields] | None:
@@ -142,7 +145,7 @@ class Operation:
 class Served(NamedTuple):
     """An operation and its function."""
 
-    about: Operation
+    about: ApiRoute
     handler: Handler
 
     @property
@@ -155,7 +158,7 @@ class Served(NamedTuple):
 _SERVED: dict[str, dict[str, dict[str, Served]]] = defaultdict(dict)
 
 
-def serves(about: Operation) -> Callable[[Handler], Handler]:
+def serves(about: ApiRoute) -> Callable[[Handler], Handler]:
     """Make the decorated function the work of an operation: `work(call, thing, **rest_of_the_address)`."""
 
     def register(handler: Handler) -> Handler:
@@ -177,12 +180,12 @@ def served() -> list[Served]:
 
 
 def operation_patterns(
-    modules: Iterable[ModuleType], view: Callable[[str, Mapping[str, Served]], Any]
+    modules: Iterable[str], view: Callable[[str, Mapping[str, Served]], Any]
 ) -> list[URLPattern]:
     """The addresses of the operations of these modules; `view` makes what answers at one of them."""
     found = []
     for module in modules:
-        for route, methods in _SERVED[module.__name__].items():
+        for route, methods in _SERVED[module].items():
             places = {one.about.path for one in methods.values()}
             assert len(places) == 1, f"{route} has several addresses: {places}"
             found.append(path(places.pop(), view(route, methods), name=ROUTE_PREFIX + route))
@@ -231,14 +234,14 @@ class JobShown(serializers.Serializer[Any]):
     finished_at = serializers.DateTimeField(allow_null=True)
 
 
-def problem_codes(about: Operation) -> list[int]:
+def problem_codes(about: ApiRoute) -> list[int]:
     """The statuses of errors that an operation may answer."""
     codes = [400, 401, 403, 404, 429, 503]
     if not about.reads or about.refuses or about.file:
         codes.append(409)
     if about.stale:
         codes.append(412)
-    if about.body is not None or about.uploads:
+    if about.body is not None or about.uploads or _declared_body(about):
         codes += [413, 415]
     return sorted(codes)
 
@@ -261,7 +264,7 @@ def described_for_openapi(served_here: Served) -> Callable[[Any], Any]:
     """What drf-spectacular is told of an operation, as its decorator."""
     about, handler = served_here
     title, _, text = (handler.__doc__ or "").strip().partition("\n\n")
-    body: Any = about.body
+    body: Any = _declared_body(about) or about.body
     if about.uploads:
         body = {"multipart/form-data": about.body or CallFields}
     return extend_schema(
@@ -276,8 +279,43 @@ def described_for_openapi(served_here: Served) -> Callable[[Any], Any]:
     )
 
 
-def _parameters(about: Operation) -> list[Any]:
+def _fields_of_address(about: ApiRoute) -> set[str]:
+    return set(re.findall(r"<\w+:(\w+)>", about.path))
+
+
+def _declared_body(about: ApiRoute) -> Any:
+    """What the body of a declared operation holds: the fields of its request that its address has not."""
+    if about.declared is None or about.reads:
+        return None
+    schema = {**json_schema(about.declared.request)}
+    hide = _fields_of_address(about)
+    schema["properties"] = {name: of for name, of in schema["properties"].items() if name not in hide}
+    if required := [name for name in schema.pop("required", []) if name not in hide]:
+        schema["required"] = required
+    schema.pop("$defs", None)
+    return {"application/json": schema} if schema["properties"] else None
+
+
+def _declared_query(about: ApiRoute) -> list[Any]:
+    if about.declared is None or not about.reads:
+        return []
+    schema, hide = json_schema(about.declared.request), _fields_of_address(about)
+    return [
+        OpenApiParameter(
+            name,
+            {key: value for key, value in of.items() if key not in ("title", "description")},
+            OpenApiParameter.QUERY,
+            required=name in schema.get("required", ()),
+            description=of.get("description", ""),
+        )
+        for name, of in schema["properties"].items()
+        if name not in hide
+    ]
+
+
+def _parameters(about: ApiRoute) -> list[Any]:
     found: list[Any] = [about.query] if about.query is not None else []
+    found += _declared_query(about)
     if about.takes_key:
         found.append(
             OpenApiParameter(
@@ -292,12 +330,16 @@ def _parameters(about: Operation) -> list[Any]:
     return found
 
 
-def _answers(about: Operation) -> dict[Any, Any]:
+def _answers(about: ApiRoute) -> dict[Any, Any]:
     if about.file:
         held = OpenApiTypes.ANY if about.file == "application/json" else OpenApiTypes.BINARY
         return {(about.status, about.file): held}
     if about.job:
         return {202: OpenApiResponse(JobShown, "The job that does it; `Location` is its address.")}
+    if about.declared is not None:
+        name = about.declared.result.__name__
+        row = {"$ref": f"#/components/schemas/{name}"}
+        return {about.status: _declared_list(row) if about.listed else row}
     if about.listed:
         assert about.answers is not None
         return {200: _list_of(about.answers)}
@@ -325,7 +367,31 @@ def _list_of(row: type[serializers.Serializer[Any]]) -> Any:
     return _LISTS[name]
 
 
-def _errors(about: Operation) -> dict[Any, Any]:
+def _declared_list(row: dict[str, Any]) -> dict[str, Any]:
+    following = {"type": ["string", "null"]}
+    return {
+        "type": "object",
+        "description": "A page of a list; `next` is the cursor of the next page, null at the end.",
+        "properties": {"results": {"type": "array", "items": row}, "next": following},
+        "required": ["results", "next"],
+    }
+
+
+def declared_schemas() -> dict[str, Any]:
+    """The schemas of what declared operations answer, and of all that these and requests refer to."""
+    found: dict[str, Any] = {}
+    for one in served():
+        if (declared := one.about.declared) is not None:
+            schema = {**json_schema(declared.result, result=True)}
+            parts = {**json_schema(declared.request).get("$defs", {}), **schema.pop("$defs", {})}
+            if not declared.as_job:
+                parts[declared.result.__name__] = schema
+            for name, part in parts.items():
+                assert found.setdefault(name, part) == part, f"two schemas {name}"
+    return found
+
+
+def _errors(about: ApiRoute) -> dict[Any, Any]:
     return {
         (code, "application/problem+json"): OpenApiResponse(ProblemShown, _PROBLEMS[code])
         for code in problem_codes(about)
@@ -334,7 +400,7 @@ def _errors(about: Operation) -> dict[Any, Any]:
 
 @cache
 def _recorded_answers(file: Path) -> dict[str, Any]:
-    """Operation -> an answer that it gave to a test, which recorded it (`tests.api.v1.recording`)."""
+    """ApiRoute -> an answer that it gave to a test, which recorded it (`tests.api.v1.recording`)."""
     found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     return found
 
@@ -345,9 +411,8 @@ def _examples(served_here: Served) -> list[OpenApiExample]:
         sent_as = "multipart/form-data" if about.uploads else "application/json"
         found.append(OpenApiExample("Request", value=about.example, request_only=True, media_type=sent_as))
     # Beside the modules of an app's operations, in its folder `api`.
-    home = Path(str(sys.modules[served_here.handler.__module__].__file__))
-    folder = next((each for each in home.parents if each.name == "api"), home.parent)
-    shown = _recorded_answers(folder / _ANSWERS_FILE).get(served_here.name)
+    home = Path(str(sys.modules[served_here.handler.__module__.partition(".")[0]].__file__))
+    shown = _recorded_answers(home.parent / "api" / _ANSWERS_FILE).get(served_here.name)
     if shown is not None:
         found.append(
             OpenApiExample("Answer", value=shown, response_only=True, status_codes=[str(about.status)])

@@ -23,14 +23,15 @@ from annotation import jobs
 from annotation.api.problems import Problem
 from annotation.api.rest.callers import TokenOrSession
 from annotation.api.rest.cursors import CursorPage, list_request
+from annotation.api.rest.declared import query_values
 from annotation.api.rest.doors import check_place, missing
-from annotation.api.rest.fields import CallFields, checked
+from annotation.api.rest.fields import CallFields, CursorQuery, checked
 from annotation.api.rest.jobs_shown import job_address, job_plain
 from annotation.api.rest.operations import (
     KEY_HEADER,
     ApiCall,
+    ApiRoute,
     Created,
-    Operation,
     OperationAnswer,
     Served,
     described_for_openapi,
@@ -90,7 +91,7 @@ class OperationView(APIView):
         about = self._about()
         return private(problem_of(exc, about).response())
 
-    def _about(self) -> Operation | None:
+    def _about(self) -> ApiRoute | None:
         # drf-spectacular asks before there is a request.
         method = getattr(self.request, "method", "") or ""
         found = self.operations.get("GET" if method == "HEAD" else method)
@@ -106,10 +107,8 @@ class OperationView(APIView):
         if about.confirms and request.auth is None and not recently_confirmed(request._request):
             detail = _("This asks for your password: give it on a page, or use a token.")
             raise Problem(HTTPStatus.FORBIDDEN, "not_confirmed", detail)
-        asked = checked(about.query or CallFields, request.query_params)
         inner = request._request
-        sent = {} if about.reads else _sent(about, inner)
-        data = checked(about.body or CallFields, sent) if not about.reads else {}
+        asked, data = _read_declared(about, inner) if about.declared else _read(about, inner)
         key = _key_of(about, account, inner)
         listed = list_request(path=inner.path, account=account.pk, asked=asked) if about.listed else None
         token: Any = request.auth
@@ -135,7 +134,7 @@ def operation_view(route: str, methods: Mapping[str, Served]) -> Any:
     return view.as_view()
 
 
-def problem_of(error: Exception, about: Operation | None) -> Problem:
+def problem_of(error: Exception, about: ApiRoute | None) -> Problem:
     """An error as a problem; raises it on where it is our fault."""
     match error:
         case Problem():
@@ -163,7 +162,7 @@ def private(response: HttpResponseBase) -> HttpResponseBase:
     return response
 
 
-def _sent(about: Operation, request: HttpRequest) -> Any:
+def _sent(about: ApiRoute, request: HttpRequest) -> Any:
     """What a body says: JSON, {} where it is empty; or the fields of a form, but for its files."""
     kind = (request.content_type or "").strip().lower()
     if about.uploads:
@@ -182,12 +181,34 @@ def _sent(about: Operation, request: HttpRequest) -> Any:
         raise Problem(HTTPStatus.BAD_REQUEST, "bad_request", str(error)) from error
 
 
+def _read(about: ApiRoute, request: HttpRequest) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The values of the query and of the body; raises Problem."""
+    asked = checked(about.query or CallFields, request.GET)
+    return asked, {} if about.reads else checked(about.body or CallFields, _sent(about, request))
+
+
+def _read_declared(about: ApiRoute, request: HttpRequest) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The place in a list, and what is said of the request's fields, which are checked later."""
+    assert about.declared is not None
+    query = dict(request.GET.lists())
+    place = {name: query.pop(name)[-1] for name in ("limit", "cursor") if about.listed and name in query}
+    if about.reads:
+        data = query_values(about.declared, query)
+    else:
+        checked(CallFields, query)
+        data = _sent(about, request)
+        if not isinstance(data, dict):
+            raise Problem(HTTPStatus.BAD_REQUEST, "bad_request", _("Expected a JSON object: {...}."))
+    filters = data if about.listed else {}
+    return {**filters, **checked(CursorQuery, place)} if about.listed else {}, data
+
+
 def _bad_type(kind: str) -> Problem:
     detail = _("Send %(kind)s.") % {"kind": kind}
     return Problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "bad_type", detail)
 
 
-def _key_of(about: Operation, account: Account, request: HttpRequest) -> CallKey | None:
+def _key_of(about: ApiRoute, account: Account, request: HttpRequest) -> CallKey | None:
     """The call under the key that it was sent with; None without one. Raises Problem."""
     key = request.headers.get(KEY_HEADER)
     if key is None or not about.takes_key:
@@ -214,7 +235,7 @@ def _form_as_bytes(request: HttpRequest) -> bytes:
     return json.dumps(said).encode()
 
 
-def _done_once(key: CallKey, about: Operation, work: Any) -> HttpResponseBase:
+def _done_once(key: CallKey, about: ApiRoute, work: Any) -> HttpResponseBase:
     """Do the work unless it was done under this key; answer as then."""
     try:
         if about.own_transactions:
@@ -246,7 +267,7 @@ def _done_once(key: CallKey, about: Operation, work: Any) -> HttpResponseBase:
     return response
 
 
-def _plain(about: Operation, answer: OperationAnswer) -> CallAnswer:
+def _plain(about: ApiRoute, answer: OperationAnswer) -> CallAnswer:
     """An answer as it is stored and sent."""
     location = ""
     body: Any = answer
@@ -262,14 +283,14 @@ def _plain(about: Operation, answer: OperationAnswer) -> CallAnswer:
     return CallAnswer(about.status, "" if body is None else json.dumps(body, default=str), location)
 
 
-def _kept(about: Operation, answer: CallAnswer) -> CallAnswer:
+def _kept(about: ApiRoute, answer: CallAnswer) -> CallAnswer:
     """What is kept of an answer for the same call under the same key: all but a secret."""
     if not about.secret:
         return answer
     return answer._replace(body=json.dumps({**json.loads(answer.body), about.secret: None}))
 
 
-def _response(about: Operation, answer: OperationAnswer) -> HttpResponseBase:
+def _response(about: ApiRoute, answer: OperationAnswer) -> HttpResponseBase:
     return private(answer) if isinstance(answer, HttpResponseBase) else _as_response(_plain(about, answer))
 
 

@@ -11,7 +11,7 @@ from annotation import campaigns
 from annotation.api.contents import json_time
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.fields import CallFields, PlainField, WholeField
-from annotation.api.rest.operations import GET, PATCH, ApiCall, Operation, serves
+from annotation.api.rest.operations import GET, PATCH, ApiCall, ApiRoute, serves
 from annotation.api.v1.addressed import CAMPAIGN_PATH, CAMPAIGNS_TAG, READS_CAMPAIGN, RUNS_CAMPAIGN
 from annotation.models import Campaign
 from annotation.protocol.campaign_settings import CampaignError, settings_of
@@ -51,7 +51,7 @@ class SettingsWanted(CallFields):
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="campaign_settings",
         method=GET,
         path=f"{CAMPAIGN_PATH}/settings",
@@ -66,7 +66,7 @@ def campaign_settings_show_call(call: ApiCall, campaign: Campaign) -> dict[str, 
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="campaign_settings",
         method=PATCH,
         path=f"{CAMPAIGN_PATH}/settings",
@@ -96,7 +96,7 @@ def campaign_settings_change_call(call: ApiCall, campaign: Campaign) -> dict[str
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="campaign_settings_versions",
         method=GET,
         path=f"{CAMPAIGN_PATH}/settings/versions",

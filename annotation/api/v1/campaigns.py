@@ -17,7 +17,7 @@ from annotation.api.rest.fields import (
     NameField,
     TextField,
 )
-from annotation.api.rest.operations import DELETE, GET, PATCH, POST, ApiCall, Operation, serves
+from annotation.api.rest.operations import DELETE, GET, PATCH, POST, ApiCall, ApiRoute, serves
 from annotation.api.v1.addressed import CAMPAIGN_PATH, CAMPAIGNS_TAG, READS_CAMPAIGN, RUNS_CAMPAIGN
 from annotation.api.v1.agreement import AgreementShown, agreement_shown
 from annotation.api.v1.campaign_settings import check_pay
@@ -176,7 +176,7 @@ _EXAMPLE = {
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="campaigns",
         method=GET,
         path="campaigns",
@@ -202,7 +202,7 @@ def campaigns_list_call(call: ApiCall) -> CursorPage:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="campaigns",
         method=POST,
         path="campaigns",
@@ -246,7 +246,7 @@ def campaign_open_call(call: ApiCall) -> Job:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="campaign",
         method=GET,
         path=CAMPAIGN_PATH,
@@ -310,7 +310,7 @@ def campaign_show_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="campaign",
         method=PATCH,
         path=CAMPAIGN_PATH,
@@ -336,7 +336,7 @@ def campaign_change_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="campaign",
         method=DELETE,
         path=CAMPAIGN_PATH,
@@ -351,7 +351,7 @@ def campaign_delete_call(call: ApiCall, campaign: Campaign) -> None:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="campaign_go_on",
         method=POST,
         path=f"{CAMPAIGN_PATH}/go-on",
@@ -376,7 +376,7 @@ def campaign_go_on_call(call: ApiCall, campaign: Campaign) -> Job:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="campaign_pause",
         method=POST,
         path=f"{CAMPAIGN_PATH}/pause",
@@ -399,7 +399,7 @@ def campaign_pause_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="campaign_resume",
         method=POST,
         path=f"{CAMPAIGN_PATH}/resume",
@@ -416,7 +416,7 @@ def campaign_resume_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="campaign_close",
         method=POST,
         path=f"{CAMPAIGN_PATH}/close",
@@ -435,7 +435,7 @@ def campaign_close_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="campaign_order",
         method=POST,
         path=f"{CAMPAIGN_PATH}/priorities",

@@ -11,7 +11,7 @@ from annotation.api.contents import json_time
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import Anywhere, On, missing
 from annotation.api.rest.fields import CallFields, NameField, PlainField, TextField
-from annotation.api.rest.operations import DELETE, GET, PATCH, ApiCall, Operation, serves
+from annotation.api.rest.operations import DELETE, GET, PATCH, ApiCall, ApiRoute, serves
 from annotation.common.roles import RESEARCHER
 from annotation.datasets.deleting import CorpusInUse
 from annotation.datasets.layers import update_layers, update_layers_of_image
@@ -172,7 +172,7 @@ class ImageFilter(CallFields):
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="corpora",
         method=GET,
         path="corpora",
@@ -192,7 +192,7 @@ def corpora_list_call(call: ApiCall) -> CursorPage:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="corpus",
         method=GET,
         path="corpora/<slug:name>",
@@ -211,7 +211,7 @@ def corpus_show_call(call: ApiCall, corpus: Corpus) -> dict[str, Any]:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="corpus",
         method=PATCH,
         path="corpora/<slug:name>",
@@ -230,7 +230,7 @@ def corpus_change_call(call: ApiCall, corpus: Corpus) -> dict[str, Any]:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="images",
         method=GET,
         path="corpora/<slug:name>/images",
@@ -259,7 +259,7 @@ def images_list_call(call: ApiCall, corpus: Corpus) -> CursorPage:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="image",
         method=GET,
         path="corpora/<slug:name>/images/<str:key>",
@@ -280,7 +280,7 @@ def image_show_call(call: ApiCall, corpus: Corpus, key: str) -> dict[str, Any]:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="corpus_tags",
         method=GET,
         path="corpora/<slug:name>/tags",
@@ -303,7 +303,7 @@ def corpus_tags_call(call: ApiCall, corpus: Corpus) -> CursorPage:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="layers",
         method=GET,
         path="corpora/<slug:name>/layers",
@@ -420,7 +420,7 @@ def _layer(corpus: Corpus, name: str) -> Layer:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="corpus",
         method=DELETE,
         path="corpora/<slug:name>",

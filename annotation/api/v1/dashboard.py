@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from annotation.api.contents import json_time
 from annotation.api.rest.fields import MoneyField
-from annotation.api.rest.operations import GET, ApiCall, Operation, serves
+from annotation.api.rest.operations import GET, ApiCall, ApiRoute, serves
 from annotation.api.v1.addressed import CAMPAIGN_PATH, CAMPAIGNS_TAG, READS_CAMPAIGN
 from annotation.api.v1.agreement import AgreementShown, agreement_shown
 from annotation.models import Campaign
@@ -50,7 +50,7 @@ class DashboardShown(serializers.Serializer[Any]):
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="dashboard",
         method=GET,
         path=f"{CAMPAIGN_PATH}/dashboard",

@@ -11,7 +11,7 @@ from rest_framework import serializers
 from annotation.api.contents import json_time
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import SignedIn, missing
-from annotation.api.rest.operations import DELETE, GET, ApiCall, Operation, serves
+from annotation.api.rest.operations import DELETE, GET, ApiCall, ApiRoute, serves
 from annotation.common.roles import WHOLE_SERVER
 from annotation.models import ApiToken, Campaign, Corpus
 from annotation.workers.api_tokens import revoke_api_token
@@ -48,7 +48,7 @@ class TokenShown(serializers.Serializer[Any]):
     used_at = serializers.DateTimeField(allow_null=True, help_text="To the hour.")
 
 
-@serves(Operation(route="me", method=GET, path="me", tag=_TAG, opens=SignedIn(), answers=AccountShown))
+@serves(ApiRoute(route="me", method=GET, path="me", tag=_TAG, opens=SignedIn(), answers=AccountShown))
 def me_show_call(call: ApiCall) -> dict[str, Any]:
     """Show who calls, and with which roles."""
     granted = call.account.granted
@@ -68,7 +68,7 @@ def me_show_call(call: ApiCall) -> dict[str, Any]:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="tokens",
         method=GET,
         path="tokens",
@@ -84,7 +84,7 @@ def tokens_list_call(call: ApiCall) -> CursorPage:
     return call.rows.of_rows(_own_tokens(call).select_related("corpus", "campaign"), "-pk", _token_plain)
 
 
-@serves(Operation(route="token", method=DELETE, path="tokens/<int:number>", tag=_TAG, opens=SignedIn()))
+@serves(ApiRoute(route="token", method=DELETE, path="tokens/<int:number>", tag=_TAG, opens=SignedIn()))
 def token_revoke_call(call: ApiCall, number: int) -> None:
     """Revoke a token of yours, at once; by a token for a corpus or a campaign, that token alone."""
     known = _own_tokens(call).filter(pk=number).exists()

@@ -19,8 +19,8 @@ from annotation.api.rest.operations import (
     PATCH,
     POST,
     ApiCall,
+    ApiRoute,
     Created,
-    Operation,
     serves,
 )
 from annotation.common.roles import RESEARCHER
@@ -131,7 +131,7 @@ class DeliveryFilter(CallFields):
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="webhooks",
         method=GET,
         path=_ALL,
@@ -149,7 +149,7 @@ def webhooks_list_call(call: ApiCall) -> CursorPage:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="webhooks",
         method=POST,
         path=_ALL,
@@ -176,7 +176,7 @@ def webhook_make_call(call: ApiCall) -> Created:
 
 
 @serves(
-    Operation(route="webhook", method=GET, path=_ONE, tag=_TAG, opens=_ITS_RESEARCHERS, answers=WebhookShown)
+    ApiRoute(route="webhook", method=GET, path=_ONE, tag=_TAG, opens=_ITS_RESEARCHERS, answers=WebhookShown)
 )
 def webhook_show_call(call: ApiCall, webhook: Webhook) -> dict[str, Any]:
     """Show a webhook."""
@@ -184,7 +184,7 @@ def webhook_show_call(call: ApiCall, webhook: Webhook) -> dict[str, Any]:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="webhook",
         method=PATCH,
         path=_ONE,
@@ -210,14 +210,14 @@ def webhook_change_call(call: ApiCall, webhook: Webhook) -> dict[str, Any]:
     return _webhook_plain(row, hooks.may_send(row))
 
 
-@serves(Operation(route="webhook", method=DELETE, path=_ONE, tag=_TAG, opens=_ITS_RESEARCHERS))
+@serves(ApiRoute(route="webhook", method=DELETE, path=_ONE, tag=_TAG, opens=_ITS_RESEARCHERS))
 def webhook_remove_call(call: ApiCall, webhook: Webhook) -> None:
     """Remove a webhook with its log; what waits is not sent any more."""
     hooks.remove_webhook(webhook=webhook, actor=call.account)
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="webhook_secret",
         method=POST,
         path=f"{_ONE}/secret",
@@ -233,7 +233,7 @@ def webhook_renew_secret_call(call: ApiCall, webhook: Webhook) -> dict[str, Any]
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="webhook_test",
         method=POST,
         path=f"{_ONE}/test",
@@ -251,7 +251,7 @@ def webhook_test_call(call: ApiCall, webhook: Webhook) -> dict[str, Any]:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="webhook_log",
         method=GET,
         path=f"{_ONE}/deliveries",
@@ -271,7 +271,7 @@ def webhook_log_list_call(call: ApiCall, webhook: Webhook) -> CursorPage:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="webhook_send_again",
         method=POST,
         path=f"{_ONE}/deliveries/<int:delivery>/send-again",
@@ -292,7 +292,7 @@ def webhook_send_again_call(call: ApiCall, webhook: Webhook, delivery: int) -> d
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="alarm_subscriptions",
         method=GET,
         path="alarm-subscriptions",
@@ -308,7 +308,7 @@ def alarm_subscriptions_list_call(call: ApiCall) -> CursorPage:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="alarm_subscriptions",
         method=POST,
         path="alarm-subscriptions",
@@ -333,7 +333,7 @@ def alarms_subscribe_call(call: ApiCall) -> Created:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="alarm_subscription",
         method=DELETE,
         path="alarm-subscriptions/<int:number>",

@@ -11,7 +11,7 @@ from annotation.api.contents import json_time
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import OfServer, missing
 from annotation.api.rest.fields import CallFields, NameField, PlainField, TextField
-from annotation.api.rest.operations import GET, POST, ApiCall, Operation, serves
+from annotation.api.rest.operations import GET, POST, ApiCall, ApiRoute, serves
 from annotation.api.v1.me import RoleShown
 from annotation.common.roles import ADMIN
 from annotation.models import Account, AuditEntry
@@ -74,7 +74,7 @@ class AuditFilter(CallFields):
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="people",
         method=GET,
         path="people",
@@ -94,14 +94,14 @@ def people_list_call(call: ApiCall) -> CursorPage:
     return call.rows.of_rows(found, "pk", _person_plain)
 
 
-@serves(Operation(route="person", method=GET, path=_ONE, tag=_TAG, opens=_ADMINS, answers=PersonShown))
+@serves(ApiRoute(route="person", method=GET, path=_ONE, tag=_TAG, opens=_ADMINS, answers=PersonShown))
 def person_show_call(call: ApiCall, number: int) -> dict[str, Any]:
     """Show an account."""
     return _person_plain(_account(number))
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="person_deactivate",
         method=POST,
         path=f"{_ONE}/deactivate",
@@ -119,7 +119,7 @@ def person_deactivate_call(call: ApiCall, number: int) -> dict[str, Any]:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="person_reactivate",
         method=POST,
         path=f"{_ONE}/reactivate",
@@ -137,7 +137,7 @@ def person_reactivate_call(call: ApiCall, number: int) -> dict[str, Any]:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="audit",
         method=GET,
         path="audit",

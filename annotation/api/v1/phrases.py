@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from annotation.api.rest.doors import On
 from annotation.api.rest.fields import CallFields, WholeField
-from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, Operation, serves
+from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, ApiRoute, serves
 from annotation.api.v1.corpora import ON_CORPUS, image_named
 from annotation.campaigns.phrases import (
     BY_CHUNKER,
@@ -62,7 +62,7 @@ class PhrasesMarked(CallFields):
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="phrases",
         method=GET,
         path="corpora/<slug:name>/images/<str:key>/phrases",
@@ -77,7 +77,7 @@ def phrases_show_call(call: ApiCall, corpus: Corpus, key: str) -> dict[str, Any]
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="phrases",
         method=POST,
         path="corpora/<slug:name>/images/<str:key>/phrases",
@@ -103,7 +103,7 @@ def phrases_mark_call(call: ApiCall, corpus: Corpus, key: str) -> dict[str, Any]
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="phrases",
         method=DELETE,
         path="corpora/<slug:name>/images/<str:key>/phrases",

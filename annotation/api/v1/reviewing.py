@@ -12,7 +12,7 @@ from annotation.api.contents import json_time
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import missing
 from annotation.api.rest.fields import CallFields, PlainField, TextField
-from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, Created, Operation, serves
+from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, ApiRoute, Created, serves
 from annotation.api.v1.addressed import READS_CAMPAIGN
 from annotation.models import Campaign, OpenImage
 from annotation.moderation import control_items, rulings
@@ -142,7 +142,7 @@ _REFUSES = (CannotRule, BadPlainData)
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="review",
         method=GET,
         path=_PATH,
@@ -180,7 +180,7 @@ def review_queue_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="review_image",
         method=GET,
         path=_IMAGE,
@@ -224,7 +224,7 @@ def review_image_show_call(call: ApiCall, campaign: Campaign, key: str) -> dict[
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="rulings",
         method=POST,
         path=f"{_IMAGE}/rulings",
@@ -251,7 +251,7 @@ def ruling_make_call(call: ApiCall, campaign: Campaign, key: str) -> Created:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="ruling",
         method=DELETE,
         path=f"{_PATH}/rulings/<int:ruling>",
@@ -267,7 +267,7 @@ def ruling_withdraw_call(call: ApiCall, campaign: Campaign, ruling: int) -> dict
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="flags",
         method=GET,
         path="campaigns/<slug:name>/flags",
@@ -306,7 +306,7 @@ def flags_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="flag_resolve",
         method=POST,
         path="campaigns/<slug:name>/flags/<int:flag>/resolve",

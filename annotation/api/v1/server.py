@@ -13,7 +13,7 @@ from rest_framework import serializers
 from annotation import jobs
 from annotation.api.contents import json_time
 from annotation.api.rest.doors import OfServer
-from annotation.api.rest.operations import GET, POST, ApiCall, Operation, serves
+from annotation.api.rest.operations import GET, POST, ApiCall, ApiRoute, serves
 from annotation.common.roles import ADMIN
 from annotation.jobs import emails, schedule, upkeep
 from annotation.models import Job, LastTurn
@@ -71,7 +71,7 @@ class ServerShown(serializers.Serializer[Any]):
     sends_mail = serializers.BooleanField()
 
 
-@serves(Operation(route="server", method=GET, path="server", tag=_TAG, opens=_ADMINS, answers=ServerShown))
+@serves(ApiRoute(route="server", method=GET, path="server", tag=_TAG, opens=_ADMINS, answers=ServerShown))
 def server_show_call(call: ApiCall) -> dict[str, Any]:
     """Show the state of the server: what is wrong, its disk, its last backup, its periodic work."""
     every = {name: entry.every for name, entry in schedule.PERIODIC.items()}
@@ -103,7 +103,7 @@ def server_show_call(call: ApiCall) -> dict[str, Any]:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="server_test_mail", method=POST, path="server/test-mail", tag=_TAG, opens=_ADMINS, job=True
     )
 )

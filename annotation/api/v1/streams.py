@@ -15,7 +15,7 @@ from rest_framework import serializers
 
 from annotation.api.rest.doors import On, missing
 from annotation.api.rest.fields import CallFields
-from annotation.api.rest.operations import GET, ApiCall, Operation, serves
+from annotation.api.rest.operations import GET, ApiCall, ApiRoute, serves
 from annotation.api.v1.addressed import RUNS_CAMPAIGN
 from annotation.common.registry import UnknownName
 from annotation.datasets.exporting import ExportError, simulated_layers, simulated_refusal
@@ -77,7 +77,7 @@ class SimulatedToo(CallFields):
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="judgments",
         method=GET,
         path="campaigns/<slug:name>/judgments.arrow",
@@ -99,7 +99,7 @@ def judgments_stream_call(call: ApiCall, campaign: Campaign) -> StreamingHttpRes
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="layer_mentions",
         method=GET,
         path="corpora/<slug:name>/layers/<slug:layer>/mentions.arrow",

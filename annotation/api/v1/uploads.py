@@ -14,7 +14,7 @@ from annotation.api.contents import json_time
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import OfServer, missing
 from annotation.api.rest.fields import CallFields, NameField, TextField, WholeField
-from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, Created, Operation, serves
+from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, ApiRoute, Created, serves
 from annotation.common.roles import RESEARCHER
 from annotation.datasets import uploads
 from annotation.datasets.uploaded_source import PROBLEMS_FILE
@@ -96,7 +96,7 @@ class ImportWanted(CallFields):
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="uploads", method=GET, path="uploads", tag=_TAG, opens=_OPENS, answers=UploadShown, listed=True
     )
 )
@@ -106,7 +106,7 @@ def uploads_list_call(call: ApiCall) -> CursorPage:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="uploads",
         method=POST,
         path="uploads",
@@ -127,14 +127,14 @@ def upload_begin_call(call: ApiCall) -> Created:
     return Created(_detail_plain(made), reverse("v1_upload", args=[made.key]))
 
 
-@serves(Operation(route="upload", method=GET, path=_ONE, tag=_TAG, opens=_OPENS, answers=UploadDetailShown))
+@serves(ApiRoute(route="upload", method=GET, path=_ONE, tag=_TAG, opens=_OPENS, answers=UploadDetailShown))
 def upload_show_call(call: ApiCall, key: str) -> dict[str, Any]:
     """Show an upload, and how many bytes of each file have come: from there it is gone on with."""
     return _detail_plain(_own(call.account, key))
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="upload_file_part",
         method=POST,
         path=f"{_ONE}/files/<int:number>",
@@ -171,7 +171,7 @@ def upload_part_call(call: ApiCall, key: str, number: int) -> dict[str, Any]:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="upload_check",
         method=POST,
         path=f"{_ONE}/check",
@@ -190,7 +190,7 @@ def upload_check_call(call: ApiCall, key: str) -> Job:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="upload_import",
         method=POST,
         path=f"{_ONE}/import",
@@ -209,7 +209,7 @@ def upload_import_call(call: ApiCall, key: str) -> Job:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="upload_problem_list",
         method=GET,
         path=f"{_ONE}/problems",
@@ -228,7 +228,7 @@ def upload_problems_call(call: ApiCall, key: str) -> FileResponse:
     return FileResponse(held, content_type="application/x-ndjson", as_attachment=True, filename=file.name)
 
 
-@serves(Operation(route="upload", method=DELETE, path=_ONE, tag=_TAG, opens=_OPENS, refuses=(UploadRefused,)))
+@serves(ApiRoute(route="upload", method=DELETE, path=_ONE, tag=_TAG, opens=_OPENS, refuses=(UploadRefused,)))
 def upload_remove_call(call: ApiCall, key: str) -> None:
     """Remove an upload; refused while a job works on it."""
     drop_upload(_own(call.account, key), call.account)

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from annotation.api import document
+from annotation.api.rest.declared import serve_operations
 from annotation.api.rest.operations import operation_patterns
 from annotation.api.rest.views import operation_view
 from annotation.api.v1 import (
@@ -31,5 +32,6 @@ _MODULES = (
 urlpatterns = [
     path("openapi.json", document.openapi_document, name="v1_openapi"),
     path("docs", document.api_pages, name="v1_docs"),
-    *operation_patterns(_MODULES, operation_view),
+    *operation_patterns([module.__name__ for module in _MODULES], operation_view),
+    *operation_patterns(serve_operations(), operation_view),
 ]

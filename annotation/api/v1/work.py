@@ -15,7 +15,7 @@ from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import Anywhere, missing
 from annotation.api.rest.fields import CallFields, NameField
 from annotation.api.rest.jobs_shown import job_plain
-from annotation.api.rest.operations import GET, POST, ApiCall, JobShown, Operation, serves
+from annotation.api.rest.operations import GET, POST, ApiCall, ApiRoute, JobShown, serves
 from annotation.api.v1.addressed import RUNS_CAMPAIGN
 from annotation.common.roles import ADMIN, RESEARCHER, WHOLE_SERVER
 from annotation.datasets import archives
@@ -64,7 +64,7 @@ class ExportWanted(CallFields):
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="jobs",
         method=GET,
         path="jobs",
@@ -90,14 +90,14 @@ def jobs_list_call(call: ApiCall) -> CursorPage:
     return call.rows.of_rows(found, "-pk", job_plain)
 
 
-@serves(Operation(route="job", method=GET, path=_JOB, tag=_TAG, opens=OnJob(), answers=JobShown))
+@serves(ApiRoute(route="job", method=GET, path=_JOB, tag=_TAG, opens=OnJob(), answers=JobShown))
 def job_show_call(call: ApiCall, job: Job) -> dict[str, Any]:
     """Show a job: how far it is, and what it came to."""
     return job_plain(job)
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="job_cancel", method=POST, path=f"{_JOB}/cancel", tag=_TAG, opens=OnJob(), answers=JobShown
     )
 )
@@ -108,7 +108,7 @@ def job_cancel_call(call: ApiCall, job: Job) -> dict[str, Any]:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="job_resume", method=POST, path=f"{_JOB}/resume", tag=_TAG, opens=OnJob(), answers=JobShown
     )
 )
@@ -119,7 +119,7 @@ def job_resume_call(call: ApiCall, job: Job) -> dict[str, Any]:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="exports",
         method=POST,
         path="campaigns/<slug:name>/exports",
@@ -154,7 +154,7 @@ def export_make_call(call: ApiCall, campaign: Campaign) -> Job:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="job_download",
         method=GET,
         path=f"{_JOB}/download",

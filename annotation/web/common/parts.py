@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.roles import ADMIN, ANNOTATOR, RESEARCHER, WHOLE_SERVER
+from annotation.common.roles import ADMIN, ANNOTATOR, RESEARCHER, REVIEWER, WHOLE_SERVER
 from annotation.models import Account
 from annotation.web.common.access import BROWSING
 
@@ -38,6 +38,12 @@ PARTS = [
     NavigationPart(("people", "roles"), _("People"), "people", (ADMIN,), everything=True),
     NavigationPart("server", _("Server"), "server", (ADMIN,), everything=True),
 ]
+
+
+def offer_further_operations() -> None:
+    """Link the pages of operations that a site adds."""
+    roles = (REVIEWER, RESEARCHER, ADMIN)
+    add_part(NavigationPart("operation", _("Operations"), "operation_list", roles), after="notifications")
 
 
 def add_part(part: NavigationPart, *, after: str) -> None:

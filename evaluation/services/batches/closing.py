@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
-from evaluation.services.batches.collecting import Collected, batch_named, collect
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
+
+from annotation.common.operations import Help, Named, OperationContext, invalid
+from annotation.common.registry import UnknownName
+from evaluation.relevance.grades import GRADED_RULES
+from evaluation.relevance.qrels import RELEVANCE_RULES, rule_named
+from evaluation.services.batches.collecting import Collected, CollectRequest, batch_named, collect
 from evaluation.services.judgments.freezing import QrelsReport, freeze_qrels
 from evaluation.services.judgments.relevance import RelevanceChoice
-from evaluation.services.phases import PhaseListener, part_listener, silent
+from evaluation.services.phases import part_listener
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,27 +26,39 @@ class ClosedBatch:
     frozen: QrelsReport
 
 
-def close_batch(
-    name: str,
-    *,
-    qrels: str,
-    rule: str | None = None,
-    originals: bool = True,
-    count: Sequence[str] | None = None,
-    tell: PhaseListener = silent,
-    actor: Any = None,
-) -> ClosedBatch:
-    """Collect the batch `name` and freeze that as the next version of `qrels`; raises as the two do.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettleRequest(CollectRequest):
+    """The answers of a batch are collected, and frozen as the next version of qrels."""
 
-    `count`: as for `collect`.
-    """
-    corpus = batch_named(name).corpus.name
-    collected = collect(name, count=count, tell=part_listener(tell, 0.0, 0.6), actor=actor)
+    qrels: Annotated[str, Named(), Help(_("Qrels"), _("Their name"))]
+    rule: Annotated[
+        str | None, Field(max_length=100), Help(_("Rule"), _("By default the usual one of the question"))
+    ] = None
+    originals: Annotated[bool, Help(_("Originals are relevant"), _("Judged or not"))] = True
+
+
+def check_rule(request: SettleRequest, context: OperationContext) -> SettleRequest:
+    """Raise Invalid where there is no such rule."""
+    if request.rule is not None:
+        try:
+            rule_named(request.rule)
+        except UnknownName:
+            known = ", ".join((*RELEVANCE_RULES.keys(), *GRADED_RULES.keys()))
+            raise invalid("rule", "unknown_of", kind=_("rule"), value=request.rule, known=known) from None
+    return request
+
+
+def settle_batch(request: SettleRequest, context: OperationContext) -> ClosedBatch:
+    """Collect and freeze; raises as the two do, and neither does anything twice."""
+    check_rule(request, context)
+    corpus = batch_named(request.batch).corpus.name
+    tell, actor = context.tell, context.actor
+    collected = collect(request.batch, count=request.count, tell=part_listener(tell, 0.0, 0.6), actor=actor)
     frozen = freeze_qrels(
-        name=qrels,
+        name=request.qrels,
         corpus=corpus,
         judgments=collected.judgments,
-        relevance=RelevanceChoice(rule, originals=originals),
+        relevance=RelevanceChoice(request.rule, originals=request.originals),
         tell=part_listener(tell, 0.6, 1.0),
         actor=actor,
     )

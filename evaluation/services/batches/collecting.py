@@ -17,11 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from django.db.models import F
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
 
 from annotation.common.by_command import with_known
+from annotation.common.operations import Help, Named, OperationContext
 from annotation.protocol.campaign_settings import settings_of
 from annotation.selectors.pair_judgments import Judge, judges
 from evaluation.models import Batch, JudgmentSet, PairAnswers
@@ -43,6 +46,7 @@ from evaluation.services.judgments.importing import (
     store_judgments,
 )
 from evaluation.services.phases import PhaseListener, part_listener, silent, tell_steps
+from evaluation.services.stored_kinds import BATCHES
 
 #: What a batch's answers are, by what its campaign asks.
 
@@ -67,6 +71,30 @@ class Collected:
     counted: dict[str, int]
     short: int
     digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectRequest:
+    """The answers of a batch, with those of batches before it and the files it reused, become judgments; the
+    same answers are collected once."""
+
+    batch: Annotated[str, Named(BATCHES), Help(_("Batch"))]
+    count: Annotated[
+        Sequence[str] | None,
+        Field(max_length=1000),
+        Help(
+            _("Judges who count"),
+            _(
+                "Those whose answers from before they were reinstated count, and no others; by default those "
+                "of the newest judgments"
+            ),
+        ),
+    ] = None
+
+
+def collect_judgments(request: CollectRequest, context: OperationContext) -> Collected:
+    """As `collect`."""
+    return collect(request.batch, count=request.count, tell=context.tell, actor=context.actor)
 
 
 def batch_named(name: str) -> Batch:

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Annotated, Any
+
+from django.utils.translation import gettext_lazy as _
 
 from annotation import campaigns
 from annotation.campaigns import OpenedPairs
 from annotation.common import database
+from annotation.common.operations import Help, Named, OperationContext, invalid, plain_result, read_result
+from annotation.protocol.money import amount_text
 from annotation.quality import controls
 from annotation.selectors.corpora import check_split, corpus_named
 from evaluation.comparison.query_sets import store_queries
 from evaluation.models import Batch, BatchRun
 from evaluation.selectors import run_named
-from evaluation.services.batches.planning import Plan, page_fill_numbers
+from evaluation.services.batches.planning import (
+    BatchRequest,
+    BatchSize,
+    Plan,
+    page_fill_numbers,
+    plan,
+)
 from evaluation.services.batches.stored_answers import BatchRefused
 from evaluation.services.common import check_name, exclusive_work
+from evaluation.services.phases import PhaseListener, part_listener
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +104,11 @@ def launch(
                 waves={"share": plan.share, "asked": [opened.pairs], "tau": None, "ended": ""}
                 if plan.strategy
                 else {},
-                numbers={**plan.numbers(), "task_count": opened.tasks, **page_fill_numbers(opened.filling)},
+                numbers={
+                    **plain_result(plan.numbers()),
+                    "task_count": opened.tasks,
+                    **page_fill_numbers(opened.filling),
+                },
             )
             BatchRun.objects.bulk_create(
                 BatchRun(batch=batch, run=run_named(part.run), position=position, digest=part.digest)
@@ -101,6 +116,91 @@ def launch(
             )
             store_queries(batch, plan.pooled.queries)
     return Launched(batch, False, opened)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenBatchRequest(BatchRequest):
+    """The best pairs of the runs are pooled, originals, unlikely pairs and pairs that were judged before are
+    left out, and a campaign asks people about the others."""
+
+    name: Annotated[str, Named(max_length=90), Help(_("Name"), _("The campaign gets the same name"))]
+    begin: Annotated[
+        bool, Help(_("Begin at once"), _("Else the campaign is a draft, and nobody can join"))
+    ] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedBatch:
+    """What a batch would ask, and cost. `threshold` is null where nothing is filtered; `candidates`: the
+    captions themselves are to be judged, and nobody says that they describe their image. It costs `amount`, a
+    decimal number of the currency."""
+
+    corpus: str
+    tasks: str
+    depth: int
+    threshold: float | None
+    judges: int
+    reused: tuple[str, ...]
+    digest: str
+    strategy: str
+    simulated: bool
+    candidates: bool
+    amount: str
+    currency: str
+    numbers: BatchSize
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedBatch(PlannedBatch):
+    """A batch that was opened. `unchanged`: it was there already, made from the same; `state` is that of its
+    campaign."""
+
+    batch: str
+    unchanged: bool
+    state: str
+
+
+def check_new(request: OpenBatchRequest, context: OperationContext) -> OpenBatchRequest:
+    """Raise Invalid where there is a batch of that name already."""
+    if Batch.objects.filter(name=request.name).exists():
+        raise invalid("name", "taken", value=request.name)
+    return request
+
+
+def plan_batch(request: BatchRequest, context: OperationContext) -> PlannedBatch:
+    """What a batch would ask, and cost; nothing is written. Raises as `plan`, and as `check_known`."""
+    made = _planned(request, context.tell)
+    return PlannedBatch(**_plan_values(made), numbers=made.numbers())
+
+
+def open_batch(request: OpenBatchRequest, context: OperationContext) -> OpenedBatch:
+    """Plan and launch; a batch that is there already, made from the same, stays. Raises as the two do."""
+    made = _planned(request, part_listener(context.tell, 0.0, 0.8))
+    context.tell("opening its questions", 0.8)
+    done = launch(made, request.name, known_from=request.known_from, begin=request.begin, actor=context.actor)
+    numbers = read_result(BatchSize, done.batch.numbers)
+    return OpenedBatch(
+        **_plan_values(made),
+        numbers=numbers,
+        batch=request.name,
+        unchanged=done.unchanged,
+        state=done.batch.campaign.state,
+    )
+
+
+def _planned(request: BatchRequest, tell: PhaseListener) -> Plan:
+    made = plan(request, tell=tell)
+    if request.known_from is not None:
+        check_known(made, request.known_from)
+    return made
+
+
+def _plan_values(made: Plan) -> dict[str, Any]:
+    """The fields of PlannedBatch that a plan has under the same name, and its currency."""
+    currency = made.settings.pay.currency
+    names = [one.name for one in fields(PlannedBatch) if one.name not in ("amount", "currency", "numbers")]
+    values = {name: getattr(made, name) for name in names}
+    return {**values, "amount": amount_text(made.price.amount, currency), "currency": currency}
 
 
 def check_known(plan: Plan, split: str) -> None:

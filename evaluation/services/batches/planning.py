@@ -11,19 +11,25 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any
 
 import numpy as np
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
 
 from annotation.campaigns import count_pairs
+from annotation.common.operations import FieldError, Help, Named, OneOf
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of_tasks
 from annotation.protocol.kinds import kinds_of_tasks
 from annotation.protocol.paging import Filling
 from annotation.selectors.campaign import money
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.pair_judgments import seconds_an_answer
+from annotation.selectors.stored_kinds import CORPORA
+from annotation.task_types.base import TASK_TYPES
 from evaluation.models import Batch, Run
 from evaluation.pooling.omissions import unjudged_in_top
 from evaluation.pooling.pools import PairIds, among, pool
@@ -38,10 +44,11 @@ from evaluation.services.batches.next_pairs import (
     next_pairs_of_round,
     split_by_filter,
 )
-from evaluation.services.batches.pooled_runs import PooledRuns, pooled
+from evaluation.services.batches.pooled_runs import WIDEST, PooledRuns, pooled
 from evaluation.services.batches.sources import earlier
 from evaluation.services.batches.stored_answers import BatchRefused, answers_of_batches, reusable
 from evaluation.services.phases import PhaseListener, part_listener, silent
+from evaluation.services.stored_kinds import JUDGMENT_SETS, STORED_RUNS
 
 #: Raised where what a batch's digest covers changes.
 _DEFINITION = 1
@@ -61,6 +68,41 @@ class RunPart:
     alone: int
     unjudged: int
     unjudged_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSize:
+    """The size and the cost of a batch.
+
+    Of the `pooled` pairs, `originals` need no judge, `filtered` are unlikely, `known` have enough answers,
+    and `askable` can be asked, of which `asked` are in the first round; `begun` have some answers. On
+    `task_count` pages or as many graded pairs, with `fillers` among them, `answers` make `judgments` of the
+    pairs asked; `missing` captions, `short_blocks` of the `blocks` are incomplete. An answer takes
+    `seconds_an_answer`, as in the batch `measured_on` ("": assumed). It costs so many `micros`,
+    millionths of the currency, which are the `price` in words.
+    """
+
+    pooled: int
+    originals: int
+    filtered: int
+    known: int
+    begun: int
+    asked: int
+    task_count: int
+    fillers: int
+    missing: int
+    blocks: int
+    short_blocks: int
+    answers: int
+    judgments: int
+    seconds_an_answer: float
+    measured_on: str
+    hours: float
+    micros: int
+    price: str
+    askable: int
+    caption_numbers: tuple[int, ...]
+    runs: tuple[RunPart, ...]
 
 
 @dataclass(frozen=True)
@@ -107,58 +149,142 @@ class Plan:
         return len(self.may_ask)
 
     @property
+    def candidates(self) -> bool:
+        """Whether the captions themselves are to be judged."""
+        return self.pooled.candidates
+
+    @property
     def judges(self) -> int:
         """How many people answer about a pair, by the settings."""
         return _judges(self.settings, self.tasks)
 
-    def numbers(self) -> dict[str, Any]:
-        """What it comes to, as plain data."""
-        return {
-            "pooled": self.pooled_pairs,
-            "originals": self.originals,
-            "filtered": self.filtered,
-            "known": self.known,
-            "begun": self.begun,
-            "asked": len(self.asked),
-            "task_count": self.price.tasks,
+    def numbers(self) -> BatchSize:
+        """Its size and its cost."""
+        return BatchSize(
+            pooled=self.pooled_pairs,
+            originals=self.originals,
+            filtered=self.filtered,
+            known=self.known,
+            begun=self.begun,
+            asked=len(self.asked),
+            task_count=self.price.tasks,
             **page_fill_numbers(self.filling),
-            "answers": self.price.answers,
-            "judgments": self.price.judgments,
-            "seconds_an_answer": self.seconds,
-            "measured_on": self.measured,
-            "hours": self.price.seconds / 3600,
-            "amount": self.price.amount,
-            "price": money(self.price.amount, self.settings.pay.currency),
-            "askable": self.askable,
-            "caption_numbers": list(self.pooled.caption_numbers),
-            "runs": [asdict(part) for part in self.runs],
-        }
+            answers=self.price.answers,
+            judgments=self.price.judgments,
+            seconds_an_answer=self.seconds,
+            measured_on=self.measured,
+            hours=self.price.seconds / 3600,
+            micros=self.price.amount,
+            price=money(self.price.amount, self.settings.pay.currency),
+            askable=self.askable,
+            caption_numbers=tuple(self.pooled.caption_numbers),
+            runs=self.runs,
+        )
+
+
+def _questions() -> dict[str, Any]:
+    """What a batch may ask, each in words."""
+    pages, alone = _("Pages with boxes to tick"), _("Pair by pair, from 1 to 4")
+    return {
+        tasks: format_lazy(
+            "{} {}", TASK_TYPES.get(kinds_of_tasks(tasks)[0]).title, pages if asked.paged else alone
+        )
+        for tasks, asked in all_pair_tasks().items()
+    }
+
+
+#: Strategies in words; at random is what the others must beat.
+_ORDERS = {
+    "move_to_front": _("pairs near relevant ones first (move to front)"),
+    "thompson": _("pairs from runs that found relevant ones first (a bandit)"),
+    "depth": _("pairs at the best ranks first"),
+    "spread": _("pairs at random ranks"),
+}
+
+
+def _orders() -> Mapping[str, Any]:
+    return _ORDERS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchRequest:
-    """A batch about the top `depth` of `runs`.
+    """The best pairs of the runs are pooled, in both directions; originals, unlikely pairs and pairs that
+    were judged before are left out, and people are asked about the others."""
 
-    `threshold`: of BLEU_pre; None leaves all pairs in. `judges` a pair (default: as the campaign's
-    `settings` say). `reuse` names judgments from files (default: those certain to be on the scale of
-    `tasks`); batches of the corpus are always reused, but simulated ones only by a batch that is itself
-    `simulated`, which nobody but simulated workers may answer. `seconds` an answer (default: as in the last
-    batch that was answered). With a `strategy` of `pooling.active` it asks in rounds, each of at most a
-    `share` of the pairs that can be asked, until the order of the systems is stable.
-    """
+    corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
+    runs: Annotated[
+        Sequence[Annotated[str, Named(STORED_RUNS)]],
+        Field(min_length=1, max_length=200),
+        Help(_("Runs"), _("Runs whose best pairs are pooled")),
+    ]
+    tasks: Annotated[str, OneOf(_questions), Help(_("Question"))] = USUAL_TASKS
+    depth: Annotated[
+        int, Field(ge=1, le=WIDEST), Help(_("Pool depth"), _("How many of each ranking's best are pooled"))
+    ] = BATCH_DEPTH
+    threshold: Annotated[
+        float | None,
+        Field(ge=0, le=1),
+        Help(
+            _("Lowest BLEU_pre of a pair"),
+            _(
+                "The share of a caption’s words that also occur in the image’s captions; pairs below it are "
+                "not asked. By default 0.25, and 0 for grades and tags; 0 leaves all pairs in"
+            ),
+        ),
+    ] = None
+    judges: Annotated[
+        int | None,
+        Field(ge=1, le=100),
+        Help(_("Judges per pair"), _("By default as in the campaign’s settings, 3")),
+    ] = None
+    known_from: Annotated[
+        str | None,
+        Field(max_length=40),
+        Help(_("Control items from the split"), _("Without them, accuracy is not measured")),
+    ] = None
+    reuse: Annotated[
+        Sequence[Annotated[str, Named(JUDGMENT_SETS)]] | None,
+        Field(max_length=100),
+        Help(
+            _("Imported judgments to reuse"),
+            _("Their pairs are not asked again. By default those that are certain to be on the same scale"),
+        ),
+    ] = None
+    seconds: Annotated[
+        float | None,
+        Field(gt=0),
+        Help(_("Seconds for an answer"), _("To estimate the price; by default as in the last batch")),
+    ] = None
+    strategy: Annotated[
+        Annotated[str, OneOf(_orders, none=_("all at once"))] | None,
+        Help(
+            _("Ask in rounds"),
+            _(
+                "Answers decide which pairs to ask next; the batch ends when the order of the systems is "
+                "stable, and other pairs stay unjudged. By default all pairs are asked at once"
+            ),
+        ),
+    ] = None
+    rounds: Annotated[
+        int | None,
+        Field(ge=1, le=1000),
+        Help(_("Rounds to ask all pairs"), _("With a strategy only; by default 20")),
+    ] = None
+    simulated: Annotated[
+        bool,
+        Help(
+            _("A trial with simulated workers"),
+            _("No person is asked, and no batch of people reuses the answers"),
+        ),
+    ] = False
+    campaign_settings: Annotated[
+        Mapping[str, Any], Help(_("Settings of the campaign"), _("Those that differ from the defaults"))
+    ] = field(default_factory=dict)
 
-    corpus: str
-    runs: Sequence[str]
-    tasks: str = USUAL_TASKS
-    depth: int = BATCH_DEPTH
-    threshold: float | None = BLEU_PRE_THRESHOLD
-    judges: int | None = None
-    settings: Mapping[str, Any] | None = None
-    reuse: Sequence[str] | None = None
-    seconds: float | None = None
-    strategy: str = ""
-    share: float = SHARE
-    simulated: bool = False
+    def problems(self) -> Iterator[FieldError]:
+        """Rounds without a strategy."""
+        if self.rounds is not None and self.strategy is None:
+            yield FieldError("rounds", "only_with", {"other": "strategy"})
 
 
 def plan(request: BatchRequest, *, tell: PhaseListener = silent) -> Plan:
@@ -166,14 +292,10 @@ def plan(request: BatchRequest, *, tell: PhaseListener = silent) -> Plan:
 
     Raises UnknownName, BadPool, CampaignError, BatchRefused.
     """
-    corpus, tasks, depth, threshold = request.corpus, request.tasks, request.depth, request.threshold
-    strategy, share = request.strategy, request.share
-    if tasks not in (known := all_pair_tasks()):
-        raise BatchRefused(f"tasks {tasks!r}: expected one of {', '.join(known)}")
-    if threshold is not None and not 0 <= threshold <= 1:
-        raise BatchRefused(f"threshold {threshold}: expected a share of words, 0 to 1, or none")
+    corpus, tasks, depth, threshold = request.corpus, request.tasks, request.depth, _threshold(request)
+    strategy, share = request.strategy or "", 1 / request.rounds if request.rounds is not None else SHARE
     target, kind = corpus_named(corpus), kinds_of_tasks(tasks)[0]
-    wanted = {**(request.settings or {})}
+    wanted = {**request.campaign_settings}
     answered = wanted.get("answers", {})
     if request.judges is not None and isinstance(answered, Mapping):  # else it is refused as a setting
         wanted["answers"] = {**answered, kind: request.judges}
@@ -204,8 +326,6 @@ def plan(request: BatchRequest, *, tell: PhaseListener = silent) -> Plan:
             choice=RoundChoice(strategy, share, len(may_ask)),
         ).pairs
     seconds, measured = _seconds(before, tasks) if request.seconds is None else (request.seconds, "")
-    if seconds <= 0:
-        raise BatchRefused(f"{seconds} seconds an answer: expected more than 0")
     tell("laying out pages", 0.9)
     counted = count_pairs(
         tasks=tasks, pairs=found.called(asked), fillers=found.by_image(fillers), settings=frozen
@@ -261,6 +381,13 @@ def plan(request: BatchRequest, *, tell: PhaseListener = silent) -> Plan:
     )
 
 
+def _threshold(request: BatchRequest) -> float | None:
+    """The lowest BLEU_pre of a pair that is asked; None where nothing is filtered."""
+    if request.threshold is None:
+        return BLEU_PRE_THRESHOLD if pair_tasks(request.tasks).filtered else None
+    return request.threshold or None
+
+
 def _check_reused(request: BatchRequest, names: Sequence[str], before: Sequence[Batch]) -> None:
     """Raises BatchRefused for simulated answers in a batch of people, and for those that count anyway."""
     of_batches = {judgments_source(batch): batch.name for batch in before}
@@ -269,7 +396,7 @@ def _check_reused(request: BatchRequest, names: Sequence[str], before: Sequence[
         if found.simulated and not request.simulated:
             raise BatchRefused(
                 f"judgments {name!r} are of simulated workers, whose answers are not mixed with people's; "
-                "leave them out, or have simulated workers answer this batch too (--simulated)"
+                "leave them out, or have simulated workers answer this batch too"
             )
         if found.format.startswith(BATCH_FORMAT) and found.source in of_batches:
             raise BatchRefused(

@@ -8,8 +8,11 @@ asked again costs as much as it did. Doing it again finds nobody left, so a job 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
+from django.utils.translation import gettext_lazy as _
+
+from annotation.common.operations import Help, Named, OperationContext
 from annotation.moderation import discarding
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import kinds_of_tasks
@@ -20,6 +23,7 @@ from evaluation.relevance.pair_tasks import pair_tasks
 from evaluation.services.batches.collecting import batch_named, judges_of
 from evaluation.services.batches.stored_answers import BatchRefused
 from evaluation.services.phases import PhaseListener, silent
+from evaluation.services.stored_kinds import BATCHES
 
 #: The state of a campaign that asks nobody any more.
 CLOSED_MESSAGE = "closed"
@@ -29,16 +33,34 @@ CLOSED_MESSAGE = "closed"
 class Reassignment:
     """Judges to be discarded, and what asking their `answers` (to pages, or graded pairs) again comes to.
 
-    `judges` maps each to why they do not count; `amount` is in millionths of the campaign's currency.
+    `judges` maps each to why they do not count; it costs `micros`, millionths of the campaign's currency.
     """
 
     batch: str
     judges: dict[str, str]
     answers: int
     seconds: float
-    amount: int
+    micros: int
     price: str
     done: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReassignRequest:
+    """Judges who are suspended, or had fewer than the bar of their control items right, are discarded: their
+    answers are withdrawn, stored and paid, and others are asked."""
+
+    batch: Annotated[str, Named(BATCHES), Help(_("Batch"))]
+
+
+def reassignment_plan(request: ReassignRequest, context: OperationContext) -> Reassignment:
+    """Whom reassigning would discard, and what it would cost; nothing is written."""
+    return plan_reassignment(batch_named(request.batch))
+
+
+def reassign_pages(request: ReassignRequest, context: OperationContext) -> Reassignment:
+    """As `reassign_answers`."""
+    return reassign_answers(request.batch, actor=context.actor, tell=context.tell)
 
 
 def plan_reassignment(batch: Batch, judges: dict[str, Judge] | None = None) -> Reassignment:
@@ -49,14 +71,14 @@ def plan_reassignment(batch: Batch, judges: dict[str, Judge] | None = None) -> R
     campaign = batch.campaign
     pay = settings_of(campaign.settings).pay
     each = seconds_an_answer(campaign) or pair_tasks(campaign.tasks).seconds
-    amount = answers * pay.amount(kinds_of_tasks(campaign.tasks)[0], each)
+    micros = answers * pay.amount(kinds_of_tasks(campaign.tasks)[0], each)
     return Reassignment(
         batch=batch.name,
         judges={name: one.unused for name, one in unused.items()},
         answers=answers,
         seconds=answers * each,
-        amount=amount,
-        price=money(amount, pay.currency),
+        micros=micros,
+        price=money(micros, pay.currency),
     )
 
 

@@ -8,15 +8,18 @@ answers are those it ended by; where they are others, the next round is chosen o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
 
 from annotation import campaigns
 from annotation.common import database
 from annotation.common.by_command import by_command
+from annotation.common.operations import Help, Named, OperationContext
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.paging import ROLE_WANTED
 from annotation.selectors.campaign import money, open_tasks_by_kind
@@ -38,6 +41,7 @@ from evaluation.services.batches.stamps import answers_at_end, is_ending_outdate
 from evaluation.services.batches.stored_answers import BatchRefused
 from evaluation.services.common import exclusive_work
 from evaluation.services.phases import PhaseListener, part_listener, silent
+from evaluation.services.stored_kinds import BATCHES
 
 #: Why there are no more rounds: the order of the systems is stable, or everything was asked.
 STABLE, EXHAUSTED = "stable", "exhausted"
@@ -62,22 +66,49 @@ class RoundStatus:
     outdated: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextRoundRequest:
+    """Once all that was asked is answered, the next round is asked, or the batch ends: where the order of the
+    systems is stable, and where every pair was asked."""
+
+    batch: Annotated[str, Named(BATCHES), Help(_("Batch"))]
+    round: Annotated[
+        int | None, Field(ge=1), Help(_("Round"), _("Nothing happens where it, or a later one, was asked"))
+    ] = None
+
+
+def number_round(request: NextRoundRequest, context: OperationContext) -> NextRoundRequest:
+    """The request of the round after the last one; raises BatchRefused for a batch that has none."""
+    batch = batch_named(request.batch)
+    _check_rounds(batch)
+    return request if request.round is not None else replace(request, round=len(batch.waves["asked"]) + 1)
+
+
+def next_round(request: NextRoundRequest, context: OperationContext) -> RoundStatus:
+    """As `ask_next_round`."""
+    return ask_next_round(request.batch, number=request.round, actor=context.actor, tell=context.tell)
+
+
+def _check_rounds(batch: Batch) -> None:
+    if not batch.strategy:
+        raise BatchRefused(f"batch {batch.name!r} asks all its pairs at once; there is no next round")
+
+
 def ask_next_round(
-    name: str, *, wave: int | None = None, actor: Any = None, tell: PhaseListener = silent
+    name: str, *, number: int | None = None, actor: Any = None, tell: PhaseListener = silent
 ) -> RoundStatus:
     """Ask the next round of the batch `name`, or end it, once all that was asked is answered.
 
-    With the number of a `wave` nothing is done where that one, or a later one, was asked. Both or
+    With the `number` of a round nothing is done where that one, or a later one, was asked. Both or
     nothing: the round's questions, and that they were asked. Raises BatchRefused for a batch that asks
     everything at once, and for one whose answers are to come, or whose judges are to be discarded first;
     and Busy.
     """
     with exclusive_work(f"batch.{name}", "batch", name):
         batch = batch_named(name)
-        if not batch.strategy:
-            raise BatchRefused(f"batch {name!r} asks all its pairs at once; there is no next round")
+        _check_rounds(batch)
         now = round_status(batch)
-        if now.ended or (wave is not None and now.waves >= wave):
+        if now.ended or (number is not None and now.waves >= number):
             return now
         _check_answered(batch)
         by = answers_at_end(batch)
@@ -166,13 +197,13 @@ def _paid(batch: Batch, opened: campaigns.OpenedPairs) -> dict[str, Any]:
     """What the batch was to cost so far and what the pairs just `opened` cost, added up."""
     settings, numbers = settings_of(batch.campaign.settings), batch.numbers
     more = price_of(opened.pairs, opened.tasks, batch.campaign.tasks, settings, numbers["seconds_an_answer"])
-    amount = numbers["amount"] + more.amount
+    micros = numbers["micros"] + more.amount
     return {
         "answers": numbers["answers"] + more.answers,
         "judgments": numbers["judgments"] + more.judgments,
         "hours": numbers["hours"] + more.seconds / 3600,
-        "amount": amount,
-        "price": money(amount, settings.pay.currency),
+        "micros": micros,
+        "price": money(micros, settings.pay.currency),
     }
 
 

@@ -18,7 +18,7 @@ from annotation.selectors.pair_judgments import judges
 from evaluation.models import Batch
 from evaluation.services.batches.stamps import is_ending_outdated
 
-_KIND = "next_wave"
+_KIND = "next_round"
 #: How long a round waits whose job failed.
 ROUND_CHECK_INTERVAL = timedelta(minutes=10)
 #: Jobs looked through for those of a batch.
@@ -38,7 +38,7 @@ def ask_next_rounds() -> int:
     for batch in in_rounds.select_related("campaign", "corpus", "judgments").order_by("pk"):
         if batch.waves["ended"] and not is_ending_outdated(batch):
             continue
-        arguments = round_after(batch)
+        arguments = {"batch": batch.name, "round": len(batch.waves["asked"]) + 1}
         if _in_vain(newest.get(_of(arguments))) or not _answered(batch):
             continue
         jobs.enqueue(kind=_KIND, arguments=arguments, corpus=batch.corpus)
@@ -46,14 +46,9 @@ def ask_next_rounds() -> int:
     return asked
 
 
-def round_after(batch: Batch) -> dict[str, Any]:
-    """What the job is asked for that asks the next round of a batch, and none after it."""
-    return {"batch": batch.name, "wave": len(batch.waves["asked"]) + 1}
-
-
 def _of(arguments: Mapping[str, Any]) -> tuple[Any, Any]:
     """The batch and the round that a job is about."""
-    return arguments.get("batch"), arguments.get("wave")
+    return arguments.get("batch"), arguments.get("round")
 
 
 def _in_vain(job: Job | None) -> bool:

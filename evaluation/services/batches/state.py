@@ -7,7 +7,7 @@ and `cached_batch_state` for pages, which may miss answers of the last minute, a
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -35,7 +35,7 @@ from evaluation.services.batches.collecting import answers_of, batch_named, is_c
 from evaluation.services.batches.next_pairs import known_pairs, split_by_filter
 from evaluation.services.batches.pooled_runs import WIDEST, PooledRuns, pooled
 from evaluation.services.batches.reassignment import Reassignment, plan_reassignment
-from evaluation.services.batches.rounds import asked_and_shown_pairs, round_status
+from evaluation.services.batches.rounds import RoundStatus, asked_and_shown_pairs, round_status
 from evaluation.services.batches.stamps import batch_stamp
 from evaluation.services.batches.stored_answers import Answers
 
@@ -54,8 +54,8 @@ class BatchState:
     `unused` who of them does not count, and `top_up` what asking again would cost. `filling` is how full
     the pages are (nothing of graded pairs). `agreement` is
     Krippendorff's alpha over the pairs asked. `loss` is what the filter loses (None: no filler was judged),
-    `left_out` what runs lose that are left out (None where not asked for, or too early). `waves` is
-    `waves.Advanced` as plain data where the batch asks in rounds.
+    `left_out` what runs lose that are left out (None where not asked for, or too early). `rounds` is
+    there where the batch asks in rounds.
     """
 
     batch: str
@@ -87,7 +87,7 @@ class BatchState:
     agreement: Estimate
     loss: FilterLoss | None
     left_out: list[LeftOut] | None
-    waves: Mapping[str, Any] | None
+    rounds: RoundStatus | None
 
     @property
     def complete(self) -> bool:
@@ -142,7 +142,7 @@ def batch_state(name: str, *, omissions: bool = False, measure: str = "R-precisi
         agreement=_agreement(answers, asked, pair_tasks(campaign.tasks).level),
         loss=_loss(batch, found, answers),
         left_out=_left_out(batch, found(), answers, measure) if omissions and answers.of else None,
-        waves=asdict(round_status(batch)) if batch.strategy else None,
+        rounds=round_status(batch) if batch.strategy else None,
     )
 
 

@@ -405,6 +405,6 @@ def _numbers(batch: Batch) -> BatchNumbers:
         discarded=sorted(why or "no reason given" for why in withdrawn.values()),
         before=sum(staying_out(now.people).values()),
         counted=sum(one.before for one in now.people.values() if one.counted),
-        askable=None if now.waves is None else now.waves["askable"],
+        askable=None if now.rounds is None else now.rounds.askable,
         loss=None if now.loss is None else asdict(now.loss),
     )

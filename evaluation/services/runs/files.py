@@ -45,8 +45,8 @@ KEEP, BREAK = TIES = ("keep", "break")
 _CHUNK = 100
 
 #: A query, its items best first, their scores; names as the source has them.
-Named = tuple[str, Iterable[str], NDArray[np.float32]]
-_Progress = Callable[[Iterable[Named]], Iterable[Named]]
+NamedRanking = tuple[str, Iterable[str], NDArray[np.float32]]
+_Progress = Callable[[Iterable[NamedRanking]], Iterable[NamedRanking]]
 #: Ids of rows, and scores.
 Ordered = tuple[NDArray[np.int64], NDArray[np.float32]]
 
@@ -156,7 +156,7 @@ def import_run(
     if format == "trec":
         read = read_run(path)
         system, depth = system or read.tag, 0
-        rankings: Iterable[Named] = ((query, *found) for query, found in read.rankings.items())
+        rankings: Iterable[NamedRanking] = ((query, *found) for query, found in read.rankings.items())
     elif format == "scores":
         rankings = best_ranked(read_scores(path), direction, depth)
     else:
@@ -179,7 +179,7 @@ def import_run(
 
 
 def store_run(
-    made: RunFacts, rankings: Iterable[Named], corpus: str, *, progress: _Progress = iter
+    made: RunFacts, rankings: Iterable[NamedRanking], corpus: str, *, progress: _Progress = iter
 ) -> RunReport:
     """Keep `rankings`, named as the corpus names things, as a run. Raises as `import_run` does."""
     began = time.monotonic()
@@ -188,7 +188,7 @@ def store_run(
 
 
 def _store(
-    made: RunFacts, rankings: Iterable[Named], names: CorpusNames, progress: _Progress, began: float
+    made: RunFacts, rankings: Iterable[NamedRanking], names: CorpusNames, progress: _Progress, began: float
 ) -> RunReport:
     found = _Found(names, made.source, made.direction)
     name, corpus = made.name, names.corpus
@@ -354,7 +354,7 @@ class _Found:
     def digest(self) -> str:
         return self._hashed.hexdigest()
 
-    def rows(self, rankings: Iterable[Named]) -> Iterator[Ranking]:
+    def rows(self, rankings: Iterable[NamedRanking]) -> Iterator[Ranking]:
         images = (self.names.image, self.names.image_name, "image")
         captions = (self.names.caption, self.names.caption_name, "caption")
         asks, ranked = (images, captions) if self.by_image else (captions, images)

@@ -196,9 +196,9 @@ def test_a_lab_goes_from_an_empty_database_to_the_latex_of_a_report_by_the_clien
         "corpus": "pictures",
         "runs": runs,
         "depth": 2,
-        "threshold": None,
+        "threshold": 0,
         "judges": 2,
-        "settings": {
+        "campaign_settings": {
             "pay": {"basis": "item", "per_item": {"relevance": float(A_PAGE)}},
             "trust": KNOWN_PEOPLE,
         },
@@ -210,7 +210,7 @@ def test_a_lab_goes_from_an_empty_database_to_the_latex_of_a_report_by_the_clien
         worker.agrees("first")
         sent = worker.works("first", "relevance", ticks)
         assert sent > 0
-    client.finished(client.post("batches/first/settle", {"qrels": "pooled"}), every=0.2)
+    client.finished(client.post("batches/first/qrels", {"qrels": "pooled"}), every=0.2)
     assert Decimal(client.get("campaigns/first?fresh=true")["cost"]["earned"]) == 2 * sent * A_PAGE
 
     # The runs compared, and the report with its LaTeX.

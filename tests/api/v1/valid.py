@@ -201,7 +201,7 @@ def _frozen() -> ValidCall:
 
 def _in_rounds() -> ValidCall:
     Batch.objects.filter(name="batch").update(strategy="depth", waves={"asked": [1], "ended": ""})
-    return ValidCall({"name": "batch"})
+    return ValidCall({"batch": "batch"}, body={})
 
 
 def _report() -> ValidCall:
@@ -369,7 +369,12 @@ OWN = frozenset(
     }
 )
 _RUNS = ["good-annotation", "bad-annotation"]
-_BATCH = {"corpus": "quay", "runs": _RUNS, "depth": 1, "settings": {"trust": {"qualification": False}}}
+_BATCH = {
+    "corpus": "quay",
+    "runs": _RUNS,
+    "depth": 1,
+    "campaign_settings": {"trust": {"qualification": False}},
+}
 
 #: By operation.
 VALID: dict[str, Make] = {
@@ -512,6 +517,7 @@ VALID: dict[str, Make] = {
     "alarm_subscriptions_list": nothing,
     "alarms_subscribe": told({"campaign": "quay"}),
     "alarms_unsubscribe": _subscription,
+    "operations": nothing,
     "server_show": nothing,
     "server_test_mail": nothing,
     "systems_list": nothing,
@@ -578,15 +584,16 @@ VALID: dict[str, Make] = {
     "qrels_show": at(name="own"),
     "qrels_delete": _frozen,
     "qrels_download": at(name="own"),
-    "batches_list": nothing,
-    "batch_open": told({**_BATCH, "name": "another"}),
-    "batch_plan": told(_BATCH),
-    "batch_show": at(name="batch"),
-    "batch_change": told({"archived": True}, name="batch"),
-    "batch_collect": at(name="batch"),
-    "batch_settle": told({"qrels": "settled"}, name="batch"),
-    "batch_reassign": at(name="batch"),
-    "batch_next_round": _in_rounds,
+    "list_batches": nothing,
+    "open_batch": told({**_BATCH, "name": "another"}),
+    "plan_batch": told(_BATCH),
+    "batch_status": at(batch="batch"),
+    "archive_batch": told({"archived": True}, batch="batch"),
+    "collect_judgments": told({}, batch="batch"),
+    "settle_batch": told({"qrels": "settled"}, batch="batch"),
+    "plan_reassignment": at(batch="batch"),
+    "reassign_pages": told({}, batch="batch"),
+    "next_round": _in_rounds,
     "reports_list": nothing,
     "report_build": told({"name": "summer", "qrels": "own", "runs": _RUNS, "rounds": 50, "resamples": 20}),
     "report_show": at(name="spring"),

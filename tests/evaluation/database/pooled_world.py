@@ -77,7 +77,9 @@ def crowd(campaign: Campaign, mix: dict[str, int], *, seed: int = 1) -> Any:
 
 def planned(names: list[str], **also: Any) -> Plan:
     """A plan over the runs of these names, four deep."""
-    return plan(BatchRequest(**{"corpus": "quay", "runs": names, "depth": 4, "settings": UNTESTED, **also}))
+    return plan(
+        BatchRequest(**{"corpus": "quay", "runs": names, "depth": 4, "campaign_settings": UNTESTED, **also})
+    )
 
 
 def asked_on_pages() -> dict[str, set[tuple[int, int]]]:

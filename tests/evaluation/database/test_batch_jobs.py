@@ -28,7 +28,7 @@ PAID = {**UNTESTED, "pay": {"basis": "item", "per_item": {"relevance": 0.2}}}
 
 @pytest.fixture
 def batch(pooled_runs: list[str]) -> Batch:
-    made = plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=4, settings=PAID))
+    made = plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=4, campaign_settings=PAID))
     return launch(made, "first", known_from="dev").batch
 
 
@@ -48,7 +48,7 @@ def cancelled_in(phase: str, job: Job) -> str | None:
 
 
 def opening(names: list[str]) -> Job:
-    arguments = {"name": "first", "corpus": "quay", "runs": names, "depth": 4, "settings": UNTESTED}
+    arguments = {"name": "first", "corpus": "quay", "runs": names, "depth": 4, "campaign_settings": UNTESTED}
     return jobs.enqueue(kind="open_batch", arguments={**arguments, "known_from": "dev"})
 
 
@@ -69,7 +69,7 @@ def test_a_batch_is_opened_by_a_job_that_names_its_phases(pooled_runs: list[str]
         "opening its questions",
     ]
     assert [share for _, share in seen] == sorted(share for _, share in seen)
-    assert now(job).result["asked"] == Batch.objects.get().numbers["asked"]
+    assert now(job).result["numbers"]["asked"] == Batch.objects.get().numbers["asked"]
     assert Batch.objects.get().campaign.state == Campaign.OPEN
 
 
@@ -116,7 +116,7 @@ def test_collecting_and_freezing_goes_on_where_it_was_cancelled(batch: Batch, mo
         again = jobs.enqueue(kind=kind, arguments=arguments)
         assert jobs.run_queued_job(again.pk) == Job.DONE and now(again).result["unchanged"]
     assert JudgmentSet.objects.count() == QrelsSnapshot.objects.count() == 1
-    frozen = json.loads(said("collect_judgments", "first", "--freeze", "pooled", "--json"))["frozen"]
+    frozen = json.loads(said("settle_batch", "first", "pooled", "--json"))["frozen"]
     assert frozen["unchanged"] and frozen["digest"] == result["frozen"]["digest"]
 
 
@@ -126,12 +126,12 @@ def test_topping_up_says_its_price_and_has_the_pages_of_bad_judges_asked_again(b
     assert before.short > 0 and set(before.unused) == set(before.top_up.judges)
     bad = Judgment.objects.filter(worker__pseudonym__in=before.unused, image__isnull=False)
     assert before.top_up.answers == bad.count() > 0
-    assert before.top_up.amount == 200_000 * bad.count()
-    price = json.loads(said("reassign_pages", "first", "--dry-run", "--json"))
+    assert before.top_up.micros == 200_000 * bad.count()
+    price = json.loads(said("plan_reassignment", "first", "--json"))
     assert price["answers"] == bad.count() and not price["done"]
     assert not bad.filter(void=True).exists()
 
-    job = jobs.enqueue(kind="top_up_batch", arguments={"batch": "first"})
+    job = jobs.enqueue(kind="reassign_pages", arguments={"batch": "first"})
     stopped = iter([False, True])
     # Its worker is told to stop after a first image; another goes on.
     assert jobs.run_queued_job(job.pk, stopping=lambda: next(stopped, False)) == Job.QUEUED

@@ -37,12 +37,12 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def test_a_plan_counts_what_is_pooled_and_writes_nothing(pooled_runs: list[str]) -> None:
     made = planned(pooled_runs)
     numbers = made.numbers()
-    left = numbers["pooled"] - numbers["originals"] - numbers["filtered"]
-    assert left == numbers["asked"] == len(made.asked) > 0
-    assert numbers["filtered"] == len(made.fillers) > 0 == numbers["known"]
-    assert numbers["judgments"] == 3 * numbers["asked"]
-    assert [part["pairs"] for part in numbers["runs"]] == [ASKED * 4] * 4
-    assert numbers["runs"][0]["unjudged"] == len(
+    left = numbers.pooled - numbers.originals - numbers.filtered
+    assert left == numbers.asked == len(made.asked) > 0
+    assert numbers.filtered == len(made.fillers) > 0 == numbers.known
+    assert numbers.judgments == 3 * numbers.asked
+    assert [part.pairs for part in numbers.runs] == [ASKED * 4] * 4
+    assert numbers.runs[0].unjudged == len(
         [p for p in made.pooled.called(made.pooled.shortlists[0].pairs(made.pooled.space, 4)) if not own(p)]
     )
     assert not Campaign.objects.exists() and not Batch.objects.exists()
@@ -53,7 +53,7 @@ def own(pair: tuple[str, str]) -> bool:
 
 
 def test_the_filter_is_by_shared_words_and_can_be_left_out(pooled_runs: list[str]) -> None:
-    filtered, whole = planned(pooled_runs), planned(pooled_runs, threshold=None)
+    filtered, whole = planned(pooled_runs), planned(pooled_runs, threshold=0)
     assert set(filtered.asked) < set(whole.asked)
     assert len(whole.asked) - len(filtered.asked) == filtered.filtered
     asked, dropped = filtered.pooled.called(filtered.asked), filtered.pooled.called(filtered.fillers)
@@ -102,12 +102,12 @@ def test_what_pages_lack_is_told_before_they_are_opened_whatever_the_batch(poole
             dice.sample(pooled_runs, dice.randint(1, 4)),
             depth=dice.randint(2, 8),
             threshold=dice.choice([0.15, 0.25, 0.35, 0.5]),
-            settings={**UNTESTED, "page": page},
+            campaign_settings={**UNTESTED, "page": page},
         )
         batch = launch(made, f"b{number}", begin=False).batch
         counted = on_pages()
         foretold = made.numbers()
-        assert {key: foretold[key] for key in counted} == counted
+        assert {key: getattr(foretold, key) for key in counted} == counted
         assert {key: batch.numbers[key] for key in counted} == counted
         seen = batch_state(batch.name).filling
         assert (seen.pages, seen.fillers, seen.missing, seen.blocks, seen.short_blocks) == tuple(
@@ -118,11 +118,11 @@ def test_what_pages_lack_is_told_before_they_are_opened_whatever_the_batch(poole
 
 
 def test_a_batch_without_a_filter_has_nothing_to_fill_up_with_and_says_so(pooled_runs: list[str]) -> None:
-    batch = launch(planned(pooled_runs, threshold=None), "bare").batch
+    batch = launch(planned(pooled_runs, threshold=0), "bare").batch
     assert batch.numbers["fillers"] == 0 < batch.numbers["missing"]
     told = said("batch_status", "bare")
     assert f"pages lack {batch.numbers['missing']} captions" in told
-    assert "in the next batch, use a --threshold" in told and "--depth" not in told
+    assert "with a --threshold, filtered pairs fill them" in told and "--depth" not in told
 
 
 def test_launched_twice_it_stands_and_another_plan_needs_another_name(pooled_runs: list[str]) -> None:
@@ -173,11 +173,14 @@ def test_judgments_from_files_are_reused_where_their_scale_fits(
 
 def test_the_price_is_by_the_campaigns_pay_and_by_what_answers_took(pooled_runs: list[str]) -> None:
     paid = {**UNTESTED, "pay": {"basis": "item", "per_item": {"relevance": 0.15}}}
-    made = planned(pooled_runs, settings=paid, seconds=60)
+    made = planned(pooled_runs, campaign_settings=paid, seconds=60)
     assert made.price.amount == made.price.tasks * 3 * 150_000
     assert made.price.seconds == made.price.tasks * 3 * 60
     by_hour = {**UNTESTED, "pay": {"basis": "hour", "hourly": 12.0}}
-    assert planned(pooled_runs, settings=by_hour, seconds=60).price.amount == made.price.tasks * 3 * 200_000
+    assert (
+        planned(pooled_runs, campaign_settings=by_hour, seconds=60).price.amount
+        == made.price.tasks * 3 * 200_000
+    )
     assert (planned(pooled_runs).seconds, planned(pooled_runs).measured) == (90, "")
     batch = launch(planned(pooled_runs), "first").batch
     crowd(batch.campaign, {"perfect": 4})
@@ -193,71 +196,62 @@ def test_the_commands_tell_the_price_open_the_batch_and_collect_it(
 ) -> None:
     config = tmp_path / "untested.toml"
     config.write_text("[trust]\nqualification = false\n")
-    arguments = [
-        "open_batch",
-        "first",
-        "--corpus",
-        "quay",
-        "--depth",
-        4,
-        "--config",
-        config,
-        "--runs",
-        *pooled_runs,
-    ]
-    price = json.loads(said(*arguments, "--dry-run", "--json"))
-    assert not price["launched"] and not Batch.objects.exists()
-    dry = said(*arguments, "--dry-run")
-    assert "nothing was written" in dry
+    chosen = ["--corpus", "quay", "--depth", 4, "--campaign-settings", config, "--runs", *pooled_runs]
+    price = json.loads(said("plan_batch", *chosen, "--json"))["numbers"]
+    dry = said("plan_batch", *chosen)
+    assert not Batch.objects.exists() and not Campaign.objects.exists()
     lacking = (
         f"pages lack {price['missing']} captions: too few filtered pairs are of the images asked about; "
         f"{price['short_blocks']} of {price['blocks']} images have fewer than fit"
     )
     assert price["missing"] > 0 and lacking in dry and "a greater --depth" in dry
-    assert "with a --threshold, filtered pairs fill them" in said(*arguments, "--no-filter", "--dry-run")
+    assert "with a --threshold, filtered pairs fill them" in said("plan_batch", *chosen, "--threshold", 0)
     # The remedy that is named helps.
     config.write_text("[trust]\nqualification = false\n[page]\ncaptions = 3\n")
-    assert json.loads(said(*arguments, "--dry-run", "--json"))["missing"] < price["missing"]
+    assert json.loads(said("plan_batch", *chosen, "--json"))["numbers"]["missing"] < price["missing"]
     config.write_text("[trust]\nqualification = false\n")
-    opened = json.loads(said(*arguments, "--json"))
+    opened = json.loads(said("open_batch", "first", *chosen, "--json"))
     foretold = ("asked", "task_count", "fillers", "missing", "blocks", "short_blocks")
-    assert all(opened[key] == price[key] for key in foretold) and opened["state"] == "open"
-    again = said(*arguments)
+    assert all(opened["numbers"][key] == price[key] for key in foretold) and opened["state"] == "open"
+    again = said("open_batch", "first", *chosen)
     assert "already exists" in again and lacking in again
     crowd(Campaign.objects.get(), {"perfect": 5})
     assert "judgments 'first' collected" in said("collect_judgments", "first")
     assert json.loads(said("collect_judgments", "first", "--json"))["unchanged"]
     text = said("batch_status", "first", "--omissions")
-    assert lacking in text and "in the next batch, use a greater --depth" in text
+    assert lacking in text and "for more fillers, use a greater --depth" in text
     assert "0 tasks open" in text and "filter: 0 of" in text and "sharp-search" in text
-    assert json.loads(said("batch_status", "first", "--json"))["left_out"] is None
+    assert json.loads(said("batch_status", "first", "--json"))["status"]["left_out"] is None
+
+
+_RUN = ["--corpus", "quay", "--runs", "sharp-search"]
 
 
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["open_batch", "b", "--corpus", "quay", "--runs", "nobody"], "unknown run 'nobody'"),
-        (["open_batch", "b", "--corpus", "sea", "--runs", "sharp-search"], "unknown corpus 'sea'"),
-        (["open_batch", "b b", "--corpus", "quay", "--runs", "sharp-search"], "batch name 'b b'"),
-        (["open_batch", "b", "--corpus", "quay", "--runs", "sharp-search", "--depth", "0"], "depth 0"),
-        (
-            ["open_batch", "b", "--corpus", "quay", "--runs", "sharp-search", "--tasks", "boxes"],
-            "relevance, tags, graded",
-        ),
-        (
-            ["open_batch", "b", "--corpus", "quay", "--runs", "sharp-search", "--threshold", "7"],
-            "threshold 7",
-        ),
-        (["open_batch", "b", "--corpus", "quay", "--runs", "sharp-search", "--judges", "0"], "setting"),
-        (["open_batch", "b", "--corpus", "quay", "--runs", "sharp-search", "sharp-search"], "named twice"),
-        (["collect_judgments", "nobody"], "unknown batch 'nobody'"),
-        (["batch_status", "nobody"], "unknown batch 'nobody'"),
+        (["b", *_RUN[:-1], "nobody"], r"--runs \(1\.\): There is no run “nobody” here; known: blunt-annot"),
+        (["b", "--corpus", "sea", *_RUN[2:]], "--corpus: There is no corpus “sea” here; known: quay"),
+        (["b b", *_RUN], "name: This is no valid name"),
+        (["b", *_RUN, "--depth", "0"], "--depth: Expected 1 or more"),
+        (["b", *_RUN, "--depth", "many"], "--depth: Expected a whole number"),
+        (["b", *_RUN, "--tasks", "boxes"], "--tasks: Expected one of: .*'graded'"),
+        (["b", *_RUN, "--threshold", "7"], "--threshold: Expected 1.* or less"),
+        (["b", *_RUN, "--judges", "0"], "--judges: Expected 1 or more"),
+        (["b", *_RUN, "sharp-search"], "named twice"),
     ],
 )
 def test_what_cannot_be_is_told_in_one_line(
     pooled_runs: list[str], arguments: list[str], problem: str
 ) -> None:
     with pytest.raises(CommandError, match=problem) as error:
-        said(*arguments)
+        said("open_batch", *arguments)
     assert "\n" not in str(error.value)
     assert not Batch.objects.exists()
+
+
+@pytest.mark.parametrize("command", ["batch_status", "collect_judgments", "reassign_pages", "next_round"])
+def test_a_batch_that_is_not_there_is_told_in_one_line(pooled_runs: list[str], command: str) -> None:
+    launch(planned(pooled_runs), "first")
+    with pytest.raises(CommandError, match="^batch: There is no batch “nobody” here; known: first.$"):
+        said(command, "nobody")

@@ -199,7 +199,7 @@ def test_only_simulated_workers_may_answer_a_batch_that_is_a_trial_from_its_star
 
 
 def test_graded_pairs_are_asked_one_by_one_and_their_grades_collected(pooled_runs: list[str]) -> None:
-    made = planned(pooled_runs, tasks="graded", depth=1, threshold=None, judges=2)
+    made = planned(pooled_runs, tasks="graded", depth=1, threshold=0, judges=2)
     batch = launch(made, "grades").batch
     assert Task.objects.count() == len(made.asked) == made.price.tasks
     crowd(batch.campaign, {"perfect": 4})

@@ -105,7 +105,7 @@ def test_the_state_of_a_batch_reads_no_row_of_images_that_it_does_not_ask_about(
 
 
 def test_a_batch_is_collected_only_while_its_judgments_hold_its_answers(pooled_runs: list[str]) -> None:
-    batch = launch(planned(pooled_runs, depth=1, threshold=None), "first").batch
+    batch = launch(planned(pooled_runs, depth=1, threshold=0), "first").batch
     crowd(batch.campaign, {"perfect": 3})
     collect("first")
     assert batch_state("first").collected
@@ -121,7 +121,7 @@ def test_a_batch_is_collected_only_while_its_judgments_hold_its_answers(pooled_r
 
 
 def test_pairs_are_asked_by_the_names_that_their_captions_have(pooled_runs: list[str]) -> None:
-    made = planned(pooled_runs, threshold=None)
+    made = planned(pooled_runs, threshold=0)
     names = names_of("quay")
     images, captions = made.pooled.ids(made.asked)
     expected = [
@@ -148,7 +148,7 @@ def test_a_run_of_one_direction_is_pooled_with_the_images_of_its_captions(pooled
 
 
 def test_judgments_of_graded_pairs_name_the_captions_that_were_asked_about(pooled_runs: list[str]) -> None:
-    batch = launch(planned(pooled_runs, tasks="graded", depth=1, threshold=None, judges=1), "graded").batch
+    batch = launch(planned(pooled_runs, tasks="graded", depth=1, threshold=0, judges=1), "graded").batch
     crowd(batch.campaign, {"perfect": 2})
     asked = {pair[:2] for pair in asked_pairs(Campaign.objects.get(pk=batch.campaign_id))}
     assert {(one.image, one.caption) for one in pair_judgments(batch.campaign)} == asked

@@ -122,7 +122,7 @@ def test_the_queries_of_a_batch_do_not_depend_on_the_answers(tmp_path: Path, see
 def test_what_a_batch_lacks_is_said_with_every_figure(tmp_path: Path) -> None:
     """Half of the pairs are answered: the queries stay, and commands say how much was judged."""
     runs = some_runs(tmp_path, np.random.default_rng(3), a_world())
-    planned = plan(BatchRequest(corpus="few", runs=runs, depth=3, threshold=None, judges=1))
+    planned = plan(BatchRequest(corpus="few", runs=runs, depth=3, threshold=0, judges=1))
     batch = launch(planned, "half").batch
     names = names_of("few")
     ids = list(zip(*(part.tolist() for part in planned.pooled.ids(planned.asked)), strict=True))

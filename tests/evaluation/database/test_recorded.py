@@ -34,8 +34,8 @@ def asked(data_dir: Path, tmp_path: Path) -> Votes:
             corpus="quay",
             runs=runs(tmp_path, "blunt", noise=1.0, seed=2),
             depth=4,
-            threshold=None,
-            settings=UNTESTED,
+            threshold=0,
+            campaign_settings=UNTESTED,
         )
     )
     launch(made, "first")

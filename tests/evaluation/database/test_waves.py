@@ -47,7 +47,7 @@ def pooled_runs(data_dir: Path, tmp_path: Path) -> list[str]:
 
 
 def opened(names: list[str], **also) -> Batch:
-    chosen = {"strategy": "move_to_front", "share": 0.1, "settings": UNTESTED}
+    chosen = {"strategy": "move_to_front", "rounds": 10, "campaign_settings": UNTESTED}
     return launch(plan(BatchRequest(corpus="quay", runs=names, depth=4, **{**chosen, **also})), "first").batch
 
 
@@ -57,7 +57,7 @@ def answer(batch: Batch, seed: int) -> None:
 
 
 def test_waves_are_asked_until_the_order_of_the_systems_is_stable(pooled_runs: list[str]) -> None:
-    whole = plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=4, settings=UNTESTED))
+    whole = plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=4, campaign_settings=UNTESTED))
     batch = opened(pooled_runs)
     first = batch.numbers["asked"]
     assert batch.numbers["askable"] == len(whole.asked) and 0 < first <= round(0.1 * len(whole.asked))
@@ -81,7 +81,7 @@ def test_waves_are_asked_until_the_order_of_the_systems_is_stable(pooled_runs: l
     tasks = Task.objects.count()
     assert ask_next_round("first") == done and Task.objects.count() == tasks
     seen = batch_state("first")
-    assert seen.complete and seen.waves is not None and seen.waves["ended"] == STABLE
+    assert seen.complete and seen.rounds is not None and seen.rounds.ended == STABLE
     assert not OpenImage.objects.filter(complete=False).exists()
     assert collect("first").short == 0
 
@@ -108,8 +108,8 @@ def test_a_batch_whose_answers_change_after_its_end_is_not_ended_until_it_is_cho
     assert do("ask_next_waves") and not Job.objects.exists() and ask_next_round("first") == before
     worker = Judgment.objects.order_by("id").values_list("worker", flat=True)[0]
     discarding.discard_worker(campaign=batch.campaign, worker=worker)
-    seen = batch_state("first").waves
-    assert seen is not None and (seen["ended"], seen["tau"], seen["outdated"]) == ("", None, True)
+    seen = batch_state("first").rounds
+    assert seen is not None and (seen.ended, seen.tau, seen.outdated) == ("", None, True)
     assert "had ended, but answers changed since" in said("batch_status", "first")
     assert do("ask_next_waves") and not Job.objects.exists(), "answers are to come"
     with pytest.raises(BatchRefused, match="are still missing"):
@@ -159,13 +159,13 @@ def test_a_judge_who_changes_an_answer_after_the_end_has_the_batch_chosen_again(
         assignment=row.assignment_id,
         answer=Answer("judged", content={"ticked": ticked}),
     )
-    seen = batch_state("first").waves
-    assert seen is not None and (seen["ended"], seen["outdated"]) == ("", True)
+    seen = batch_state("first").rounds
+    assert seen is not None and (seen.ended, seen.outdated) == ("", True)
     # One that an earlier version ended did not keep what was changed by then.
     del batch.waves["answers"]["changes"]
     batch.save()
-    seen = batch_state("first").waves
-    assert seen is not None and (seen["ended"], seen["outdated"]) == (STABLE, False)
+    seen = batch_state("first").rounds
+    assert seen is not None and (seen.ended, seen.outdated) == (STABLE, False)
 
 
 def test_a_batch_that_an_earlier_version_ended_stays_ended(pooled_runs: list[str]) -> None:
@@ -179,7 +179,7 @@ def test_a_batch_that_an_earlier_version_ended_stays_ended(pooled_runs: list[str
 
 
 def test_an_image_that_is_done_is_asked_more_and_its_answers_still_count(pooled_runs: list[str]) -> None:
-    batch = opened(pooled_runs, share=0.4)
+    batch = opened(pooled_runs, rounds=3)
     answer(batch, 1)
     before = Judgment.objects.count()
     again = set(OpenImage.objects.values_list("image", flat=True))
@@ -211,11 +211,11 @@ def test_a_wave_that_dies_on_the_way_leaves_nothing(pooled_runs: list[str], monk
         with pytest.raises(RuntimeError):
             ask_next_round("first")
     assert (Task.objects.count(), Batch.objects.get().numbers) == (tasks, numbers)
-    job = jobs.enqueue(kind="next_wave", arguments={"batch": "first"})
+    job = jobs.enqueue(kind="next_round", arguments={"batch": "first"})
     assert jobs.run_queued_job(job.pk) == Job.DONE
     assert Job.objects.get(pk=job.pk).result["waves"] == 2 and Task.objects.count() > tasks
     # Begun again after it was done: its answers are to come, and nothing is asked twice.
-    again = jobs.enqueue(kind="next_wave", arguments={"batch": "first"})
+    again = jobs.enqueue(kind="next_round", arguments={"batch": "first"})
     assert jobs.run_queued_job(again.pk) == Job.FAILED
     assert "are still missing" in Job.objects.get(pk=again.pk).error
 
@@ -234,11 +234,11 @@ def test_an_open_batch_asks_its_next_wave_by_itself(pooled_runs: list[str]) -> N
     assert do("ask_next_waves") and do("ask_next_waves")
     job = Job.objects.get()
     assert jobs.run_queued_job(job.pk) == Job.DONE and Batch.objects.get().waves["asked"][1:]
-    assert jobs.run_queued_job(jobs.enqueue(kind="next_wave", arguments=job.arguments).pk) == Job.DONE, (
+    assert jobs.run_queued_job(jobs.enqueue(kind="next_round", arguments=job.arguments).pk) == Job.DONE, (
         "asked once"
     )
     assert len(Batch.objects.get().waves["asked"]) == 2
-    early = jobs.enqueue(kind="next_wave", arguments={"batch": "first", "wave": 3})
+    early = jobs.enqueue(kind="next_round", arguments={"batch": "first", "round": 3})
     assert jobs.run_queued_job(early.pk) == Job.FAILED
     answer(batch, 2)
     before = Job.objects.count()
@@ -258,8 +258,8 @@ def test_the_price_is_that_of_all_waves_and_known_items_are_of_none(pooled_runs:
     assert numbers["judgments"] == batch.judges * numbers["asked"]
     assert numbers["answers"] == batch.judges * numbers["task_count"] == batch.judges * Task.objects.count()
     assert numbers["hours"] == pytest.approx(numbers["answers"] * numbers["seconds_an_answer"] / 3600)
-    chosen: dict[str, Any] = {"strategy": "depth", "share": 0.01, "settings": UNTESTED, "reuse": []}
-    later = plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=4, threshold=None, **chosen))
+    chosen: dict[str, Any] = {"strategy": "depth", "rounds": 100, "campaign_settings": UNTESTED, "reuse": []}
+    later = plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=4, threshold=0, **chosen))
     quiet = set(later.pooled.ids(later.asked)[0].tolist())
     assert len(quiet) < len(set(later.pooled.ids(later.may_ask)[0].tolist()))
     names = batch.corpus.images.exclude(pk__in=quiet).filter(split="test")
@@ -279,7 +279,7 @@ def test_a_closed_campaign_asks_nobody_again(pooled_runs: list[str]) -> None:
 
 
 def test_graded_pairs_are_asked_in_waves_too(pooled_runs: list[str]) -> None:
-    batch = opened(pooled_runs, tasks="graded", threshold=None, share=0.5, strategy="depth")
+    batch = opened(pooled_runs, tasks="graded", threshold=0, rounds=2, strategy="depth")
     answer(batch, 1)
     done = ask_next_round("first")
     assert done.waves == 2 and Task.objects.count() == done.asked
@@ -292,22 +292,20 @@ def test_commands_open_a_batch_in_waves_and_tell_how_far_it_is(
 ) -> None:
     config = tmp_path / "untested.toml"
     config.write_text("[trust]\nqualification = false\n")
-    arguments = ["open_batch", "first", "--corpus", "quay", "--depth", 4, "--config", config]
-    arguments += ["--order", "move-to-front", "--waves", 4, "--runs", *pooled_runs]
-    price = json.loads(said(*arguments, "--dry-run", "--json"))
+    chosen = ["--corpus", "quay", "--depth", 4, "--campaign-settings", config, "--runs", *pooled_runs]
+    rounds = ["--strategy", "move_to_front", "--rounds", 4]
+    price = json.loads(said("plan_batch", *chosen, *rounds, "--json"))["numbers"]
     assert 0 < price["asked"] <= price["askable"] / 4 + 1
-    assert "to be asked, in a first round" in said(*arguments)
+    assert "to be asked, in a first round" in said("open_batch", "first", *chosen, *rounds)
     answer(Batch.objects.get(), 1)
     assert "asked in 2 rounds" in said("next_round", "first")
     assert "asked in 2 rounds" in said("batch_status", "first")
-    with pytest.raises(CommandError, match="needs an --order"):
-        said(*[one for one in arguments if one not in ("--order", "move-to-front")])
-    with pytest.raises(CommandError, match="unknown pooling strategy 'best'; known: depth"):
-        said(*["best" if one == "move-to-front" else one for one in arguments], "--dry-run")
+    with pytest.raises(CommandError, match="--strategy: Expected one of: .*'depth'"):
+        said("plan_batch", *chosen, "--strategy", "best")
 
 
 def test_a_batch_that_asks_all_at_once_has_no_next_wave(pooled_runs: list[str]) -> None:
-    opened(pooled_runs, strategy="")
+    opened(pooled_runs, strategy=None)
     with pytest.raises(BatchRefused, match="asks all its pairs at once"):
         ask_next_round("first")
     assert Campaign.objects.count() == 1

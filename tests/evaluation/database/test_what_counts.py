@@ -89,7 +89,7 @@ def test_a_closed_campaign_has_nothing_to_come_and_what_is_kept_says_so_at_once(
     pooled_runs: list[str],
 ) -> None:
     paid = {**UNTESTED, "pay": {"basis": "item", "per_item": {"relevance": 0.2}}}
-    batch = launch(planned(pooled_runs, settings=paid), "first").batch
+    batch = launch(planned(pooled_runs, campaign_settings=paid), "first").batch
     assert cached_batch_state(batch).answers_to_come == 3 * batch.numbers["task_count"]
     campaigns.close_campaign(campaign=batch.campaign)
     row = Batch.objects.select_related("campaign").get()

@@ -46,7 +46,7 @@ def training(world: World, name: str, recipe: str) -> dict[str, Any]:
 
 def opening(name: str, runs: Sequence[str]) -> dict[str, Any]:
     """What to ask for when a batch is to be opened."""
-    usual = {"corpus": CORPUS, "depth": DEPTH, "threshold": None, "settings": SETTINGS, "reuse": []}
+    usual = {"corpus": CORPUS, "depth": DEPTH, "threshold": 0, "campaign_settings": SETTINGS, "reuse": []}
     return {"name": name, "runs": list(runs), "known_from": "val", **usual}
 
 

@@ -40,7 +40,7 @@ def test_a_round_and_a_second_one(
         unused = batch_state("first").unused
         assert unused and all(name.startswith(("sim1-always_yes", "sim1-random")) for name in unused)
         assert batch_state("first").short > 0
-        discarded = worked("top_up_batch", batch="first")
+        discarded = worked("reassign_pages", batch="first")
         assert set(discarded["judges"]) == set(unused)
         judge_as_recorded("first", "truth", mix=GOOD, seed=2, patience=0)
         done = batch_state("first")
@@ -57,7 +57,7 @@ def test_a_round_and_a_second_one(
         opened = worked("open_batch", **opening("second", [*runs, *kcca]), simulated=True)
         first, second = (Batch.objects.get(name=name) for name in ("first", "second"))
         assert asked(second) and not asked(second) & asked(first)
-        assert len(asked(second)) == opened["asked"] < len(asked(first))
+        assert len(asked(second)) == opened["numbers"]["asked"] < len(asked(first))
         judge_as_recorded("second", "truth", mix=GOOD, seed=3, patience=0)
         assert batch_state("second").short == 0
         worked("settle_batch", batch="second", qrels="pooled")

@@ -74,7 +74,11 @@ def test_a_batch_judged_by_the_real_crowd_says_what_its_file_says(
     ]
     made = plan(
         BatchRequest(
-            corpus=CORPUS, runs=runs, depth=20, threshold=None, settings={"trust": {"qualification": False}}
+            corpus=CORPUS,
+            runs=runs,
+            depth=20,
+            threshold=0,
+            campaign_settings={"trust": {"qualification": False}},
         )
     )
     owners = {image for image, _ in votes} | {caption.partition("#")[0] for _, caption in votes}

@@ -20,6 +20,7 @@ import pytest
 from django.db import connections
 
 from annotation import jobs
+from annotation.common.operations import all_operations
 from annotation.jobs.rows import LOST
 from annotation.models import Campaign, Caption, Job, Judgment, Layer, TagList
 from annotation.simulation_driver.soundness import violations
@@ -59,9 +60,12 @@ pytestmark = pytest.mark.django_db(transaction=True)
 IN_CAMPAIGNS = {"propose_boxes", "teach_machine"}
 #: Every other job that evaluation has: a new one belongs into the round.
 KINDS = {
-    module.name.rpartition(".")[2]
-    for module in pkgutil.walk_packages(job_kinds.__path__, f"{job_kinds.__name__}.")
-    if not module.ispkg
+    *(
+        module.name.rpartition(".")[2]
+        for module in pkgutil.walk_packages(job_kinds.__path__, f"{job_kinds.__name__}.")
+        if not module.ispkg
+    ),
+    *(one.name for one in all_operations() if one.as_job and one.app == "evaluation"),
 } - IN_CAMPAIGNS
 
 
@@ -113,13 +117,13 @@ class Round:
         yield "judge_captions", "mixing captions", mixed
         yield "train_system", "image kernel", training(self.world, "kcca", self.recipe)
         yield "rank", "ranking, annotation", {"system": "kcca", "split": "test"}
-        waves = {"strategy": "move_to_front", "share": 0.6}
+        waves = {"strategy": "move_to_front", "rounds": 2}
         runs = [*self.runs, "kcca-annotation", "kcca-search"]
         yield "open_batch", "opening its questions", {**opening("first", runs), **waves}
         judge_as_recorded("first", "truth", mix={**GOOD, **BAD}, seed=1, patience=0)
-        yield "top_up_batch", "reassigning pages", {"batch": "first"}
+        yield "reassign_pages", "reassigning pages", {"batch": "first"}
         judge_as_recorded("first", "truth", mix=GOOD, seed=2, patience=0)
-        yield "next_wave", "opening its questions", {"batch": "first"}
+        yield "next_round", "opening its questions", {"batch": "first"}
         judge_as_recorded("first", "truth", mix=GOOD, seed=2, patience=0)
         yield "collect_judgments", "reading answers", {"batch": "first"}
         frozen = {"name": "pooled", "corpus": CORPUS, "judgments": "first"}

@@ -46,7 +46,7 @@ def test_from_a_recipe_of_the_server_to_figures(corpus: str, features: Path, own
     assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
     freeze_protocol(name="pool", corpus=corpus, protocol="one caption", subset=subset_named(corpus, "test"))
     shown = ada.get("/evaluation/runs/mine-search/")
-    assert "12 queries of pool version 1" in words(shown)
+    assert "Queries: 12 of 12." in words(shown)
     assert {one["measure"]: one["value"] for one in shown.context["figures"]["measures"]}["R@10"] > 0.8
     assert set(Run.objects.values_list("made_by__name", "split", "system_digest")) == {
         ("mine", "test", system.digest)

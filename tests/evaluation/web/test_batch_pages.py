@@ -39,14 +39,14 @@ def pooled_runs(data_dir: Path, tmp_path: Path, db: None) -> list[str]:
 
 def chosen(names: list[str], **also: str) -> list[tuple[str, str]]:
     fields = {"chosen": "1", "corpus": "quay", "tasks": "relevance", "depth": "4", "threshold": "0.25"}
-    fields |= {"judges": "3", "known": "dev", "settings": SETTINGS} | also
-    return [*fields.items(), *(("run", name) for name in names)]
+    fields |= {"judges": "3", "known_from": "dev", "campaign_settings": SETTINGS} | also
+    return [*fields.items(), *(("runs", name) for name in names)]
 
 
 def look(client: Client, address: str) -> str:
     answer = client.get(address)
     assert answer.status_code == 200, answer.content.decode()
-    return " ".join(re.sub(r"<[^>]+>", " ", answer.content.decode()).split())
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", answer.content.decode())).split())
 
 
 def done(job: Job) -> Job:
@@ -65,7 +65,7 @@ def test_a_builder_offers_the_runs_of_a_corpus_and_finds_them_by_name(ada: Clien
 
 
 def test_an_address_tells_what_its_batch_comes_to_and_writes_nothing(ada: Client, pooled_runs) -> None:
-    made = plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=4, settings=UNTESTED))
+    made = plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=4, campaign_settings=UNTESTED))
     page = look(ada, f"{BUILD}?{urlencode(chosen(pooled_runs))}")
     assert f"of the {made.pooled_pairs} pooled pairs" in page
     assert f"{made.price.answers} answers, 3 judges each" in page
@@ -74,27 +74,27 @@ def test_an_address_tells_what_its_batch_comes_to_and_writes_nothing(ada: Client
     assert f"Pages lack {made.filling.missing} captions: there are too few filtered pairs" in page
     assert "or use smaller pages" in page
     assert "Only one direction" not in page and not Batch.objects.exists()
-    whole = look(ada, f"{BUILD}?{urlencode(chosen(pooled_runs[:1], threshold='', known=''))}")
+    whole = look(ada, f"{BUILD}?{urlencode(chosen(pooled_runs[:1], threshold='0', known_from=''))}")
     assert "Only one direction of sharp is pooled" in whole and "0 filtered pairs" in whole
     assert "every judge counts" in whole and "With a filter, filtered pairs fill them" in whole
-    fewer = chosen(pooled_runs, settings=f"{SETTINGS}[page]\nimages = 2\ncaptions = 1\n")
+    fewer = chosen(pooled_runs, campaign_settings=f"{SETTINGS}[page]\nimages = 2\ncaptions = 1\n")
     assert "Pages lack" not in look(ada, f"{BUILD}?{urlencode(fewer)}")
 
 
 @pytest.mark.parametrize(
     ("also", "says"),
     [
-        ({"depth": "0"}, "depth 0: expected 1 or more"),
-        ({"depth": "101"}, "depth 101: expected 100 or less"),
-        ({"threshold": "seven"}, "“seven” is not a number"),
-        ({"threshold": "7"}, "threshold 7"),
-        ({"known": "test"}, "make control items from another"),
-        ({"settings": "[pay"}, "The settings are not valid TOML"),
-        ({"settings": f"a = {20_000 * '['}"}, "The settings are not valid TOML"),
-        ({"settings": "answers = 3"}, "answers"),
-        ({"judges": "many"}, "“many” is not a whole number"),
-        ({"tasks": "boxes"}, "“boxes” is not a question"),
-        ({"order": "best"}, "unknown pooling strategy"),
+        ({"depth": "0"}, "Expected 1 or more"),
+        ({"depth": "101"}, "Expected 100 or less"),
+        ({"threshold": "seven"}, "Expected a number"),
+        ({"threshold": "7"}, "Expected 1.0 or less"),
+        ({"known_from": "test"}, "make control items from another"),
+        ({"campaign_settings": "[pay"}, "This is not valid TOML"),
+        ({"campaign_settings": f"a = {20_000 * '['}"}, "This is not valid TOML"),
+        ({"campaign_settings": "answers = 3"}, "answers"),
+        ({"judges": "many"}, "Expected a whole number"),
+        ({"tasks": "boxes"}, "Expected one of: 'relevance'"),
+        ({"strategy": "best"}, "Expected one of: 'move_to_front'"),
     ],
 )
 def test_what_cannot_be_is_said_beside_what_was_chosen(ada: Client, pooled_runs, also, says) -> None:
@@ -104,16 +104,18 @@ def test_what_cannot_be_is_said_beside_what_was_chosen(ada: Client, pooled_runs,
     assert ada.get(address).content.decode().count(" checked") == len(pooled_runs)
 
 
-@pytest.mark.parametrize("also", [{"threshold": "nan"}, {"settings": "odd = inf"}])
-def test_what_no_job_can_hold_is_refused_and_not_asked_for(ada: Client, pooled_runs, also) -> None:
+@pytest.mark.parametrize(
+    ("also", "status"), [({"threshold": "nan"}, 400), ({"campaign_settings": "odd = inf"}, 400)]
+)
+def test_what_no_job_can_hold_is_refused_and_not_asked_for(ada: Client, pooled_runs, also, status) -> None:
     answer = ada.post(BUILD, urlencode([*chosen(pooled_runs, **also), ("name", "first")]), FORM)
-    assert answer.status_code == 409 and not Job.objects.exists()
+    assert answer.status_code == status and not Job.objects.exists()
 
 
 def test_a_trial_with_simulated_workers_is_asked_for_as_one(ada: Client, pooled_runs) -> None:
     wanted = chosen(pooled_runs, simulated="1")
     page = ada.get(f"{BUILD}?{urlencode(wanted)}").content.decode()
-    assert 'name="simulated" id="simulated" value="1" checked' in page
+    assert re.search(r'<input type="checkbox" name="simulated"[^>]* checked>', page)
     ada.post(BUILD, urlencode([*wanted, ("name", "trial")]), FORM)
     assert Job.objects.get().arguments["simulated"] is True
 
@@ -130,10 +132,10 @@ def test_a_batch_is_launched_as_a_job_watched_and_frozen(ada: Client, pooled_run
     batch = Batch.objects.get()
     assert batch.campaign.state == Campaign.OPEN and str(batch.campaign.created_by) == "ada"
     again = ada.post(BUILD, urlencode([*chosen(pooled_runs), ("name", "first")]), FORM)
-    assert again.status_code == 409 and "choose another name" in again.content.decode()
+    assert again.status_code == 400 and "choose another name" in again.content.decode()
     assert ">Launch<" in again.content.decode(), "what was chosen can be launched under another name"
     nothing = ada.post(BUILD, urlencode([*chosen([]), ("name", "second")]), FORM)
-    assert nothing.status_code == 409 and "Choose at least one run" in nothing.content.decode()
+    assert nothing.status_code == 400 and "Runs: Expected at least 1." in nothing.content.decode()
 
     early = look(ada, f"{BATCHES}first/")
     assert f"{3 * batch.numbers['task_count']} answers are still to come" in early
@@ -146,8 +148,8 @@ def test_a_batch_is_launched_as_a_job_watched_and_frozen(ada: Client, pooled_run
     assert f"{wrong.count()} of their answers are left out" in bad and "no: answers left out" in bad
     assert f"This costs about {wrong.count() * 0.2:.2f} USD" in bad
     assert "2 judges do not count" in look(ada, BATCHES)
-    ada.post(f"{BATCHES}first/act/", {"act": "top_up"})
-    done(Job.objects.get(kind="top_up_batch"))
+    ada.post(f"{BATCHES}first/act/", {"act": "reassign_pages"})
+    done(Job.objects.get(kind="reassign_pages"))
     assert not wrong.filter(void=False).exists()
     crowd(batch.campaign, {"perfect": 4}, seed=2)
     late = look(ada, f"{BATCHES}first/?fresh=1")
@@ -158,11 +160,12 @@ def test_a_batch_is_launched_as_a_job_watched_and_frozen(ada: Client, pooled_run
     sharp = Judgment.objects.filter(worker__pseudonym__contains="perfect", void=False).earliest("pk").worker
     discard_worker(campaign=batch.campaign, worker=sharp.pk)
     assert look(ada, f"{BATCHES}first/?fresh=1").count("no: answers withdrawn") == 3
-    people = {one["judge"]: one["left_out"] for one in ada.get("/api/v1/batches/first").json()["people"]}
-    assert people[sharp.pseudonym] == "answers withdrawn" and "" in people.values()
+    people = ada.get("/api/v1/batches/first").json()["status"]["people"]
+    left_out = {judge: one["withdrawn"] or bool(one["unused"]) for judge, one in people.items()}
+    assert left_out[sharp.pseudonym] and False in left_out.values()
     restore_worker(campaign=batch.campaign, worker=sharp.pk)
 
-    ada.post(f"{BATCHES}first/act/", {"act": "settle", "qrels": "pooled", "rule": "majority"})
+    ada.post(f"{BATCHES}first/act/", {"act": "settle_batch", "qrels": "pooled", "rule": "majority"})
     done(Job.objects.get(kind="settle_batch"))
     frozen = look(ada, f"{BATCHES}first/?fresh=1")
     assert "Frozen as pooled, version 1" in frozen and QrelsSnapshot.objects.get().rule == "majority"
@@ -177,7 +180,7 @@ def test_a_batch_is_launched_as_a_job_watched_and_frozen(ada: Client, pooled_run
 
 def test_reinstated_judges_are_named_and_count_by_a_button(ada: Client, pooled_runs) -> None:
     batch = launch(
-        plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=2, settings=UNTESTED)), "first"
+        plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=2, campaign_settings=UNTESTED)), "first"
     ).batch
     crowd(batch.campaign, {"perfect": 4})
     collect("first")
@@ -205,7 +208,7 @@ def test_reinstated_judges_are_named_and_count_by_a_button(ada: Client, pooled_r
 
 def test_the_page_of_a_closed_batch_leads_to_a_new_one(ada: Client, pooled_runs) -> None:
     batch = launch(
-        plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=2, settings=UNTESTED)), "first"
+        plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=2, campaign_settings=UNTESTED)), "first"
     ).batch
     assert f"{3 * batch.numbers['task_count']} answers are still to come" in look(ada, f"{BATCHES}first/")
     close_campaign(campaign=batch.campaign)
@@ -221,7 +224,7 @@ def test_the_page_of_a_closed_batch_leads_to_a_new_one(ada: Client, pooled_runs)
 
 
 def test_a_batch_in_waves_is_asked_more_by_a_button(ada: Client, pooled_runs) -> None:
-    fields = chosen(pooled_runs, order="move_to_front", waves="2")
+    fields = chosen(pooled_runs, strategy="move_to_front", rounds="2")
     page = look(ada, f"{BUILD}?{urlencode(fields)}")
     assert "in the first round, of" in page and "use rounds for five systems or more" in page
     ada.post(BUILD, urlencode([*fields, ("name", "first")]), FORM)
@@ -232,8 +235,8 @@ def test_a_batch_in_waves_is_asked_more_by_a_button(ada: Client, pooled_runs) ->
     crowd(batch.campaign, {"perfect": 5})
     answered = look(ada, f"{BATCHES}first/?fresh=1")
     assert "Round 1 is complete" in answered and "You can already freeze the judgments so far" in answered
-    ada.post(f"{BATCHES}first/act/", {"act": "next_wave"})
-    done(Job.objects.get(kind="next_wave"))
+    ada.post(f"{BATCHES}first/act/", {"act": "next_round"})
+    done(Job.objects.get(kind="next_round"))
     assert "pairs in 2 rounds" in look(ada, f"{BATCHES}first/?fresh=1")
 
 
@@ -244,9 +247,9 @@ def test_a_batch_whose_answers_changed_after_its_end_says_so_and_can_be_asked_mo
         corpus="quay",
         runs=pooled_runs,
         depth=4,
-        settings=UNTESTED,
+        campaign_settings=UNTESTED,
         strategy="move_to_front",
-        share=0.5,
+        rounds=2,
     )
     batch = launch(plan(chosen_runs), "first").batch
     crowd(batch.campaign, {"perfect": 5})
@@ -262,10 +265,10 @@ def test_a_batch_whose_answers_changed_after_its_end_says_so_and_can_be_asked_mo
 
 
 def test_acts_that_cannot_be_are_said_on_the_page(ada: Client, pooled_runs) -> None:
-    launch(plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=4, settings=UNTESTED)), "first")
+    launch(plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=4, campaign_settings=UNTESTED)), "first")
     for fields, says in (
-        ({"act": "settle", "qrels": "a b"}, "qrels name"),
-        ({"act": "settle", "qrels": "q", "rule": "mode"}, "unknown relevance rule"),
+        ({"act": "settle_batch", "qrels": "a b"}, "This is no valid name"),
+        ({"act": "settle_batch", "qrels": "q", "rule": "mode"}, "There is no rule “mode” here; known: "),
         ({}, "Nothing was chosen"),
     ):
         assert says in ada.post(f"{BATCHES}first/act/", fields, follow=True).content.decode()
@@ -278,7 +281,9 @@ def test_long_lists_of_batches_go_on_by_key(ada: Client, pooled_runs, monkeypatc
     for number in range(3):
         chosen_runs = pooled_runs[number : number + 1]
         launch(
-            plan(BatchRequest(corpus="quay", runs=chosen_runs, depth=2, settings=UNTESTED, reuse=[])),
+            plan(
+                BatchRequest(corpus="quay", runs=chosen_runs, depth=2, campaign_settings=UNTESTED, reuse=[])
+            ),
             f"b{number}",
         )
     first = ada.get(BATCHES).content.decode()
@@ -290,15 +295,15 @@ def test_long_lists_of_batches_go_on_by_key(ada: Client, pooled_runs, monkeypatc
 
 def test_list_page_api_and_command_say_one_number_of_answers_and_of_pairs(ada: Client, pooled_runs) -> None:
     batch = launch(
-        plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=2, settings=UNTESTED)), "first"
+        plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=2, campaign_settings=UNTESTED)), "first"
     ).batch
 
     def check(state: str) -> None:
         output = StringIO()
         call_command("batch_status", "first", "--json", stdout=output)
-        command = json.loads(output.getvalue())
+        command = json.loads(output.getvalue())["status"]
         page = look(ada, f"{BATCHES}first/?fresh=1")
-        api = ada.get("/api/v1/batches/first").json()
+        api = ada.get("/api/v1/batches/first").json()["status"]
         names = ("state", "answers_to_come", "judged", "short")
         assert [api[name] for name in names] == [command[name] for name in names]
         asked, coming, judged = command["numbers"]["asked"], command["answers_to_come"], command["judged"]

@@ -12,7 +12,7 @@ from annotation import jobs
 from annotation.api.contents import json_time
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.fields import CallFields, NameField, TextField, WholeField
-from annotation.api.rest.operations import GET, POST, ApiCall, Created, Operation, serves
+from annotation.api.rest.operations import GET, POST, ApiCall, ApiRoute, Created, serves
 from annotation.api.v1.addressed import CAMPAIGN_PATH, PREPARING_TAG, RUNS_CAMPAIGN
 from annotation.campaigns import CampaignError, machines
 from annotation.models import Campaign, Job, Study
@@ -123,7 +123,7 @@ class StudyWanted(CallFields):
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="machines",
         method=GET,
         path=f"{CAMPAIGN_PATH}/machines",
@@ -139,7 +139,7 @@ def machines_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="machines",
         method=POST,
         path=f"{CAMPAIGN_PATH}/machines",
@@ -160,7 +160,7 @@ def machine_add_call(call: ApiCall, campaign: Campaign) -> Created:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="machine_teach",
         method=POST,
         path=f"{CAMPAIGN_PATH}/machines/<slug:machine>/teach",
@@ -181,7 +181,7 @@ def machine_teach_call(call: ApiCall, campaign: Campaign, machine: str) -> Job:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="machine_saving",
         method=GET,
         path=f"{CAMPAIGN_PATH}/machines/saving",
@@ -205,7 +205,7 @@ def machine_saving_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="studies",
         method=GET,
         path=f"{CAMPAIGN_PATH}/studies",
@@ -222,7 +222,7 @@ def studies_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="studies",
         method=POST,
         path=f"{CAMPAIGN_PATH}/studies",

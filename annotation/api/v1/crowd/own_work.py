@@ -12,7 +12,7 @@ from annotation.api.contents import json_time
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import SignedIn, missing
 from annotation.api.rest.fields import MoneyField
-from annotation.api.rest.operations import GET, POST, ApiCall, Operation, serves
+from annotation.api.rest.operations import GET, POST, ApiCall, ApiRoute, serves
 from annotation.common.roles import WHOLE_SERVER
 from annotation.models import WorkerMessage
 from annotation.protocol.money import amount_text
@@ -65,7 +65,7 @@ class MessageShown(serializers.Serializer[Any]):
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="earnings",
         method=GET,
         path="me/earnings",
@@ -84,7 +84,7 @@ def earnings_list_call(call: ApiCall) -> CursorPage:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="own_messages",
         method=GET,
         path="me/messages",
@@ -102,7 +102,7 @@ def own_messages_list_call(call: ApiCall) -> CursorPage:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="own_message_read",
         method=POST,
         path="me/messages/<int:number>/read",

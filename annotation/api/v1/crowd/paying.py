@@ -16,7 +16,7 @@ from annotation.api.problems import Problem
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import missing
 from annotation.api.rest.fields import CallFields, MoneyField, TextField
-from annotation.api.rest.operations import GET, POST, ApiCall, Operation, serves
+from annotation.api.rest.operations import GET, POST, ApiCall, ApiRoute, serves
 from annotation.api.v1.addressed import RUNS_CAMPAIGN, WorkerNames, workers_named
 from annotation.models import Bonus, Campaign, Payout
 from annotation.moderation.discarding import CannotDo
@@ -117,7 +117,7 @@ class PlatformList(CallFields):
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="dues",
         method=GET,
         path=f"{_PATH}/dues",
@@ -138,7 +138,7 @@ def dues_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="payments",
         method=GET,
         path=f"{_PATH}/payments",
@@ -155,7 +155,7 @@ def payments_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="payments",
         method=POST,
         confirms=True,
@@ -196,7 +196,7 @@ def payments_record_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="payment_void",
         method=POST,
         confirms=True,
@@ -221,7 +221,7 @@ def payment_void_call(call: ApiCall, campaign: Campaign, payment: int) -> dict[s
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="bonuses",
         method=GET,
         path=f"{_PATH}/bonuses",
@@ -238,7 +238,7 @@ def bonuses_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="bonuses",
         method=POST,
         confirms=True,
@@ -266,7 +266,7 @@ def bonus_give_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="bonus_withdraw",
         method=POST,
         confirms=True,
@@ -291,9 +291,7 @@ def bonus_withdraw_call(call: ApiCall, campaign: Campaign, bonus: int) -> dict[s
 
 
 @serves(
-    Operation(
-        route="ledger", method=GET, path=f"{_PATH}/ledger.csv", tag=_TAG, opens=RUNS_CAMPAIGN, file=_CSV
-    )
+    ApiRoute(route="ledger", method=GET, path=f"{_PATH}/ledger.csv", tag=_TAG, opens=RUNS_CAMPAIGN, file=_CSV)
 )
 def ledger_download_call(call: ApiCall, campaign: Campaign) -> StreamingHttpResponse:
     """Download every answer, bonus and payment as CSV; a worker's amounts add up to what they are due."""
@@ -301,7 +299,7 @@ def ledger_download_call(call: ApiCall, campaign: Campaign) -> StreamingHttpResp
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="platform_list",
         method=POST,
         path=f"{_PATH}/platform-list",

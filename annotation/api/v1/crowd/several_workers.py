@@ -10,7 +10,7 @@ from rest_framework import serializers
 
 from annotation import jobs
 from annotation.api.rest.fields import CallFields, TextField
-from annotation.api.rest.operations import POST, ApiCall, Operation, serves
+from annotation.api.rest.operations import POST, ApiCall, ApiRoute, serves
 from annotation.api.v1.addressed import RUNS_CAMPAIGN, WorkerNames, workers_named
 from annotation.common import database
 from annotation.jobs import emails
@@ -69,7 +69,7 @@ class MessageWanted(CallFields):
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="several_workers",
         method=POST,
         path=_PATH,
@@ -98,7 +98,7 @@ def several_workers_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="several_workers_discard",
         method=POST,
         path=f"{_PATH}/discard",
@@ -118,7 +118,7 @@ def several_workers_discard_call(call: ApiCall, campaign: Campaign) -> Job:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="messages",
         method=POST,
         path="campaigns/<slug:name>/messages",

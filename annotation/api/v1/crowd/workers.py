@@ -12,7 +12,7 @@ from annotation.api.contents import json_time
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import missing
 from annotation.api.rest.fields import CallFields, MoneyField, NameField, TextField
-from annotation.api.rest.operations import GET, POST, ApiCall, Operation, serves
+from annotation.api.rest.operations import GET, POST, ApiCall, ApiRoute, serves
 from annotation.api.v1.addressed import RUNS_CAMPAIGN
 from annotation.models import Campaign, Job
 from annotation.moderation import discarding
@@ -88,7 +88,7 @@ class OfKindReasoned(OfKind):
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="workers",
         method=GET,
         path=_PATH,
@@ -119,7 +119,7 @@ def workers_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
     return rows.page((worker_plain(row, currency) for row, _figures in page.rows), page.after)
 
 
-@serves(Operation(route="worker", method=GET, path=_ONE, tag=_TAG, opens=RUNS_CAMPAIGN, answers=WorkerShown))
+@serves(ApiRoute(route="worker", method=GET, path=_ONE, tag=_TAG, opens=RUNS_CAMPAIGN, answers=WorkerShown))
 def worker_show_call(call: ApiCall, campaign: Campaign, pseudonym: str) -> dict[str, Any]:
     """Show one worker of a campaign, by kind of question."""
     row = worker_rows(campaign, only=[_worker(campaign, pseudonym)])[0]
@@ -127,7 +127,7 @@ def worker_show_call(call: ApiCall, campaign: Campaign, pseudonym: str) -> dict[
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="worker_suspend",
         method=POST,
         path=f"{_ONE}/suspend",
@@ -152,7 +152,7 @@ def worker_suspend_call(call: ApiCall, campaign: Campaign, pseudonym: str) -> di
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="worker_reinstate",
         method=POST,
         path=f"{_ONE}/reinstate",
@@ -173,7 +173,7 @@ def worker_reinstate_call(call: ApiCall, campaign: Campaign, pseudonym: str) -> 
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="worker_discard",
         method=POST,
         path=f"{_ONE}/discard",
@@ -196,7 +196,7 @@ def worker_discard_call(call: ApiCall, campaign: Campaign, pseudonym: str) -> Jo
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="worker_restore",
         method=POST,
         path=f"{_ONE}/restore",

@@ -12,7 +12,7 @@ from annotation.api.contents import json_time
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import missing
 from annotation.api.rest.fields import CallFields, NameField, TextField, WholeField
-from annotation.api.rest.operations import GET, POST, ApiCall, Operation, serves
+from annotation.api.rest.operations import GET, POST, ApiCall, ApiRoute, serves
 from annotation.api.v1.addressed import CAMPAIGN_PATH, PREPARING_TAG, RUNS_CAMPAIGN
 from annotation.api.v1.work import layer_is_open_to
 from annotation.datasets.layers import MOST_IMAGES_UPDATED_FOR_PAGE, LayerBehind, layer_to_read
@@ -129,7 +129,7 @@ class Retiring(CallFields):
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="campaign_controls",
         method=GET,
         path=_ITEMS,
@@ -150,7 +150,7 @@ def campaign_controls_list_call(call: ApiCall, campaign: Campaign) -> CursorPage
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="campaign_control_counts",
         method=GET,
         path=f"{_ITEMS}/counts",
@@ -174,7 +174,7 @@ def _counted_key(line: dict[str, Any]) -> str:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="campaign_controls",
         method=POST,
         path=_ITEMS,
@@ -224,7 +224,7 @@ def control_items_add_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="control_item_retire",
         method=POST,
         path=f"{_ITEMS}/<int:item>/retire",

@@ -21,7 +21,7 @@ from annotation.api.rest.fields import (
     TextField,
     WholeField,
 )
-from annotation.api.rest.operations import POST, ApiCall, Operation, serves
+from annotation.api.rest.operations import POST, ApiCall, ApiRoute, serves
 from annotation.api.v1.addressed import CAMPAIGNS_TAG
 from annotation.campaigns.drafts import fields
 from annotation.campaigns.drafts.estimate import DraftEstimate, estimate_draft
@@ -84,7 +84,7 @@ class CostRangeShown(serializers.Serializer[Any]):
     high = MoneyField()
 
 
-class EstimateShown(serializers.Serializer[Any]):
+class PlanEstimateShown(serializers.Serializer[Any]):
     """What a campaign will take. `sampled`: images that the protocol was rehearsed on, 0 where everything is
     counted; `guessed`: what they show was guessed from their captions. The test is not paid and not in it."""
 
@@ -124,11 +124,11 @@ class CampaignPlanShown(serializers.Serializer[Any]):
     ready = serializers.BooleanField()
     workers = CrowdSizeShown()
     readiness = ReadinessShown(many=True)
-    estimate = EstimateShown(allow_null=True)
+    estimate = PlanEstimateShown(allow_null=True)
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="campaign_plans",
         method=POST,
         path="campaign-plans",

@@ -13,7 +13,7 @@ from annotation.api.contents import json_time
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import missing
 from annotation.api.rest.fields import CallFields, NameField, TextField, WholeField
-from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, Created, Operation, serves
+from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, ApiRoute, Created, serves
 from annotation.api.v1.addressed import CAMPAIGN_PATH, PREPARING_TAG, RUNS_CAMPAIGN
 from annotation.models import Campaign, Invitation, Job
 from annotation.protocol.campaign_settings import CampaignError
@@ -63,7 +63,7 @@ class InvitationWanted(CallFields):
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="texts",
         method=GET,
         path=f"{CAMPAIGN_PATH}/texts",
@@ -84,7 +84,7 @@ def texts_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="texts",
         method=POST,
         path=f"{CAMPAIGN_PATH}/texts",
@@ -109,7 +109,7 @@ def text_publish_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="invitations",
         method=GET,
         path=f"{CAMPAIGN_PATH}/invitations",
@@ -126,7 +126,7 @@ def invitations_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="invitations",
         method=POST,
         path=f"{CAMPAIGN_PATH}/invitations",
@@ -153,7 +153,7 @@ def invitation_make_call(call: ApiCall, campaign: Campaign) -> Created:
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="invitation",
         method=DELETE,
         path=f"{CAMPAIGN_PATH}/invitations/<int:invitation>",
@@ -170,7 +170,7 @@ def invitation_revoke_call(call: ApiCall, campaign: Campaign, invitation: int) -
 
 
 @serves(
-    Operation(
+    ApiRoute(
         route="layer_refresh",
         method=POST,
         path=f"{CAMPAIGN_PATH}/layer/refresh",

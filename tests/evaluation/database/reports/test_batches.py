@@ -25,7 +25,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def test_a_batch_and_its_judges_stand_in_the_report(data_dir: Path, tmp_path: Path) -> None:
     names = pooled_world.two_systems(tmp_path)
     batch = launch(
-        plan(BatchRequest(corpus="quay", runs=names, depth=3, settings=pooled_world.UNTESTED)), "first"
+        plan(BatchRequest(corpus="quay", runs=names, depth=3, campaign_settings=pooled_world.UNTESTED)),
+        "first",
     ).batch
     pooled_world.crowd(batch.campaign, {"average": 4})
     collect("first")
@@ -64,8 +65,8 @@ def test_judges_of_a_batch_are_those_who_count_and_the_discarded_stay_in_sight(
             runs=names,
             depth=3,
             strategy="move_to_front",
-            share=0.5,
-            settings=pooled_world.UNTESTED,
+            rounds=2,
+            campaign_settings=pooled_world.UNTESTED,
         )
     )
     batch = launch(half, "first").batch

@@ -1,0 +1,62 @@
+"""What an operation is: something that people, programs and commands can have done, declared once.
+
+A declaration (`Operation`) says what is asked for (a dataclass, its request), what comes out of it, who may
+ask, and the function that does it. Pages, the API, commands and jobs are made from it: see
+`annotation.web.common.request_forms`, `annotation.api.rest.declared`, `annotation.management.operations` and
+`annotation.jobs.registry`. Declarations are in an app's package `operations`, requests beside the services
+that take them.
+"""
+
+from annotation.common.operations.errors import FieldError, Forbidden, Invalid, invalid
+from annotation.common.operations.fields import Help, Named, OneOf, StoredKind
+from annotation.common.operations.operation import (
+    OPERATION_FOLDERS,
+    CommandLine,
+    FormPage,
+    Has,
+    Listing,
+    Operation,
+    OperationContext,
+    Rest,
+    all_operations,
+    operation_named,
+    register,
+)
+from annotation.common.operations.requests import (
+    RequestField,
+    json_schema,
+    plain_request,
+    plain_result,
+    read_request,
+    read_result,
+    request_fields,
+)
+
+__all__ = [
+    "OPERATION_FOLDERS",
+    "CommandLine",
+    "FieldError",
+    "Forbidden",
+    "Has",
+    "Help",
+    "Invalid",
+    "Listing",
+    "Named",
+    "OneOf",
+    "Operation",
+    "OperationContext",
+    "FormPage",
+    "RequestField",
+    "Rest",
+    "StoredKind",
+    "all_operations",
+    "invalid",
+    "json_schema",
+    "operation_named",
+    "plain_request",
+    "plain_result",
+    "read_request",
+    "read_result",
+    "register",
+    "request_fields",
+]

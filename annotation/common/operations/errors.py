@@ -1,0 +1,79 @@
+"""What can be wrong with a request, as facts: the field, a code, and values."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+#: Code -> what is said of it. Codes are pydantic's, and "unknown" for a name that nothing has.
+WORDING: Mapping[str, str | Promise] = {
+    "missing": _("This is required."),
+    "extra_forbidden": _("There is no field of this name; known: %(known)s."),
+    "int_type": _("Expected a whole number."),
+    "int_from_float": _("Expected a whole number."),
+    "float_type": _("Expected a number."),
+    "finite_number": _("Expected a finite number."),
+    "bool_type": _("Expected true or false."),
+    "string_type": _("Expected a text."),
+    "tuple_type": _("Expected a list."),
+    "list_type": _("Expected a list."),
+    "dict_type": _("Expected a table of values."),
+    "greater_than_equal": _("Expected %(ge)s or more."),
+    "greater_than": _("Expected more than %(gt)s."),
+    "less_than_equal": _("Expected %(le)s or less."),
+    "less_than": _("Expected less than %(lt)s."),
+    "too_short": _("Expected at least %(min_length)s."),
+    "too_long": _("Expected at most %(max_length)s."),
+    "string_too_short": _("Expected at least %(min_length)s characters."),
+    "string_too_long": _("Expected at most %(max_length)s characters."),
+    "string_pattern_mismatch": _("This is no valid name: use letters, digits, - and _."),
+    "literal_error": _("Expected one of: %(expected)s."),
+    "toml": _("This is not valid TOML: %(message)s"),
+    "unknown": _("There is no %(kind)s “%(value)s” here."),
+    "unknown_of": _("There is no %(kind)s “%(value)s” here; known: %(known)s."),
+    "taken": _("“%(value)s” exists already: choose another name."),
+    "only_with": _("This is taken only with %(other)s."),
+    "repeated": _("“%(value)s” is given twice."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """What is wrong with one field: its name (with dots for a place within it), a code, and values."""
+
+    field: str
+    code: str
+    params: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    @property
+    def detail(self) -> str:
+        """What is wrong, in a sentence of the reader's language."""
+        if self.code in WORDING:
+            return str(WORDING[self.code]) % self.params
+        return str(self.params.get("message", self.code))
+
+
+class Invalid(ValueError):
+    """A request whose `errors` name each field that is wrong."""
+
+    def __init__(self, *errors: FieldError) -> None:
+        self.errors = errors
+        super().__init__("; ".join(f"{one.field}: {one.detail}" for one in errors))
+
+
+def invalid(name: str, code: str, **params: Any) -> Invalid:
+    """The error, to be raised, that one field is wrong."""
+    return Invalid(FieldError(name, code, params))
+
+
+class Forbidden(PermissionError):
+    """Whoever asks has none of `roles` for what the request names."""
+
+    def __init__(self, *roles: str) -> None:
+        self.roles = roles
+        super().__init__(f"this takes the role {' / '.join(roles)}")

@@ -1,0 +1,204 @@
+"""Operations and their table: each is declared once, in a module of an app's package `operations`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, NamedTuple
+
+from django.apps import apps
+from django.db.models import QuerySet
+from django.utils.functional import Promise
+from django.utils.module_loading import module_has_submodule
+
+from annotation.common.operations.errors import FieldError, Forbidden, Invalid
+from annotation.common.operations.fields import StoredKind
+from annotation.common.operations.requests import plain_request, request_fields
+from annotation.common.plug_ins import PlugInFolders
+from annotation.common.registry import Registry, discover
+from annotation.common.roles import RESEARCHER, REVIEWER
+
+#: Who may see that a thing is there.
+_BROWSING = (REVIEWER, RESEARCHER)
+#: Names of a kind that an error lists at most.
+_LISTED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class OperationContext:
+    """Who has an operation done (None: whoever runs commands), and where it says how far it is.
+
+    `progress` is the job's, where a job does it.
+    """
+
+    actor: Any = None
+    progress: Any = None
+    listener: Callable[[str, float], object] = lambda phase, share: None
+
+    def tell(self, phase: str, share: float) -> None:
+        """Say which phase the work is in, and which share of the whole is done; it never falls."""
+        self.listener(phase, share)
+        if self.progress is not None:
+            self.progress.advance(max(self.progress.share, share), phase=phase)
+
+
+class Listing(NamedTuple):
+    """What an operation returns that lists stored things: `rows`, ordered by the column `by` ("-pk": the last
+    first), which no two share, and what makes a row a result."""
+
+    rows: QuerySet[Any]
+    by: str
+    result: Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Has:
+    """Who may have it done: whoever holds one of `roles` for what the field `on` names; where it names
+    nothing, for anything, or with `corpora` for a corpus at least."""
+
+    roles: tuple[str, ...]
+    on: str = ""
+    corpora: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """How the API serves an operation. Placeholders of `path` are fields of the request.
+
+    `route` names the address, which several methods share ("" for the operation's name); `own_transactions`:
+    the work takes long, or several transactions.
+    """
+
+    method: str
+    path: str
+    tag: str
+    route: str = ""
+    own_transactions: bool = False
+    example: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class CommandLine:
+    """What a command has of its own: fields that are `positional`, and how its result is written as text."""
+
+    positional: tuple[str, ...] = ()
+    text: Callable[[Any], str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FormPage:
+    """The page that holds the form of an operation; `route` where it is made by hand, else one is made.
+
+    `started`: what is said when its job was enqueued.
+    """
+
+    route: str = ""
+    started: str | Promise = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Operation:
+    """Something that can be done: `run(request, context)` returns a `result`, a dataclass.
+
+    `name` is that of the command and of the job. `before_job` checks a request before its job is enqueued,
+    and may fill it in. `errors` are those that `run` raises where things, and not we, are in the way. A
+    surface that is None does not offer it. Where it is `listed`, `run` returns a Listing, and `result` is
+    that of a row.
+    """
+
+    name: str
+    title: str | Promise
+    request: type[Any]
+    result: type[Any]
+    permission: Has
+    run: Callable[[Any, OperationContext], Any]
+    before_job: Callable[[Any, OperationContext], Any] | None = None
+    errors: tuple[type[Exception], ...] = ()
+    as_job: bool = False
+    listed: bool = False
+    rest: Rest | None = None
+    command: CommandLine | None = field(default_factory=CommandLine)
+    page: FormPage | None = None
+
+    @property
+    def app(self) -> str:
+        """The package that it is of, as `evaluation`."""
+        return self.run.__module__.partition(".")[0]
+
+    def admit(self, request: Any, account: Any) -> Any:
+        """The row that the permission is about, None where it is about none; account None may do everything.
+
+        Raises Forbidden, and Invalid where the request names what is not there, or not open to the account.
+        """
+        row = None
+        with suppress(Invalid):  # which is among those of all fields
+            row = self.admit_named(plain_request(request), account)
+        if errors := list(self._unknown(request, account)):
+            raise Invalid(*errors)
+        return row
+
+    def admit_named(self, data: Mapping[str, Any], account: Any) -> Any:
+        """The row that the permission is about, where `data`, which may lack fields, names it; raises as
+        `admit`."""
+        roles, on = self.permission.roles, self.permission.on
+        if account is not None and not account.has_role_somewhere(*roles, corpora=self.permission.corpora):
+            raise Forbidden(*roles)
+        if not on or on not in data:
+            return None
+        named = request_fields(self.request)[on].named
+        assert named is not None and named.kind is not None, f"{self.name}: {on} names nothing"
+        row = named.kind.find(data[on], account, roles)
+        if row is None and account is not None and named.kind.find(data[on], account, _BROWSING) is not None:
+            raise Forbidden(*roles)
+        if row is None:
+            raise Invalid(_unknown_name(on, data[on], named.kind, account, roles))
+        return row
+
+    def _unknown(self, request: Any, account: Any) -> Iterator[FieldError]:
+        """An error for each name in the request that nothing has which the account may use."""
+        for one in request_fields(self.request).values():
+            if one.named is None or one.named.kind is None or not (value := getattr(request, one.name)):
+                continue
+            for number, name in enumerate(value if one.many else [value]):
+                if one.named.kind.find(name, account, self.permission.roles) is None:
+                    place = f"{one.name}.{number}" if one.many else one.name
+                    yield _unknown_name(place, name, one.named.kind, account, self.permission.roles)
+
+
+def _unknown_name(place: str, name: str, kind: StoredKind, account: Any, roles: Iterable[str]) -> FieldError:
+    known = list(kind.rows(account, *roles).values_list("name", flat=True)[: _LISTED + 1])
+    params = {"kind": kind.title, "value": name[:100], "known": ", ".join(sorted(known))}
+    return FieldError(place, "unknown_of" if 0 < len(known) <= _LISTED else "unknown", params)
+
+
+_OPERATIONS: Registry[Operation] = Registry("operation")
+#: What a site adds: packages whose folders have a module `operation`.
+OPERATION_FOLDERS = PlugInFolders("operation")
+
+
+def register(operation: Operation) -> Operation:
+    """Add an operation to the table; raises ValueError where its name is taken."""
+    return _OPERATIONS.register(operation.name, operation)
+
+
+def operation_named(name: str) -> Operation:
+    """The operation `name`; raises UnknownName."""
+    _load()
+    return _OPERATIONS.get(name)
+
+
+def all_operations() -> Iterator[Operation]:
+    """Every operation of every app and of the plug-ins, by name."""
+    _load()
+    return iter(_OPERATIONS)
+
+
+@cache
+def _load() -> None:
+    # On first use, not at start: declarations import the services behind them.
+    for config in apps.get_app_configs():
+        if config.module is not None and module_has_submodule(config.module, "operations"):
+            discover(__import__(f"{config.name}.operations", fromlist=["operations"]))
+    OPERATION_FOLDERS.load()

@@ -1,0 +1,176 @@
+"""Requests: dataclasses whose annotations say what each field may hold; read, checked and described here."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeVar, cast, get_args, get_type_hints
+
+from django.utils.functional import Promise
+from pydantic import ConfigDict, TypeAdapter, ValidationError, create_model
+from pydantic import Field as PydanticField
+from pydantic_core import to_jsonable_python
+
+from annotation.common.operations.errors import FieldError, Invalid
+from annotation.common.operations.fields import Help, Named, OneOf
+from models_core.checked_fields import FieldRule, field_rules
+
+R = TypeVar("R")
+_M = TypeVar("_M")
+#: Nothing is converted, and nothing unknown is passed over.
+_STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+_WHOLE = re.compile(r"[+-]?\d{1,18}")
+_TRUTHS = {"true": True, "false": False}
+
+
+@dataclass(frozen=True, slots=True)
+class RequestField:
+    """A field of a request: its rule, its default, what it names or is chosen from, and words for people."""
+
+    name: str
+    rule: FieldRule
+    required: bool
+    default: Any
+    named: Named | None
+    one_of: OneOf | None
+    label: str | Promise
+    help: str | Promise
+
+    @property
+    def many(self) -> bool:
+        """Whether it holds a list."""
+        return self.rule.sort == "array"
+
+    def read_text(self, text: str) -> Any:
+        """What a person's text says, as JSON has it; the text itself where it is nothing of the kind."""
+        rule = self.rule.each if self.many and self.rule.each is not None else self.rule
+        match rule.sort:
+            case "integer":
+                return int(text) if _WHOLE.fullmatch(text) else text
+            case "number":
+                try:
+                    return float(text.replace(",", "."))
+                except ValueError:
+                    return text
+            case "boolean":
+                return _TRUTHS.get(text.lower(), text)
+        return text
+
+
+def request_fields(kind: type[Any]) -> Mapping[str, RequestField]:
+    """The fields of a request by name, in their order."""
+    return _request_fields(cast(Any, kind))
+
+
+@cache
+def _request_fields(kind: Any) -> Mapping[str, RequestField]:
+    hints, rules = get_type_hints(kind, include_extras=True), field_rules(kind)
+    found = {}
+    for one in dataclasses.fields(kind):
+        help_ = _marker(hints[one.name], Help)
+        default, required = one.default, False
+        if default is dataclasses.MISSING:
+            required = one.default_factory is dataclasses.MISSING
+            default = None if one.default_factory is dataclasses.MISSING else one.default_factory()
+        found[one.name] = RequestField(
+            name=one.name,
+            rule=rules[one.name],
+            required=required,
+            default=default,
+            named=_marker(hints[one.name], Named),
+            one_of=_marker(hints[one.name], OneOf),
+            label=help_.label if help_ is not None else one.name.replace("_", " ").capitalize(),
+            help=help_.text if help_ is not None else rules[one.name].help,
+        )
+    return found
+
+
+def read_request(kind: type[R], data: Mapping[str, Any]) -> R:
+    """The request that `data` holds, as JSON has it; raises Invalid with every field that is wrong.
+
+    A request whose fields must fit each other has a method `problems`, which yields FieldErrors.
+    """
+    if endless := [name for name, value in data.items() if not _is_json(value)]:
+        raise Invalid(*(FieldError(name, "finite_number") for name in endless))
+    try:
+        values = _model(cast(Any, kind)).model_validate_json(json.dumps(data))
+    except ValidationError as error:
+        known = ", ".join(request_fields(kind))
+        raise Invalid(*_field_errors(error, known)) from None
+    request: Any = kind(**{name: getattr(values, name) for name in request_fields(kind)})
+    if hasattr(request, "problems") and (problems := tuple(request.problems())):
+        raise Invalid(*problems)
+    return cast(R, request)
+
+
+def _is_json(value: Any) -> bool:
+    """Whether JSON can hold it: it has no endless numbers."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except ValueError:
+        return False
+    return True
+
+
+def plain_request(request: Any) -> dict[str, Any]:
+    """A request as JSON has it, without what is as by default: `read_request` makes it again."""
+    fields = request_fields(type(request))
+    found: dict[str, Any] = to_jsonable_python({name: getattr(request, name) for name in fields})
+    return {
+        name: value
+        for name, value in found.items()
+        if fields[name].required or value != to_jsonable_python(fields[name].default)
+    }
+
+
+def plain_result(result: Any) -> dict[str, Any]:
+    """A result as JSON has it."""
+    found: dict[str, Any] = TypeAdapter(type(result)).dump_python(result, mode="json")
+    return found
+
+
+def read_result(kind: type[R], data: Mapping[str, Any]) -> R:
+    """The result that `plain_result` wrote."""
+    return TypeAdapter(kind).validate_python(data)
+
+
+def json_schema(kind: type[Any], *, result: bool = False) -> dict[str, Any]:
+    """The JSON schema of a request, or of a result; schemas that it refers to are in "$defs"."""
+    template = "#/components/schemas/{model}"
+    if result:
+        return TypeAdapter(kind).json_schema(ref_template=template, mode="serialization")
+    return _model(cast(Any, kind)).model_json_schema(ref_template=template)
+
+
+@cache
+def _model(kind: Any) -> Any:
+    """The pydantic model of a request: a dataclass cannot be told to refuse unknown fields."""
+    hints = get_type_hints(kind, include_extras=True)
+    fields = {
+        name: (hints[name], ... if one.required else PydanticField(default=one.default))
+        for name, one in request_fields(kind).items()
+    }
+    return create_model(kind.__name__, __config__=_STRICT, __doc__=kind.__doc__, **fields)  # type: ignore[call-overload]
+
+
+def _marker(annotation: Any, kind: type[_M]) -> _M | None:
+    """The marker of some kind in an annotation, or in those it is made of."""
+    for part in (*getattr(annotation, "__metadata__", ()), *get_args(annotation)):
+        if isinstance(part, kind):
+            return part
+        if (inner := _marker(part, kind)) is not None:
+            return inner
+    return None
+
+
+def _field_errors(error: ValidationError, known: str) -> Iterator[FieldError]:
+    for one in error.errors(include_url=False, include_input=False):
+        place = ".".join(map(str, one["loc"]))
+        params = {"message": one["msg"], **one.get("ctx", {})}
+        if one["type"] == "extra_forbidden":
+            params["known"] = known
+        yield FieldError(place, one["type"], params)

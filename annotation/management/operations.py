@@ -1,0 +1,147 @@
+"""Commands made from operations: options from the request's fields, text or JSON from its result."""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from argparse import BooleanOptionalAction
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.core import management
+from django.core.management.base import CommandError, CommandParser
+from django.utils import translation
+
+from annotation.common.operations import (
+    FieldError,
+    Invalid,
+    Operation,
+    OperationContext,
+    RequestField,
+    all_operations,
+    plain_result,
+    read_request,
+    request_fields,
+)
+from annotation.management.base import ReportCommand, move_bar, progress_bar
+
+#: The bar's steps.
+_STEPS = 1000
+
+
+class OperationCommand(ReportCommand):
+    """The command that does an operation at once, as whoever runs commands on the server."""
+
+    def __init__(self, operation: Operation) -> None:
+        super().__init__()
+        self.operation = operation
+        with translation.override("en"):
+            about = " ".join((operation.request.__doc__ or "").split())
+            self.help = f"{operation.title}. {about}".strip()
+        self.refusals = (*ReportCommand.refusals, *operation.errors, OSError, tomllib.TOMLDecodeError)
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        assert self.operation.command is not None
+        for one in request_fields(self.operation.request).values():
+            positional = one.name in self.operation.command.positional
+            _add_field(parser, one, positional=positional)
+
+    def report(self, **options: Any) -> dict[str, Any]:
+        fields = request_fields(self.operation.request)
+        data = {name: _value(one, options[name]) for name, one in fields.items() if options[name] is not None}
+        try:
+            request = read_request(self.operation.request, data)
+            self.operation.admit(request, None)
+            with progress_bar(what="share", total=_STEPS) as bar:
+                context = OperationContext(
+                    listener=lambda phase, share: move_bar(bar, round(_STEPS * share), _STEPS)
+                )
+                self.result = self.operation.run(request, context)
+        except Invalid as error:
+            raise CommandError("\n".join(self._line(one) for one in error.errors)) from error
+        return plain_result(self.result)
+
+    def show(self, report: dict[str, Any]) -> str:
+        assert self.operation.command is not None
+        text = self.operation.command.text
+        return text(self.result) if text is not None else super().show(report)
+
+    def _line(self, error: FieldError) -> str:
+        """What is wrong with an option, as whoever typed it knows it."""
+        name, *place = error.field.split(".")
+        assert self.operation.command is not None
+        option = name if name in self.operation.command.positional else f"--{name.replace('_', '-')}"
+        number = f" ({int(place[0]) + 1}.)" if place and place[0].isdigit() else ""
+        return f"{option}{number or '.'.join(['', *place])}: {error.detail}"
+
+
+def _add_field(parser: CommandParser, one: RequestField, *, positional: bool) -> None:
+    """The option of a field, or its argument."""
+    option = one.name if positional else f"--{one.name.replace('_', '-')}"
+    about: dict[str, Any] = {"help": _help(one)}
+    if one.rule.sort == "boolean":
+        parser.add_argument(option, action=BooleanOptionalAction, default=None, **about)
+        return
+    if one.rule.sort == "object":
+        about |= {"type": Path, "metavar": "FILE.toml"}
+    elif one.many:
+        about |= {"nargs": "+" if one.rule.least else "*"}
+    if not positional:
+        about |= {"dest": one.name, "required": one.required, "default": None}
+    if (named := one.named) is not None and named.kind is not None:
+        with translation.override("en"):
+            about.setdefault("metavar", str(named.kind.title).upper().replace(" ", "_"))
+    parser.add_argument(option, **about)
+
+
+def _help(one: RequestField) -> str:
+    """The line of help of a field, with its choices and its default."""
+    with translation.override("en"):
+        label, text = str(one.label).rstrip("."), str(one.help)
+    words = f"{label}. {text}" if text else label
+    if one.one_of is not None:
+        words += f"; one of: {', '.join(one.one_of.choices())}"
+    if one.default not in (None, "", (), {}) and one.rule.sort != "boolean":
+        words += f" (default: {one.default})"
+    return words.replace("%", "%%")
+
+
+def _value(one: RequestField, given: Any) -> Any:
+    """What was typed, as JSON has it."""
+    if isinstance(given, Path):
+        return tomllib.loads(given.read_text(encoding="utf-8"))
+    if isinstance(given, list):
+        return [one.read_text(text) if isinstance(text, str) else text for text in given]
+    return one.read_text(given) if isinstance(given, str) else given
+
+
+class _Commands(dict[str, Any]):
+    """Django's table of commands, and after it those of operations. They are looked for when somebody asks
+    for a command that has no module, or for the whole table: their declarations import many services."""
+
+    def __missing__(self, name: str) -> OperationCommand:
+        for operation in all_operations():
+            if operation.command is not None and operation.name == name:
+                return OperationCommand(operation)
+        raise KeyError(name)
+
+    def items(self) -> Any:
+        """Every command with the app that it is of."""
+        declared = {one.name: one.app for one in all_operations() if one.command is not None}
+        return {**dict(super().items()), **declared}.items()
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, _ in self.items())
+
+
+def offer_operations() -> None:
+    """Let operations be commands, beside those that have a module of their own."""
+    modules = management.get_commands
+
+    @functools.cache
+    def get_commands() -> dict[str, Any]:
+        return _Commands(modules())
+
+    management.get_commands = get_commands

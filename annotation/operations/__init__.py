@@ -1,0 +1,1 @@
+"""What people, programs and commands can have done in annotation: one declaration each."""

@@ -1,0 +1,148 @@
+"""Forms made from the requests of operations: what a person types is read and checked as a program's call is.
+
+A page places the fields (`operations/field.html` is one, `operations/form.html` all of them); their words,
+choices, values and errors come from the request.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Collection, Mapping
+from typing import Any, cast
+
+from django import forms
+from django.http import QueryDict
+
+from annotation.common.operations import (
+    FieldError,
+    Invalid,
+    Operation,
+    RequestField,
+    read_request,
+    request_fields,
+)
+from annotation.common.operations.fields import NAME_PATTERN
+from annotation.models import Account
+
+#: Rows that a choice among stored things offers.
+_MOST_ROWS = 200
+
+
+class RequestForm(forms.Form):
+    """The form of an operation for an account: with `sent`, what was sent of it; else `initial` values, and
+    the defaults. `fields_shown` are those that the page has (default: all); the others are as by default.
+
+    Where it is valid, `request` is the request, and `row` what its permission is about.
+    """
+
+    request: Any = None
+    row: Any = None
+    invalid: Invalid | None = None
+
+    def __init__(
+        self,
+        operation: Operation,
+        account: Account,
+        sent: QueryDict | None = None,
+        *,
+        initial: Mapping[str, Any] | None = None,
+        fields_shown: Collection[str] | None = None,
+    ) -> None:
+        super().__init__(sent, initial=dict(initial or {}), auto_id="%s")
+        self.operation, self.account = operation, account
+        self.label_suffix = ""
+        self.known = {
+            name: one
+            for name, one in request_fields(operation.request).items()
+            if fields_shown is None or name in fields_shown
+        }
+        for name, one in self.known.items():
+            self.fields[name] = forms.Field(
+                required=False,
+                label=cast(str, one.label),
+                help_text=cast(str, one.help),
+                initial=one.default,
+                widget=self._widget(one),
+            )
+
+    def clean(self) -> dict[str, Any]:
+        """Read the request; add to each field what is wrong with it."""
+        try:
+            data = {name: value for name, one in self.known.items() for value in self._values(one)}
+            self.request = read_request(self.operation.request, data)
+            self.row = self.operation.admit(self.request, self.account)
+        except Invalid as error:
+            self.refuse(error)
+        return {}
+
+    def refuse(self, error: Invalid) -> None:
+        """Say beside each field what is wrong with it: what the operation itself refused, too."""
+        self.invalid = error
+        for one in error.errors:
+            name = one.field.partition(".")[0]
+            self.add_error(name if name in self.fields else None, forms.ValidationError(one.detail, one.code))
+
+    def _values(self, one: RequestField) -> list[Any]:
+        """What was sent of a field, as JSON has it: one value, or none where it says nothing."""
+        sent: Any = self.fields[one.name].widget.value_from_datadict(self.data, self.files, one.name)
+        if isinstance(sent, list):
+            return [[one.read_text(text) for text in map(_clean, sent) if text]]
+        if isinstance(sent, bool):
+            return [sent]
+        text = _clean(sent or "")
+        if not text:
+            return []
+        if one.rule.sort == "object":
+            try:
+                return [tomllib.loads(text)]
+            except (ValueError, RecursionError) as error:  # numbers of no end too
+                raise Invalid(FieldError(one.name, "toml", {"message": error})) from error
+        return [[one.read_text(each) for each in text.split()] if one.many else one.read_text(text)]
+
+    def _widget(self, one: RequestField) -> forms.Widget:
+        if one.rule.sort == "boolean":
+            return forms.CheckboxInput()
+        if one.rule.sort == "object":
+            return forms.Textarea({"rows": 6, "spellcheck": "false", "class": "code"})
+        if one.named is not None and one.named.kind is not None:
+            kind, account, roles = one.named.kind, self.account, self.operation.permission.roles
+
+            def rows() -> Any:
+                names = kind.rows(account, *roles).order_by("name").values_list("name", flat=True)
+                empty = [] if one.many or one.required else [("", "")]
+                return empty + [(name, name) for name in names[:_MOST_ROWS]]
+
+            choices: Any = rows  # asked when the field is rendered
+            return (
+                forms.CheckboxSelectMultiple(choices=choices) if one.many else forms.Select(choices=choices)
+            )
+        if one.one_of is not None:
+            choices = [(value, title or value) for value, title in one.one_of.choices().items()]
+            return forms.Select(choices=choices if one.default else [("", one.one_of.none), *choices])
+        attributes: dict[str, Any] = {"autocapitalize": "none", "spellcheck": "false"}
+        if one.named is not None:
+            attributes |= {"pattern": NAME_PATTERN.strip("^$"), "maxlength": one.named.max_length}
+        if one.required:
+            attributes["required"] = True
+        modes = {"integer": "numeric", "number": "decimal"}
+        if one.rule.sort in modes:
+            attributes["inputmode"] = modes[one.rule.sort]
+        return forms.TextInput(attributes)
+
+
+def sent_request(operation: Operation, account: Account, sent: QueryDict, **address: str) -> tuple[Any, Any]:
+    """The request that a form without fields of its own sends, as a button does, and the row that the
+    permission is about; `address` are fields that the page's address says. Raises Invalid."""
+    values = sent.copy()
+    for name, text in address.items():
+        values[name] = text
+    form = RequestForm(operation, account, values, fields_shown=values.keys())
+    if not form.is_valid():
+        assert form.invalid is not None
+        raise form.invalid
+    return form.request, form.row
+
+
+def _clean(text: str) -> str:
+    """A text without null characters, which no database stores, and without spaces at its ends."""
+    return text.replace("\0", "").strip()

@@ -1,0 +1,195 @@
+"""What commands about batches print."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from annotation.management.base import pages_text, plain_table
+from evaluation.agreement.estimates import Estimate
+from evaluation.pooling.unlikely import FilterLoss
+from evaluation.relevance.pair_tasks import pair_tasks
+from evaluation.services.batches.closing import ClosedBatch
+from evaluation.services.batches.collecting import Collected
+from evaluation.services.batches.launching import OpenedBatch, PlannedBatch
+from evaluation.services.batches.listing import BatchStatus
+from evaluation.services.batches.reassignment import CLOSED_MESSAGE, Reassignment
+from evaluation.services.batches.rounds import STABLE, RoundStatus
+from evaluation.services.batches.state import BatchState
+
+#: What helps where pages lack captions.
+_REMEDY = (
+    "they can be judged as they are; for more fillers, use a greater --depth or more runs, or smaller pages "
+    "([page] captions in --campaign-settings)"
+)
+_UNFILTERED = "they can be judged as they are; with a --threshold, filtered pairs fill them"
+
+
+def plan_text(plan: PlannedBatch) -> str:
+    """The size and the cost of a batch."""
+    numbers, asked = plan.numbers, pair_tasks(plan.tasks)
+    runs = [[run.run, run.direction, run.pairs, run.alone, run.unjudged] for run in numbers.runs]
+    cut = "no filter" if plan.threshold is None else f"BLEU_pre under {plan.threshold:g}"
+    word = "pages" if asked.paged else "graded pairs"
+    # Where nothing is filtered, pages have no fillers to lack.
+    filling = asdict(numbers) if asked.filtered else {}
+    took = f"as in batch {numbers.measured_on!r}" if numbers.measured_on else "assumed"
+    rows: list[list[Any]] = [
+        [f"pairs in the top {plan.depth}", numbers.pooled],
+        ["originals, relevant without a judgment", numbers.originals],
+        [f"filtered out ({cut})", numbers.filtered],
+        ["judged before", numbers.known],
+        *([["can be asked", numbers.askable]] if plan.strategy else []),
+        ["to be asked, in a first round" if plan.strategy else "to be asked", numbers.asked],
+        [f"{word} to be answered", numbers.task_count],
+        ["filtered pairs as fillers", numbers.fillers],
+        *([["captions missing on pages", numbers.missing]] if filling else []),
+        [f"answers to {word}, {plan.judges} each", numbers.answers],
+        ["judgments of the pairs asked", numbers.judgments],
+    ]
+    work = f"{numbers.hours:.1f} hours of work at {numbers.seconds_an_answer:.0f} seconds per answer"
+    return "\n".join(
+        [
+            plain_table(["run", "direction", "pairs", "alone", "unjudged"], runs),
+            "",
+            plain_table(["what", "number"], rows),
+            "",
+            f"{work} ({took}), {numbers.price}",
+            *pages_text(filling, _UNFILTERED if plan.threshold is None else _REMEDY),
+            "not included: pages with control items only, and pages reassigned after a judge is discarded",
+        ]
+    )
+
+
+def opened_text(opened: OpenedBatch) -> str:
+    """The same, and what became of it."""
+    end = "already exists, nothing changed" if opened.unchanged else f"opened, {opened.state}"
+    return f"{plan_text(opened)}\nbatch {opened.batch!r} {end}"
+
+
+def collected_text(collected: Collected) -> str:
+    """What was collected, and who does not count."""
+    end = "already exist, nothing changed" if collected.unchanged else "collected"
+    counts = f"{collected.answers} answers about {collected.pairs} pairs, {collected.new} of them new"
+    lines = [
+        f"judgments {collected.judgments!r} {end}: {counts}",
+        f"{collected.short} requested pairs have fewer answers than required",
+        *_unused(collected.unused, collected.batch),
+        *_reinstated(collected.before, collected.counted, collected.batch),
+        f"digest {collected.digest}",
+    ]
+    return "\n".join(lines)
+
+
+def closed_text(closed: ClosedBatch) -> str:
+    """What was collected, and frozen."""
+    frozen = closed.frozen
+    state = "already exists, nothing changed" if frozen.unchanged else "frozen"
+    return (
+        f"{collected_text(closed.collected)}\n"
+        f"qrels {frozen.qrels!r} version {frozen.version} {state}: {frozen.relevant} of {frozen.rows} pairs "
+        f"are relevant ({frozen.settings})"
+    )
+
+
+def reassignment_text(found: Reassignment) -> str:
+    """Whose pages are asked again, and at what price."""
+    if not found.judges:
+        return f"all judges of batch {found.batch!r} count; nothing needs to be reassigned"
+    did = "discarded" if found.done else "to be discarded"
+    word = "reassigned" if found.done else "to be reassigned"
+    lines = [f"{judge}: {why}" for judge, why in found.judges.items()]
+    work = f"{found.answers} answers {word}: {found.seconds / 3600:.1f} hours"
+    return "\n".join([f"{did}:", *lines, f"{work}, {found.price}"])
+
+
+def round_text(found: RoundStatus) -> str:
+    """How far a batch is with its rounds."""
+    return f"batch {found.batch!r}: {_rounds(found)}"
+
+
+def status_text(found: BatchStatus) -> str:
+    """How far a batch is, and how far it can be trusted."""
+    state = found.status
+    counts = f"{state.judged} of {state.numbers['asked']} pairs have {state.judges} answers"
+    ends = f", expected by {state.ends_at.date().isoformat()}" if state.ends_at else ""
+    money = f", {state.to_come}" if state.to_come else ""
+    filling = asdict(state.filling) if pair_tasks(state.tasks).filtered else {}
+    lines = [
+        f"batch {state.batch!r} of corpus {state.corpus!r}, {state.tasks}, {state.state}",
+        f"{state.open} tasks open; {counts}; {state.answers} answers, {state.earned}",
+        f"{state.answers_to_come} answers are still to come{money}{ends}",
+        *_lacking(state),
+        *pages_text(filling, _UNFILTERED if state.threshold is None else _REMEDY),
+        *([_rounds(state.rounds)] if state.rounds else []),
+        _agreement(state.agreement),
+        *_unused(state.unused, state.batch),
+        *_reinstated(found.before, found.counted, state.batch),
+        *([f"that is {state.top_up.answers} answers, {state.top_up.price}"] if state.top_up.answers else []),
+        *([_loss(state.loss)] if state.loss else []),
+    ]
+    if state.left_out is not None:
+        head = ["run left out", "direction", "alone", "relevant", "score", "without", "place", "then"]
+        keys = ("run", "direction", "own", "relevant", "score", "score_without", "place", "place_without")
+        lines += ["", plain_table(head, [[getattr(one, key) for key in keys] for one in state.left_out])]
+    return "\n".join(lines)
+
+
+def _unused(unused: Mapping[str, str], batch: str) -> list[str]:
+    """A line for each judge whose answers do not count, and what helps."""
+    lines = [f"not used: {judge} ({why})" for judge, why in unused.items()]
+    return [*lines, f"reassign_pages {batch} reassigns their pages"] if lines else []
+
+
+def _reinstated(before: dict[str, int], counted: dict[str, int], batch: str) -> list[str]:
+    """A line for each judge with answers from before they were reinstated, and how to have it otherwise."""
+    why = "before the trust rules suspended them and a person reinstated them"
+    lines = [f"not used: {answers} answers that {judge} gave {why}" for judge, answers in before.items()]
+    lines += [
+        f"counted by name: {answers} answers that {judge} gave {why}" for judge, answers in counted.items()
+    ]
+    if before:
+        lines.append(f"collect_judgments {batch} --count {' '.join([*counted, *before])} counts them")
+    if counted:
+        lines.append(f"collect_judgments {batch} --count without a name leaves all of them out")
+    return lines
+
+
+def _rounds(found: RoundStatus) -> str:
+    share = found.asked / found.askable if found.askable else 1.0
+    counts = f"{found.asked} of {found.askable} pairs ({share:.0%}) asked in {found.waves} rounds"
+    tau = "" if found.tau is None else f", tau with the last rankings at least {found.tau:.3f}"
+    if found.outdated:
+        return f"{counts}{tau}; it had ended, but answers changed since: the next round is to be chosen again"
+    if not found.ended:
+        return counts + tau
+    why = "systems keep their order" if found.ended == STABLE else "every pair was asked"
+    return f"{counts}{tau}; ended, {why}: {found.askable - found.asked} pairs stay unjudged"
+
+
+def _lacking(state: BatchState) -> list[str]:
+    """What of the pairs that were judged before, or are asked no more, lacks answers, and what helps."""
+    lines = []
+    if state.lacking:
+        before = state.reused + state.lacking
+        lines.append(f"{state.lacking} of {before} pairs that were judged before now lack answers")
+    if state.state == CLOSED_MESSAGE and state.short:
+        lines.append(f"its campaign is closed, and {state.short} of its pairs lack answers")
+    return [*lines, "open a new batch of the same runs (open_batch) to collect them"] if lines else []
+
+
+def _agreement(found: Estimate) -> str:
+    if found.value is None:
+        return f"agreement: {found.reason}"
+    return f"judges agree with alpha {found.value:.2f} over {found.items} pairs"
+
+
+def _loss(loss: FilterLoss) -> str:
+    return (
+        f"filter: {loss.relevant} of {loss.judged} judged fillers are relevant "
+        f"({loss.relevant / loss.judged:.2%}, Wilson {loss.low:.2%} to {loss.high:.2%}, clustered by "
+        f"{loss.images} images), {loss.some_yes} were marked as relevant by at least one judge; of "
+        f"{loss.filtered} filtered pairs about {loss.expected:.0f} are lost ({loss.at_least:.0f} to "
+        f"{loss.at_most:.0f})"
+    )

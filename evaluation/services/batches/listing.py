@@ -1,0 +1,139 @@
+"""Batches as lists and their own pages have them: what is stored, how far they are; archiving them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
+
+from annotation.common.operations import Help, Listing, Named, OperationContext
+from annotation.common.roles import RESEARCHER
+from annotation.protocol.campaign_settings import settings_of
+from annotation.protocol.money import amount_text
+from annotation.selectors.campaign import costs
+from annotation.selectors.stored_kinds import CORPORA
+from evaluation.models import Batch
+from evaluation.services.archiving import set_archived
+from evaluation.services.batches.collecting import batch_named, staying_out
+from evaluation.services.batches.state import BatchState, batch_state, cached_batch_state
+from evaluation.services.stored_kinds import BATCHES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchesRequest:
+    """Batches, the newest first."""
+
+    corpus: Annotated[Annotated[str, Named(CORPORA)] | None, Help(_("Corpus"))] = None
+    archived: Annotated[bool, Help(_("Archived"), _("Those that are archived, else those that are not"))] = (
+        False
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchSummary:
+    """A batch: pairs pooled from runs, and the campaign that asks about them. `asked`: pairs; `judgments`:
+    the newest set that was collected; `archived`: lists leave it out."""
+
+    name: str
+    corpus: str
+    campaign: str
+    depth: int
+    threshold: float | None
+    judges: int
+    strategy: str
+    asked: int
+    judgments: str | None
+    digest: str
+    created_at: datetime
+    archived: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchStatusRequest:
+    """How far a batch is, and how far it can be trusted: what its filter loses, and, with omissions, what its
+    pool would lose without each run."""
+
+    batch: Annotated[str, Named(BATCHES), Help(_("Batch"))]
+    omissions: Annotated[
+        bool, Help(_("Omissions"), _("Leave each run out of the pool in turn, and show the effect"))
+    ] = False
+    measure: Annotated[str, Field(max_length=40), Help(_("Measure"), _("For omissions"))] = "R-precision"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchStatus:
+    """A batch, and how far it is. Its judges `earned` a decimal number of the currency. Nothing is asked any
+    more where it is `complete`. `before` counts answers
+    that are not used, as they came before their judge was reinstated, and `counted` those that are."""
+
+    summary: BatchSummary
+    status: BatchState
+    earned: str
+    currency: str
+    complete: bool
+    before: dict[str, int]
+    counted: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveBatchRequest:
+    """Lists leave an archived batch out, unless they are asked for it. Nothing else changes."""
+
+    batch: Annotated[str, Named(BATCHES), Help(_("Batch"))]
+    archived: Annotated[bool, Help(_("Archived"))]
+
+
+def batch_summary(row: Batch) -> BatchSummary:
+    """What is stored of a batch."""
+    return BatchSummary(
+        name=row.name,
+        corpus=row.corpus.name,
+        campaign=row.campaign.name,
+        depth=row.depth,
+        threshold=row.threshold,
+        judges=row.judges,
+        strategy=row.strategy,
+        asked=row.numbers.get("asked", 0),
+        judgments=row.judgments.name if row.judgments is not None else None,
+        digest=row.digest,
+        created_at=row.created_at,
+        archived=row.archived_at is not None,
+    )
+
+
+def list_batches(request: BatchesRequest, context: OperationContext) -> Listing:
+    """The batches that whoever asks may see."""
+    found = BATCHES.rows(context.actor, RESEARCHER).filter(archived_at__isnull=not request.archived)
+    if request.corpus is not None:
+        found = found.filter(corpus__name=request.corpus)
+    return Listing(found.select_related("campaign", "corpus", "judgments"), "-pk", batch_summary)
+
+
+def batch_status(request: BatchStatusRequest, context: OperationContext) -> BatchStatus:
+    """How far a batch is. Without omissions, and for people and programs, answers of the last minute may be
+    missing; commands count them."""
+    row = batch_named(request.batch)
+    if request.omissions or context.actor is None:
+        state = batch_state(row.name, omissions=request.omissions, measure=request.measure)
+    else:
+        state = cached_batch_state(row)
+    pay = settings_of(row.campaign.settings).pay
+    return BatchStatus(
+        summary=batch_summary(row),
+        status=state,
+        earned=amount_text(costs(row.campaign, pay).earned, pay.currency),
+        currency=pay.currency,
+        complete=state.complete,
+        before=staying_out(state.people),
+        counted={judge: one.before for judge, one in state.people.items() if one.counted},
+    )
+
+
+def archive_batch(request: ArchiveBatchRequest, context: OperationContext) -> BatchSummary:
+    """Archive a batch, or bring it back."""
+    row = batch_named(request.batch)
+    set_archived(row, archived=request.archived, actor=context.actor)
+    return batch_summary(row)

@@ -1,0 +1,1 @@
+"""How long captions are: an operation, in one module."""
