@@ -15,7 +15,10 @@ from django.utils import translation
 
 from annotation.common.operations import (
     FieldError,
+    File,
     Invalid,
+    Listing,
+    NewFile,
     Operation,
     OperationContext,
     RequestField,
@@ -24,10 +27,12 @@ from annotation.common.operations import (
     read_request,
     request_fields,
 )
-from annotation.management.base import ReportCommand, move_bar, progress_bar
+from annotation.management.base import ReportCommand, move_bar, plain_table, progress_bar
 
 #: The bar's steps.
 _STEPS = 1000
+#: Rows of a list that are read at once.
+_ROWS = 500
 
 
 class OperationCommand(ReportCommand):
@@ -47,6 +52,8 @@ class OperationCommand(ReportCommand):
         for one in request_fields(self.operation.request).values():
             positional = one.name in self.operation.command.positional
             _add_field(parser, one, positional=positional)
+        if isinstance(self.operation.result, File):
+            parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="The new file")
 
     def report(self, **options: Any) -> dict[str, Any]:
         fields = request_fields(self.operation.request)
@@ -56,17 +63,27 @@ class OperationCommand(ReportCommand):
             self.operation.admit(request, None)
             with progress_bar(what="share", total=_STEPS) as bar:
                 context = OperationContext(
-                    listener=lambda phase, share: move_bar(bar, round(_STEPS * share), _STEPS)
+                    by_path=True, listener=lambda phase, share: move_bar(bar, round(_STEPS * share), _STEPS)
                 )
                 self.result = self.operation.run(request, context)
+                if isinstance(self.result, NewFile):
+                    self.result.write(options["out"])
         except Invalid as error:
             raise CommandError("\n".join(self._line(one) for one in error.errors)) from error
-        return plain_result(self.result)
+        if isinstance(self.result, NewFile):
+            return {"file": str(options["out"])}
+        if isinstance(self.result, Listing):
+            listing = self.result
+            rows = listing.rows.order_by(listing.by)
+            return {"results": [plain_result(listing.result(row)) for row in rows.iterator(_ROWS)]}
+        return plain_result(self.result) if self.result is not None else {"done": self.operation.name}
 
     def show(self, report: dict[str, Any]) -> str:
         assert self.operation.command is not None
         text = self.operation.command.text
-        return text(self.result) if text is not None else super().show(report)
+        if text is not None:
+            return text(self.result)
+        return _rows_text(report["results"]) if self.operation.listed else super().show(report)
 
     def _line(self, error: FieldError) -> str:
         """What is wrong with an option, as whoever typed it knows it."""
@@ -75,6 +92,15 @@ class OperationCommand(ReportCommand):
         option = name if name in self.operation.command.positional else f"--{name.replace('_', '-')}"
         number = f" ({int(place[0]) + 1}.)" if place and place[0].isdigit() else ""
         return f"{option}{number or '.'.join(['', *place])}: {error.detail}"
+
+
+def _rows_text(rows: list[dict[str, Any]]) -> str:
+    """Rows as a table, of what is no table itself."""
+    if not rows:
+        return "none"
+    columns = [name for name, value in rows[0].items() if not isinstance(value, dict | list)]
+    cells = [["" if row[name] is None else row[name] for name in columns] for row in rows]
+    return plain_table(columns, cells)
 
 
 def _add_field(parser: CommandParser, one: RequestField, *, positional: bool) -> None:
@@ -86,6 +112,8 @@ def _add_field(parser: CommandParser, one: RequestField, *, positional: bool) ->
         return
     if one.rule.sort == "object":
         about |= {"type": Path, "metavar": "FILE.toml"}
+    elif one.upload is not None:
+        about["metavar"] = "FILE"
     elif one.many:
         about |= {"nargs": "+" if one.rule.least else "*"}
     if not positional:

@@ -1,7 +1,7 @@
-"""The addresses of evaluation's part of the REST API."""
+"""Evaluation's part of the REST API that is made by hand."""
 
-from annotation.api.rest.operations import operation_patterns
-from annotation.api.rest.views import operation_view
+from django.urls import URLPattern
+
 from evaluation.api import (
     captions,
     captions_data,
@@ -15,8 +15,9 @@ from evaluation.api import (
     tagged,
 )
 
-_MODULES = (
+#: Whose functions are served.
+MODULES = (
     *(systems, features, captions_data, runs, queries, captions, localized, tagged),
     *(judged, reports),
 )
-urlpatterns = operation_patterns([module.__name__ for module in _MODULES], operation_view)
+urlpatterns: list[URLPattern] = []

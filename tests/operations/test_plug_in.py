@@ -40,14 +40,13 @@ def site(db: None) -> Iterator[None]:
         from config import urls
 
         module: Any = types.ModuleType("urls_with_operation")
-        names = [name for name in serve_operations() if name.startswith("tests.")]
-        added = operation_patterns(names, operation_view)
+        added = operation_patterns(operation_view, serve_operations())
         module.urlpatterns = [path("api/v1/", include(added)), *urls.urlpatterns]
         with override_settings(ROOT_URLCONF=module, OPERATION_PACKAGES=[HERE]):
             clear_url_caches()
             yield
     clear_url_caches()
-    rest_operations._SERVED.pop("tests.operations")
+    rest_operations._SERVED.pop(NAME)
     JOB_KINDS._entries.pop(NAME, None)
     operation._OPERATIONS._entries = before
 

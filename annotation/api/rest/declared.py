@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from http import HTTPStatus
 from typing import Any
 
+from django.urls import reverse
 from django.utils import translation
 
 from annotation import jobs
 from annotation.api.problems import FieldProblem, Problem
 from annotation.api.rest import operations as rest_operations
 from annotation.api.rest.cursors import CursorPage
-from annotation.api.rest.doors import Anywhere, missing, no_role
-from annotation.api.rest.operations import ApiCall, OperationAnswer, serves
+from annotation.api.rest.doors import Anywhere, Door, OfServer, SignedIn, missing, no_role
+from annotation.api.rest.operations import ApiCall, Created, OperationAnswer, serves
+from annotation.common.files import received_files, sent_file, upload_fields
 from annotation.common.operations import (
+    File,
     Forbidden,
+    Has,
     Invalid,
     Listing,
+    NewFile,
     Operation,
     OperationContext,
     all_operations,
@@ -29,18 +35,12 @@ from annotation.common.operations import (
 
 
 def serve_operations() -> list[str]:
-    """Let the API serve every operation that declares how, and is not served yet; the names under which
-    `operation_patterns` makes addresses of them all."""
+    """Let the API serve every operation that declares how, and is not served yet; the routes of these."""
     known = {one.about.declared for one in rest_operations.served()}
-    offered = [one for one in all_operations() if one.rest is not None]
-    for operation in offered:
-        if operation not in known:
-            serves(_about(operation))(_handler(operation))
-    return sorted({_home(operation) for operation in offered})
-
-
-def _home(operation: Operation) -> str:
-    return f"{operation.app}.operations"
+    added = [one for one in all_operations() if one.rest is not None and one not in known]
+    for operation in added:
+        serves(_about(operation))(_handler(operation))
+    return [one.about.route for one in rest_operations.served() if one.about.declared in added]
 
 
 def _about(operation: Operation) -> rest_operations.ApiRoute:
@@ -51,14 +51,27 @@ def _about(operation: Operation) -> rest_operations.ApiRoute:
         method=rest.method,
         path=rest.path,
         tag=rest.tag,
-        opens=Anywhere(operation.permission.roles, corpora=operation.permission.corpora),
+        opens=_door(operation.permission),
         declared=operation,
         listed=operation.listed,
         job=operation.as_job,
+        makes=bool(rest.creates),
+        file=operation.result.media_type if isinstance(operation.result, File) else "",
+        uploads=tuple(one.name for one in upload_fields(operation)),
         own_transactions=rest.own_transactions,
+        confirms=operation.confirms,
+        secret=operation.secret,
         refuses=operation.errors,
+        stale=operation.stale,
         example=rest.example,
     )
+
+
+def _door(permission: Has) -> Door:
+    """Who may call; what the address names is looked at later."""
+    if permission.server:
+        return OfServer(permission.roles)
+    return Anywhere(permission.roles, corpora=permission.corpora) if permission.roles else SignedIn()
 
 
 def _handler(operation: Operation) -> Callable[..., OperationAnswer]:
@@ -70,22 +83,38 @@ def _handler(operation: Operation) -> Callable[..., OperationAnswer]:
             for name in sorted(place.keys() & call.data.keys()):
                 known = ", ".join(field for field in request_fields(operation.request) if field not in place)
                 raise _problem(invalid(name, "extra_forbidden", known=known), {})
-            request = read_request(operation.request, {**call.data, **place})
-            row = operation.admit(request, call.account)
-            if operation.as_job:
-                return jobs.enqueue_operation(operation, request, row=row, actor=call.account)
-            result = operation.run(request, OperationContext(call.account))
+            with received_files(operation, call.request.FILES) as files:
+                return _done(operation, call, {**call.data, **place, **files})
         except Invalid as error:
             raise _problem(error, place) from error
         except Forbidden as error:
             raise no_role(*error.roles) from error
-        return _page(call, result) if isinstance(result, Listing) else plain_result(result)
 
     handler.__name__ = operation.name
     with translation.override("en"):
         handler.__doc__ = f"{operation.title}.\n\n{operation.request.__doc__}"
-    handler.__module__ = _home(operation)
+    handler.__module__ = operation.run.__module__
     return handler
+
+
+def _done(operation: Operation, call: ApiCall, data: Mapping[str, Any]) -> OperationAnswer:
+    """What an operation answers that was asked for with `data`."""
+    request = read_request(operation.request, data)
+    row = operation.admit(request, call.account)
+    if operation.as_job:
+        return jobs.enqueue_operation(operation, request, row=row, actor=call.account)
+    result = operation.run(request, OperationContext(call.account))
+    match result:
+        case None:
+            return None
+        case Listing():
+            return _page(call, result)
+        case NewFile():
+            return sent_file(operation, result)
+    if operation.rest is not None and operation.rest.creates:
+        address = operation.rest.creates.format(**asdict(result))
+        return Created(plain_result(result), f"{reverse('v1_openapi').removesuffix('openapi.json')}{address}")
+    return plain_result(result)
 
 
 def _page(call: ApiCall, listing: Listing) -> CursorPage:
@@ -93,8 +122,12 @@ def _page(call: ApiCall, listing: Listing) -> CursorPage:
 
 
 def query_values(operation: Operation, query: Mapping[str, list[str]]) -> dict[str, Any]:
-    """What a query says of a request's fields, as JSON has it; the others as they are, to be refused."""
-    fields = request_fields(operation.request)
+    """What a query or a form says of a request's fields, as JSON has it; the others as they are, to be
+    refused. Raises Problem where it says a text of a file."""
+    for one in upload_fields(operation):
+        if one.name in query:
+            raise _problem(invalid(one.name, "file_expected"), {})
+    fields = {name: one for name, one in request_fields(operation.request).items() if one.upload is None}
     found: dict[str, Any] = {}
     for name, texts in query.items():
         values = [fields[name].read_text(text) for text in texts] if name in fields else texts

@@ -129,7 +129,7 @@ class ApiRoute:
             return 202
         if self.makes:
             return 201
-        answers = self.answers is not None or self.declared is not None
+        answers = self.answers is not None or _has_result(self)
         return 200 if answers or self.listed or self.file else 204
 
     @property
@@ -140,6 +140,10 @@ class ApiRoute:
         if self.asked is None:
             return CursorQuery
         return type(f"{self.asked.__name__}Page", (self.asked, CursorQuery), {"__doc__": self.asked.__doc__})
+
+
+def _has_result(about: ApiRoute) -> bool:
+    return about.declared is not None and about.declared.result is not None
 
 
 class Served(NamedTuple):
@@ -154,18 +158,15 @@ class Served(NamedTuple):
         return self.handler.__name__.removesuffix("_call")
 
 
-#: By module, route and method.
-_SERVED: dict[str, dict[str, dict[str, Served]]] = defaultdict(dict)
+#: By route and method.
+_SERVED: dict[str, dict[str, Served]] = defaultdict(dict)
 
 
 def serves(about: ApiRoute) -> Callable[[Handler], Handler]:
     """Make the decorated function the work of an operation: `work(call, thing, **rest_of_the_address)`."""
 
     def register(handler: Handler) -> Handler:
-        home = handler.__module__
-        if any(about.route in routes for module, routes in _SERVED.items() if module != home):
-            raise ValueError(f"route {about.route} has operations in two modules; put them into one")
-        methods = _SERVED[home].setdefault(about.route, {})
+        methods = _SERVED[about.route]
         if about.method in methods:
             raise ValueError(f"two operations {about.method} {about.route}")
         methods[about.method] = Served(about, handler)
@@ -176,19 +177,19 @@ def serves(about: ApiRoute) -> Callable[[Handler], Handler]:
 
 def served() -> list[Served]:
     """All operations, in the order of their definition."""
-    return [one for routes in _SERVED.values() for methods in routes.values() for one in methods.values()]
+    return [one for methods in _SERVED.values() for one in methods.values()]
 
 
 def operation_patterns(
-    modules: Iterable[str], view: Callable[[str, Mapping[str, Served]], Any]
+    view: Callable[[str, Mapping[str, Served]], Any], routes: Iterable[str] | None = None
 ) -> list[URLPattern]:
-    """The addresses of the operations of these modules; `view` makes what answers at one of them."""
+    """The addresses of operations, by default of all; `view` makes what answers at one of them."""
     found = []
-    for module in modules:
-        for route, methods in _SERVED[module].items():
-            places = {one.about.path for one in methods.values()}
-            assert len(places) == 1, f"{route} has several addresses: {places}"
-            found.append(path(places.pop(), view(route, methods), name=ROUTE_PREFIX + route))
+    for route in dict.fromkeys(_SERVED if routes is None else routes):
+        methods = _SERVED[route]
+        places = {one.about.path for one in methods.values()}
+        assert len(places) == 1, f"{route} has several addresses: {places}"
+        found.append(path(places.pop(), view(route, methods), name=ROUTE_PREFIX + route))
     return found
 
 
@@ -265,7 +266,7 @@ def described_for_openapi(served_here: Served) -> Callable[[Any], Any]:
     about, handler = served_here
     title, _, text = (handler.__doc__ or "").strip().partition("\n\n")
     body: Any = _declared_body(about) or about.body
-    if about.uploads:
+    if about.uploads and about.declared is None:
         body = {"multipart/form-data": about.body or CallFields}
     return extend_schema(
         operation_id=served_here.name,
@@ -293,7 +294,8 @@ def _declared_body(about: ApiRoute) -> Any:
     if required := [name for name in schema.pop("required", []) if name not in hide]:
         schema["required"] = required
     schema.pop("$defs", None)
-    return {"application/json": schema} if schema["properties"] else None
+    sent_as = "multipart/form-data" if about.uploads else "application/json"
+    return {sent_as: schema} if schema["properties"] else None
 
 
 def _declared_query(about: ApiRoute) -> list[Any]:
@@ -336,8 +338,8 @@ def _answers(about: ApiRoute) -> dict[Any, Any]:
         return {(about.status, about.file): held}
     if about.job:
         return {202: OpenApiResponse(JobShown, "The job that does it; `Location` is its address.")}
-    if about.declared is not None:
-        name = about.declared.result.__name__
+    if about.declared is not None and about.declared.result is not None:
+        name = _name_of(about.declared)
         row = {"$ref": f"#/components/schemas/{name}"}
         return {about.status: _declared_list(row) if about.listed else row}
     if about.listed:
@@ -377,15 +379,22 @@ def _declared_list(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _name_of(declared: Operation) -> str:
+    """The name of the schema of what an operation answers."""
+    assert isinstance(declared.result, type)
+    return declared.result.__name__
+
+
 def declared_schemas() -> dict[str, Any]:
     """The schemas of what declared operations answer, and of all that these and requests refer to."""
     found: dict[str, Any] = {}
     for one in served():
         if (declared := one.about.declared) is not None:
-            schema = {**json_schema(declared.result, result=True)}
-            parts = {**json_schema(declared.request).get("$defs", {}), **schema.pop("$defs", {})}
-            if not declared.as_job:
-                parts[declared.result.__name__] = schema
+            parts = {**json_schema(declared.request).get("$defs", {})}
+            if isinstance(declared.result, type) and not declared.as_job:
+                schema = {**json_schema(declared.result, result=True)}
+                parts |= schema.pop("$defs", {})
+                parts[_name_of(declared)] = schema
             for name, part in parts.items():
                 assert found.setdefault(name, part) == part, f"two schemas {name}"
     return found

@@ -196,7 +196,8 @@ def _read_declared(about: ApiRoute, request: HttpRequest) -> tuple[dict[str, Any
         data = query_values(about.declared, query)
     else:
         checked(CallFields, query)
-        data = _sent(about, request)
+        sent = _sent(about, request)
+        data = query_values(about.declared, dict(sent.lists())) if about.uploads else sent
         if not isinstance(data, dict):
             raise Problem(HTTPStatus.BAD_REQUEST, "bad_request", _("Expected a JSON object: {...}."))
     filters = data if about.listed else {}

@@ -1,11 +1,8 @@
-"""The addresses of annotation's part of the REST API."""
+"""Annotation's part of the REST API that is made by hand, and the pages about the API."""
 
 from django.urls import path
 
 from annotation.api import document
-from annotation.api.rest.declared import serve_operations
-from annotation.api.rest.operations import operation_patterns
-from annotation.api.rest.views import operation_view
 from annotation.api.v1 import (
     campaign_settings,
     campaigns,
@@ -24,7 +21,8 @@ from annotation.api.v1 import (
 from annotation.api.v1.crowd import machines, own_work, paying, several_workers, workers
 from annotation.api.v1.preparing import control_items, plans, texts
 
-_MODULES = (
+#: Whose functions are served.
+MODULES = (
     *(corpora, phrases, campaigns, dashboard, campaign_settings, texts, control_items, workers),
     *(plans, several_workers, paying),
     *(reviewing, work, streams, me, own_work, people, machines, uploads, notifying, server),
@@ -32,6 +30,4 @@ _MODULES = (
 urlpatterns = [
     path("openapi.json", document.openapi_document, name="v1_openapi"),
     path("docs", document.api_pages, name="v1_docs"),
-    *operation_patterns([module.__name__ for module in _MODULES], operation_view),
-    *operation_patterns(serve_operations(), operation_view),
 ]

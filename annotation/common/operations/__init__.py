@@ -8,13 +8,15 @@ that take them.
 """
 
 from annotation.common.operations.errors import FieldError, Forbidden, Invalid, invalid
-from annotation.common.operations.fields import Help, Named, OneOf, StoredKind
+from annotation.common.operations.fields import Help, Named, OneOf, ServerFile, StoredKind, Upload
 from annotation.common.operations.operation import (
     OPERATION_FOLDERS,
     CommandLine,
+    File,
     FormPage,
     Has,
     Listing,
+    NewFile,
     Operation,
     OperationContext,
     Rest,
@@ -31,10 +33,12 @@ from annotation.common.operations.requests import (
     read_result,
     request_fields,
 )
+from annotation.common.operations.stored import StoredThing, register_stored
 
 __all__ = [
     "OPERATION_FOLDERS",
     "CommandLine",
+    "File",
     "FieldError",
     "Forbidden",
     "Has",
@@ -42,13 +46,17 @@ __all__ = [
     "Invalid",
     "Listing",
     "Named",
+    "NewFile",
     "OneOf",
     "Operation",
     "OperationContext",
     "FormPage",
     "RequestField",
     "Rest",
+    "ServerFile",
     "StoredKind",
+    "StoredThing",
+    "Upload",
     "all_operations",
     "invalid",
     "json_schema",
@@ -58,5 +66,6 @@ __all__ = [
     "read_request",
     "read_result",
     "register",
+    "register_stored",
     "request_fields",
 ]

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Model, QuerySet
 from django.utils import translation
 from django.utils.functional import Promise
@@ -73,3 +75,48 @@ class Help:
         with translation.override("en"):
             words = [str(part).rstrip(".") for part in (self.label, self.text) if part]
         return found | {"description": ". ".join(words) + "."}
+
+
+@dataclass(frozen=True, eq=False)
+class Upload:
+    """A file: a command takes its path, pages and programs send it. Of one that is sent, `unpacked(path,
+    most)` counts the bytes that it holds, at least where they are more than `most`. One that is `beside`
+    another field's is read with it, and lies in its folder."""
+
+    most: int = 2**30
+    unpacked: Callable[[Path, int], int] | None = None
+    beside: str = ""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(
+            Path, core_schema.str_schema(min_length=1), serialization=core_schema.to_string_ser_schema()
+        )
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {"type": "string", "format": "binary"}
+
+
+@dataclass(frozen=True, eq=False)
+class ServerFile:
+    """A file that an operator put into `sources/FOLDER` of DATA_DIR, by its name there; for a command any
+    file, by its path. `also()` are names that are no files."""
+
+    folder: str
+    endings: tuple[str, ...]
+    also: Callable[[], Iterable[str]] = tuple
+
+    def names(self) -> list[str]:
+        """The names that a page offers."""
+        found = (Path(settings.DATA_DIR) / "sources" / self.folder).glob("[!.]*")
+        # `NAME.ids.txt` lists what the rows of another file are of.
+        files = (file.name for file in found if file.is_file() and not file.name.endswith(".ids.txt"))
+        return [*self.also(), *sorted(name for name in files if name.endswith(self.endings))]
+
+    def path(self, name: str, *, by_path: bool) -> Path:
+        """Where the file is; `by_path` where whoever asks may name any."""
+        return Path(name) if by_path else (Path(settings.DATA_DIR) / "sources" / self.folder / name).resolve()
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.str_schema(min_length=1, max_length=1000)

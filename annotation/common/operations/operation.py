@@ -6,19 +6,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from django.apps import apps
 from django.db.models import QuerySet
 from django.utils.functional import Promise
 from django.utils.module_loading import module_has_submodule
+from django.utils.translation import gettext_lazy as _
 
 from annotation.common.operations.errors import FieldError, Forbidden, Invalid
 from annotation.common.operations.fields import StoredKind
 from annotation.common.operations.requests import plain_request, request_fields
 from annotation.common.plug_ins import PlugInFolders
 from annotation.common.registry import Registry, discover
-from annotation.common.roles import RESEARCHER, REVIEWER
+from annotation.common.roles import RESEARCHER, REVIEWER, WHOLE_SERVER
 
 #: Who may see that a thing is there.
 _BROWSING = (REVIEWER, RESEARCHER)
@@ -30,11 +32,13 @@ _LISTED = 20
 class OperationContext:
     """Who has an operation done (None: whoever runs commands), and where it says how far it is.
 
-    `progress` is the job's, where a job does it.
+    `progress` is the job's, where a job does it. `by_path`: files are named by their paths, since whoever
+    asks may read them anyway.
     """
 
     actor: Any = None
     progress: Any = None
+    by_path: bool = False
     listener: Callable[[str, float], object] = lambda phase, share: None
 
     def tell(self, phase: str, share: float) -> None:
@@ -54,13 +58,35 @@ class Listing(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class File:
+    """The result of an operation that makes a file of a `media_type`; its `run` returns a NewFile."""
+
+    media_type: str
+
+
+class NewFile(NamedTuple):
+    """A file to be made: what it is called, and what writes it to a path."""
+
+    name: str
+    write: Callable[[Path], object]
+
+
+@dataclass(frozen=True, slots=True)
 class Has:
     """Who may have it done: whoever holds one of `roles` for what the field `on` names; where it names
-    nothing, for anything, or with `corpora` for a corpus at least."""
+    nothing, for anything, with `corpora` for a corpus at least, with `server` for the whole server. Without
+    roles everybody who is signed in may."""
 
     roles: tuple[str, ...]
     on: str = ""
     corpora: bool = False
+    server: bool = False
+
+    def admits(self, account: Any) -> bool:
+        """Whether an account may have it done for something."""
+        if self.server:
+            return bool(account.has_role(*self.roles, on=WHOLE_SERVER))
+        return not self.roles or bool(account.has_role_somewhere(*self.roles, corpora=self.corpora))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +94,8 @@ class Rest:
     """How the API serves an operation. Placeholders of `path` are fields of the request.
 
     `route` names the address, which several methods share ("" for the operation's name); `own_transactions`:
-    the work takes long, or several transactions.
+    the work takes long, or several transactions. `creates` is the address of what was made, with fields of
+    the result, as "runs/{name}".
     """
 
     method: str
@@ -76,6 +103,7 @@ class Rest:
     tag: str
     route: str = ""
     own_transactions: bool = False
+    creates: str = ""
     example: Any = None
 
 
@@ -91,11 +119,12 @@ class CommandLine:
 class FormPage:
     """The page that holds the form of an operation; `route` where it is made by hand, else one is made.
 
-    `started`: what is said when its job was enqueued.
+    `started`: what is said when its job was enqueued; `done`: what is said when it was done at once.
     """
 
     route: str = ""
     started: str | Promise = ""
+    done: str | Promise = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -103,19 +132,23 @@ class Operation:
     """Something that can be done: `run(request, context)` returns a `result`, a dataclass.
 
     `name` is that of the command and of the job. `before_job` checks a request before its job is enqueued,
-    and may fill it in. `errors` are those that `run` raises where things, and not we, are in the way. A
-    surface that is None does not offer it. Where it is `listed`, `run` returns a Listing, and `result` is
-    that of a row.
+    and may fill it in. `errors` are those that `run` raises where things, and not we, are in the way, and
+    `stale` those that say that somebody else was faster. A surface that is None does not offer it. Where it
+    is `listed`, `run` returns a Listing, and `result` is that of a row. Where `confirms` is set, it asks for
+    a password given within the last minutes. The field `secret` of the result is stored nowhere.
     """
 
     name: str
     title: str | Promise
     request: type[Any]
-    result: type[Any]
+    result: type[Any] | File | None
     permission: Has
     run: Callable[[Any, OperationContext], Any]
     before_job: Callable[[Any, OperationContext], Any] | None = None
     errors: tuple[type[Exception], ...] = ()
+    stale: tuple[type[Exception], ...] = ()
+    confirms: bool = False
+    secret: str = ""
     as_job: bool = False
     listed: bool = False
     rest: Rest | None = None
@@ -143,7 +176,7 @@ class Operation:
         """The row that the permission is about, where `data`, which may lack fields, names it; raises as
         `admit`."""
         roles, on = self.permission.roles, self.permission.on
-        if account is not None and not account.has_role_somewhere(*roles, corpora=self.permission.corpora):
+        if account is not None and not self.permission.admits(account):
             raise Forbidden(*roles)
         if not on or on not in data:
             return None
@@ -159,7 +192,15 @@ class Operation:
     def _unknown(self, request: Any, account: Any) -> Iterator[FieldError]:
         """An error for each name in the request that nothing has which the account may use."""
         for one in request_fields(self.request).values():
-            if one.named is None or one.named.kind is None or not (value := getattr(request, one.name)):
+            if not (value := getattr(request, one.name)):
+                continue
+            if one.server_file is not None and account is not None:
+                known = one.server_file.names()
+                for name in value if one.many else [value]:
+                    if name not in known:
+                        params = {"kind": _("file"), "value": name[:100], "known": ", ".join(known)}
+                        yield FieldError(one.name, "unknown_of" if known else "unknown", params)
+            if one.named is None or one.named.kind is None:
                 continue
             for number, name in enumerate(value if one.many else [value]):
                 if one.named.kind.find(name, account, self.permission.roles) is None:

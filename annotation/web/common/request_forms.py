@@ -31,6 +31,7 @@ _MOST_ROWS = 200
 class RequestForm(forms.Form):
     """The form of an operation for an account: with `sent`, what was sent of it; else `initial` values, and
     the defaults. `fields_shown` are those that the page has (default: all); the others are as by default.
+    `files` are the paths of what was sent of fields that hold files (`received_files`).
 
     Where it is valid, `request` is the request, and `row` what its permission is about.
     """
@@ -47,9 +48,10 @@ class RequestForm(forms.Form):
         *,
         initial: Mapping[str, Any] | None = None,
         fields_shown: Collection[str] | None = None,
+        files: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(sent, initial=dict(initial or {}), auto_id="%s")
-        self.operation, self.account = operation, account
+        self.operation, self.account, self.received = operation, account, files or {}
         self.label_suffix = ""
         self.known = {
             name: one
@@ -84,6 +86,8 @@ class RequestForm(forms.Form):
 
     def _values(self, one: RequestField) -> list[Any]:
         """What was sent of a field, as JSON has it: one value, or none where it says nothing."""
+        if one.upload is not None:
+            return [self.received[one.name]] if one.name in self.received else []
         sent: Any = self.fields[one.name].widget.value_from_datadict(self.data, self.files, one.name)
         if isinstance(sent, list):
             return [[one.read_text(text) for text in map(_clean, sent) if text]]
@@ -100,8 +104,15 @@ class RequestForm(forms.Form):
         return [[one.read_text(each) for each in text.split()] if one.many else one.read_text(text)]
 
     def _widget(self, one: RequestField) -> forms.Widget:
+        if one.upload is not None:
+            return forms.FileInput()
         if one.rule.sort == "boolean":
             return forms.CheckboxInput()
+        if one.server_file is not None:
+            names = [(name, name) for name in one.server_file.names()]
+            if one.many:
+                return forms.CheckboxSelectMultiple(choices=names)
+            return forms.Select(choices=names if one.required else [("", ""), *names])
         if one.rule.sort == "object":
             return forms.Textarea({"rows": 6, "spellcheck": "false", "class": "code"})
         if one.named is not None and one.named.kind is not None:

@@ -6,15 +6,20 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import path
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation import jobs
+from annotation.common.files import received_files, sent_file
 from annotation.common.operations import (
+    File,
+    Forbidden,
     Invalid,
+    NewFile,
     Operation,
     OperationContext,
     all_operations,
@@ -22,9 +27,10 @@ from annotation.common.operations import (
     plain_result,
 )
 from annotation.common.registry import UnknownName
-from annotation.models import Account, Job
+from annotation.models import Job
 from annotation.web.common.access import account_of, role_missing
-from annotation.web.common.request_forms import RequestForm
+from annotation.web.common.confirm import confirmed_where
+from annotation.web.common.request_forms import RequestForm, sent_request
 from annotation.web.staff.job_lines import job_line
 
 #: Jobs on a page, the newest.
@@ -35,54 +41,90 @@ def _has_page(operation: Operation) -> bool:
     return operation.page is not None and not operation.page.route
 
 
-def _may(account: Account, operation: Operation) -> bool:
-    permission = operation.permission
-    return account.has_role_somewhere(*permission.roles, corpora=permission.corpora)
-
-
 @require_safe
 @login_required
 def operation_list(request: HttpRequest) -> HttpResponse:
     """The operations that whoever asks may have done on pages like the next one."""
     account = account_of(request)
-    offered = [one for one in all_operations() if _has_page(one) and _may(account, one)]
+    offered = [one for one in all_operations() if _has_page(one) and one.permission.admits(account)]
     return render(request, "operations/list.html", {"operations": offered})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
-def operation_page(request: HttpRequest, name: str) -> HttpResponse:
-    """The form of an operation. Sent, it is done, or its job is enqueued."""
+@confirmed_where(lambda request: _operation(request.path.rstrip("/").rpartition("/")[2]).confirms)
+def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
+    """The form of an operation. Sent, it is done, or its job is enqueued; then the page is shown that the
+    field `next` names, where there is one."""
     account, operation = account_of(request), _operation(name)
-    if not _may(account, operation):
+    if not operation.permission.admits(account):
         return role_missing(request, *operation.permission.roles)
-    form = RequestForm(operation, account, request.POST if request.method == "POST" else None)
-    result, wrong, status = None, "", 200
-    if request.method == "POST":
-        status = 400
-        errors: Any = (jobs.JobError, *operation.errors)
-        try:
+    assert operation.page is not None
+    if request.method != "POST":
+        return _page(request, operation, RequestForm(operation, account))
+    form, result, wrong, status = RequestForm(operation, account, request.POST), None, "", 400
+    errors: Any = (jobs.JobError, *operation.errors, *operation.stale)
+    try:
+        with received_files(operation, request.FILES) as files:
+            form = RequestForm(operation, account, request.POST, files=files)
             if form.is_valid() and operation.as_job:
                 jobs.enqueue_operation(operation, form.request, row=form.row, actor=account)
-                started = operation.page.started if operation.page is not None else ""
-                messages.success(request, str(started or _("The job is queued.")))
-                return redirect("operation", name)
+                return _after(request, operation, operation.page.started or _("The job is queued."))
             if form.is_valid():
-                result = plain_result(operation.run(form.request, OperationContext(account)))
+                result = operation.run(form.request, OperationContext(account))
                 status = 200
-        except Invalid as error:
-            form.refuse(error)
-        except errors as error:
-            wrong, status = str(error), 409
-    newest = Job.objects.filter(kind=name, created_by=account).order_by("-pk")[:_JOBS]
-    about = {
-        "operation": operation,
-        "form": form,
-        "result": result.items() if result is not None else (),
-        "wrong": wrong,
-        "jobs": [job_line(job, "") for job in newest],
-    }
+            if isinstance(result, NewFile):
+                return sent_file(operation, result)
+    except Invalid as error:
+        form.refuse(error)
+    except Forbidden as error:
+        return role_missing(request, *error.roles)
+    except errors as error:
+        wrong, status = str(error), 409
+    if status == 200 and "next" in request.POST:
+        return _after(request, operation, operation.page.done or _("Done."))
+    shown = plain_result(result).items() if result is not None else ()
+    return _page(request, operation, form, result=shown, wrong=wrong, status=status)
+
+
+@require_safe
+@login_required
+def operation_file(request: HttpRequest, name: str) -> HttpResponseBase:
+    """The file that an operation makes of what the address says."""
+    account, operation = account_of(request), _operation(name)
+    if not isinstance(operation.result, File):
+        raise Http404(_("There is no such file."))
+    try:
+        asked, _row = sent_request(operation, account, request.GET)
+        return sent_file(operation, operation.run(asked, OperationContext(account)))
+    except Forbidden as error:
+        return role_missing(request, *error.roles)
+    except Invalid as error:
+        raise Http404(str(error)) from error
+    except operation.errors as error:
+        return render(request, "operations/refused.html", {"wrong": str(error)}, status=409)
+
+
+def _page(
+    request: HttpRequest,
+    operation: Operation,
+    form: RequestForm,
+    *,
+    status: int = 200,
+    **more: Any,
+) -> HttpResponse:
+    newest = Job.objects.filter(kind=operation.name, created_by=form.account).order_by("-pk")[:_JOBS]
+    about = {"operation": operation, "form": form, "jobs": [job_line(job, "") for job in newest], **more}
     return render(request, "operations/operation.html", about, status=status)
+
+
+def _after(request: HttpRequest, operation: Operation, done: Any) -> HttpResponse:
+    """Say that it was done, on the page that asked for it."""
+    messages.success(request, str(done))
+    following = request.POST.get("next", "")
+    if url_has_allowed_host_and_scheme(following, request.get_host(), request.is_secure()):
+        return redirect(following)
+    return redirect("operation", operation.name)
 
 
 def _operation(name: str) -> Operation:
@@ -98,4 +140,5 @@ def _operation(name: str) -> Operation:
 urlpatterns = [
     path("", operation_list, name="operation_list"),
     path("<slug:name>/", operation_page, name="operation"),
+    path("<slug:name>/file", operation_file, name="operation_file"),
 ]

@@ -1,0 +1,152 @@
+"""Files that are sent to an operation, and those that it makes.
+
+What is sent is stored under the names that it was sent by, so that a message about a file names it as its
+sender does. Then it is removed, whether the operation succeeded or not; what a job is to read stays for a
+day.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
+from django.http import FileResponse
+from django.template.defaultfilters import filesizeformat
+from django.utils.datastructures import MultiValueDict
+from django.utils.text import get_valid_filename
+
+from annotation.common.operations import (
+    File,
+    Invalid,
+    NewFile,
+    Operation,
+    RequestField,
+    invalid,
+    request_fields,
+)
+
+#: Bytes that are sent at once, as the proxy has it; what is larger is brought by command.
+LARGEST_SENT = 64 * 2**20
+#: Bytes of a file's name, and of them its ending; disks take 255.
+LONGEST_NAME, LONGEST_END = 200, 40
+#: Seconds after which nobody looks at files any more.
+LONGEST_STORED = 24 * 3600
+
+
+def upload_fields(operation: Operation) -> list[RequestField]:
+    """The fields of an operation's request that hold files."""
+    return [one for one in request_fields(operation.request).values() if one.upload is not None]
+
+
+@contextmanager
+def received_files(
+    operation: Operation, sent: MultiValueDict[str, UploadedFile]
+) -> Iterator[Mapping[str, str]]:
+    """Field -> the path of the file that was sent for it, for as long as the operation is done; where a job
+    does it, for a day. Raises Invalid for files that are too large."""
+    fields = [one for one in upload_fields(operation) if one.name in sent]
+    if not fields:
+        yield {}
+        return
+    size = sum(file.size or 0 for one in fields for file in sent.getlist(one.name))
+    if size > LARGEST_SENT:
+        raise invalid(fields[0].name, "too_large", size=filesizeformat(size), most=_size(LARGEST_SENT))
+    parent = Path(settings.DATA_DIR) / "uploads"
+    parent.mkdir(parents=True, exist_ok=True)
+    remove_old_uploads(parent)
+    folder = Path(tempfile.mkdtemp(dir=parent))
+    try:
+        found = {one.name: _write(one, sent[one.name], folder) for one in fields}
+        if operation.as_job:
+            folder = _by_content(folder)
+        yield {name: str(folder / file) for name, file in found.items()}
+    except Exception as error:
+        raise _without_folder(error, folder) from error
+    finally:
+        if not operation.as_job:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def sent_file(operation: Operation, made: NewFile) -> FileResponse:
+    """A file that an operation makes, to be stored under its name; raises what writing it raises."""
+    assert isinstance(operation.result, File)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / made.name
+        made.write(file)
+        # The open file outlives its name.
+        return FileResponse(
+            file.open("rb"),
+            as_attachment=True,
+            filename=made.name,
+            content_type=operation.result.media_type,
+        )
+
+
+def remove_old_uploads(parent: Path) -> None:
+    """Remove what was left by processes that were killed, and what jobs have read."""
+    for left in parent.iterdir():
+        with suppress(FileNotFoundError):  # whoever sent it may take it away at any time
+            if left.stat().st_mtime < time.time() - LONGEST_STORED:
+                shutil.rmtree(left, ignore_errors=True)
+
+
+def file_name(name: str) -> str:
+    """A file's name as a disk takes it: what it ends in stays, for that says what it holds."""
+    name = get_valid_filename(name)
+    if len(name.encode()) <= LONGEST_NAME:
+        return name
+    ends = "".join(PurePosixPath(name).suffixes[-2:])
+    tail = ends if len(ends.encode()) <= LONGEST_END else ""
+    # Ids lie beside their file by its name, so both are cut at the same letter.
+    stem = name.removesuffix(tail).encode()[: LONGEST_NAME - LONGEST_END]
+    return stem.decode(errors="ignore") + tail
+
+
+def _write(field: RequestField, file: Any, folder: Path) -> str:
+    upload, path = field.upload, folder / file_name(file.name)
+    assert upload is not None
+    with path.open("wb") as out:
+        for chunk in file.chunks():
+            out.write(chunk)
+    size = upload.unpacked(path, upload.most) if upload.unpacked is not None else path.stat().st_size
+    if size > upload.most:
+        raise invalid(field.name, "unpacks_to_more", size=_size(size), most=_size(upload.most))
+    return path.name
+
+
+def _by_content(folder: Path) -> Path:
+    """The folder of files that a job reads: the same files are stored once, for a day from now."""
+    digest = hashlib.sha256()
+    for file in sorted(folder.iterdir()):
+        digest.update(file.name.encode() + b"\0")
+        with file.open("rb") as content:
+            digest.update(hashlib.file_digest(content, "sha256").digest())
+    place = folder.with_name(digest.hexdigest())
+    place.mkdir(exist_ok=True)
+    for file in folder.iterdir():
+        file.replace(place / file.name)
+    folder.rmdir()
+    os.utime(place)
+    return place
+
+
+def _without_folder(error: Exception, folder: Path) -> Exception:
+    """The error, whose texts name files without the folder that they are in for now."""
+    if not isinstance(error, Invalid):
+        error.args = tuple(
+            text.replace(f"{folder}/", "") if isinstance(text, str) else text for text in error.args
+        )
+    return error
+
+
+def _size(number: int) -> str:
+    return str(filesizeformat(number))

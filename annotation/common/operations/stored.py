@@ -1,0 +1,164 @@
+"""Operations that every kind of stored thing has: its rows are listed, shown, archived and removed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, make_dataclass
+from typing import Annotated, Any
+
+from django.db.models import QuerySet
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from annotation.common.operations.fields import Help, Named, StoredKind
+from annotation.common.operations.operation import (
+    CommandLine,
+    FormPage,
+    Has,
+    Listing,
+    Operation,
+    OperationContext,
+    Rest,
+    register,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredThing:
+    """A kind of stored thing, of which `register_stored` makes `list_THINGS`, `show_THING`, `archive_THING`
+    and `remove_THING`; those that it has no function for are not made.
+
+    `word` is the name of the field that names one, `words` of many, and `titles` are those of the four
+    operations. `listing` is the request of the list: its fields `corpus` and `archived` are understood, and
+    `narrow(rows, request)` understands its others. `summary` makes what the list says of a row, `detail` what
+    is said of one alone, both dataclasses: `results` are their types. `archive(row, archived, actor)` and
+    `remove(row, actor)` raise `errors` where they cannot.
+    """
+
+    kind: StoredKind
+    word: str
+    words: str
+    titles: tuple[str | Promise, str | Promise, str | Promise, str | Promise]
+    path: str
+    roles: tuple[str, ...]
+    listing: type[Any]
+    results: tuple[type[Any], type[Any]]
+    summary: Callable[[Any], Any]
+    detail: Callable[[Any], Any]
+    narrow: Callable[[QuerySet[Any], Any], QuerySet[Any]] = lambda rows, request: rows
+    order: str = "name"
+    related: tuple[str, ...] = ("corpus",)
+    archive: Callable[[Any, bool, Any], object] | None = None
+    remove: Callable[[Any, Any], object] | None = None
+    removed: str | Promise = _("It is removed.")
+    errors: tuple[type[Exception], ...] = ()
+
+    @property
+    def address(self) -> str:
+        """The path of one, with a placeholder for its name."""
+        return f"{self.path}/<str:{self.word}>"
+
+    def row(self, request: Any, context: OperationContext) -> Any:
+        """The row that a request names; it is there, since the request was admitted."""
+        return self.kind.find(getattr(request, self.word), context.actor, self.roles)
+
+
+def register_stored(thing: StoredThing) -> None:
+    """Make and register the operations of a kind of stored thing."""
+    tag, on = thing.path, Has(thing.roles, on=thing.word, corpora=True)
+    name = Annotated[str, Named(thing.kind), Help(thing.kind.title)]
+
+    def request(called: str, text: str, *fields: tuple[str, Any]) -> type[Any]:
+        made = make_dataclass(
+            called.title().replace("_", ""),
+            [(thing.word, name), *fields],
+            frozen=True,
+            slots=True,
+            kw_only=True,
+        )
+        made.__doc__, made.__module__ = text, thing.summary.__module__
+        return made
+
+    def list_rows(asked: Any, context: OperationContext) -> Listing:
+        rows = thing.kind.rows(context.actor, *thing.roles).select_related(*thing.related)
+        if hasattr(asked, "archived"):
+            rows = rows.filter(archived_at__isnull=not asked.archived)
+        if getattr(asked, "corpus", None) is not None:
+            rows = rows.filter(corpus__name=asked.corpus)
+        return Listing(thing.narrow(rows, asked), thing.order, thing.summary)
+
+    def show_row(asked: Any, context: OperationContext) -> Any:
+        return thing.detail(thing.row(asked, context))
+
+    def archive_row(asked: Any, context: OperationContext) -> Any:
+        row = thing.row(asked, context)
+        assert thing.archive is not None
+        thing.archive(row, asked.archived, context.actor)
+        return thing.summary(row)
+
+    def remove_row(asked: Any, context: OperationContext) -> None:
+        assert thing.remove is not None
+        thing.remove(thing.row(asked, context), context.actor)
+
+    for run in (list_rows, show_row, archive_row, remove_row):
+        run.__module__ = thing.summary.__module__
+    register(
+        Operation(
+            name=f"list_{thing.words}",
+            title=thing.titles[0],
+            request=thing.listing,
+            result=thing.results[0],
+            permission=Has(thing.roles, corpora=True),
+            run=list_rows,
+            listed=True,
+            rest=Rest("GET", thing.path, tag, route=thing.words),
+        )
+    )
+    register(
+        Operation(
+            name=f"show_{thing.word}",
+            title=thing.titles[1],
+            request=request(f"show_{thing.word}_request", "All that is stored of it."),
+            result=thing.results[1],
+            permission=on,
+            run=show_row,
+            errors=thing.errors,
+            rest=Rest("GET", thing.address, tag, route=thing.word),
+            command=CommandLine(positional=(thing.word,)),
+        )
+    )
+    if thing.archive is not None:
+        register(
+            Operation(
+                name=f"archive_{thing.word}",
+                title=thing.titles[2],
+                request=request(
+                    f"archive_{thing.word}_request",
+                    "Lists leave out what is archived, unless they are asked for it. Nothing else changes.",
+                    ("archived", Annotated[bool, Help(_("Archived"))]),
+                ),
+                result=thing.results[0],
+                permission=on,
+                run=archive_row,
+                rest=Rest("PATCH", thing.address, tag, route=thing.word, example={"archived": True}),
+                command=CommandLine(positional=(thing.word,)),
+                page=FormPage(),
+            )
+        )
+    if thing.remove is not None:
+        register(
+            Operation(
+                name=f"remove_{thing.word}",
+                title=thing.titles[3],
+                request=request(
+                    f"remove_{thing.word}_request", "It is refused while something else was made from it."
+                ),
+                result=None,
+                permission=on,
+                run=remove_row,
+                errors=thing.errors,
+                rest=Rest("DELETE", thing.address, tag, route=thing.word),
+                command=CommandLine(positional=(thing.word,)),
+                page=FormPage(done=thing.removed),
+            )
+        )
