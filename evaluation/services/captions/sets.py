@@ -7,15 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from django.db import transaction
-
-from annotation import audit
 from annotation.common.by_command import with_known
 from annotation.common.registry import UnknownName
 from annotation.formats.files.text import whole_file
 from evaluation.models import CaptionSet
 from evaluation.selectors import names_of
-from evaluation.services.common import ROWS_PER_INSERT, exclusive_work
+from evaluation.services.common import ROWS_PER_INSERT
+from evaluation.services.stored import remove_stored
 
 
 def caption_set_named(name: str) -> CaptionSet:
@@ -29,10 +27,7 @@ def caption_set_named(name: str) -> CaptionSet:
 
 def remove_caption_set(*, name: str, actor: Any = None) -> None:
     """Remove a set with its captions; a corpus that was mixed of them stays. Raises UnknownName and Busy."""
-    row = caption_set_named(name)
-    with exclusive_work(f"captions.{name}", "caption set", name), transaction.atomic():
-        audit.record(actor=actor, act="remove_caption_set", captions=name, digest=row.digest)
-        row.delete()
+    remove_stored(caption_set_named(name), actor)
 
 
 def coco_results(found: CaptionSet) -> Iterator[dict[str, Any]]:

@@ -19,14 +19,9 @@ from annotation.common.batching import chunks
 from evaluation.comparison.provenance import provenance_of
 from evaluation.models import CaptionSet, WrittenCaption
 from evaluation.services.captions.sets import write_coco_results
-from evaluation.services.common import (
-    ROWS_PER_INSERT,
-    ImportRefused,
-    check_made_alike,
-    check_name,
-    exclusive_work,
-)
+from evaluation.services.common import ROWS_PER_INSERT, ImportRefused
 from evaluation.services.features.store import feature_set
+from evaluation.services.stored import get_or_publish
 from evaluation.services.systems import registry
 from evaluation.services.systems.described_alike import check_described_alike
 from evaluation.services.systems.examples import Examples, examples_from
@@ -97,7 +92,6 @@ def generate_captions(
     Raises UnknownName, ImportRefused, BadModel, ValueError, and OSError for `out`.
     """
     name = request.name or request.system
-    check_name(name, "caption set")
     if request.out is not None and request.out.exists():
         raise ImportRefused(f"{request.out} already exists; choose another file")
     system = registry.system_row(request.system)
@@ -116,32 +110,12 @@ def generate_captions(
         "asked_digest": writer.found.digest_of(places),
         "remarks": list(writer.remarks),
     }
-    with exclusive_work(f"captions.{name}", "caption set", name):
-        CaptionSet.objects.filter(name=name, published=False).delete()  # somebody was killed
-        standing = CaptionSet.objects.filter(name=name).first()
-        if standing is not None:
-            check_made_alike(standing, facts, "caption set")
-        found = standing or _write(name, facts, writer, places, request.how, progress)
+    found, created = get_or_publish(
+        CaptionSet, name, facts, lambda row: _fill(row, writer, places, request.how, progress)
+    )
     if request.out is not None:
         write_coco_results(found, request.out)
-    return _report(found, "" if request.out is None else str(request.out), unchanged=standing is not None)
-
-
-def _write(
-    name: str,
-    facts: dict[str, Any],
-    writer: _Writer,
-    places: Sequence[int],
-    how: WritingSettings,
-    progress: PhaseProgress,
-) -> CaptionSet:
-    found = CaptionSet.objects.create(name=name, **facts)
-    try:
-        _fill(found, writer, places, how, progress)
-    except BaseException:
-        found.delete()  # it would keep its system from being removed
-        raise
-    return found
+    return _report(found, "" if request.out is None else str(request.out), unchanged=not created)
 
 
 def _fill(
@@ -151,7 +125,7 @@ def _fill(
     how: WritingSettings,
     progress: PhaseProgress,
 ) -> None:
-    """The rows of the set, which is seen from then on."""
+    """Write the rows of the set, and count them."""
     image = writer.found.names.image
     texts: list[list[Any]] = []
     rows = (
@@ -174,8 +148,6 @@ def _fill(
     found.in_training = sum(text in known for _, _, text in texts)
     names = writer.found.names.image_name
     found.digest = digest_of_parts([[names[pk], box, text] for pk, box, text in texts])
-    found.published = True
-    found.save()
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from evaluation.comparison.provenance import UNDECLARED, Declaration
 from evaluation.comparison.subsets import subset_named
 from evaluation.models import LocalizationSet, System
 from evaluation.selectors import CorpusNames, captions_as_counted, digest_of_images, image_sizes, names_of
-from evaluation.services.common import ImportRefused, check_file, check_name
+from evaluation.services.common import ImportRefused, check_file
 from evaluation.services.localizations.sets import (
     REGION_NUMBERS,
     DetectedPhrase,
@@ -40,9 +40,9 @@ from evaluation.services.localizations.sets import (
     detections_of,
     localized_mentions,
     packed_ids,
-    standing_or_new,
     write_rows,
 )
+from evaluation.services.stored import get_or_publish
 from evaluation.services.systems import registry
 from models_core import storage
 from models_core.features.text.phrases import phrase_text
@@ -133,7 +133,6 @@ def import_localizations(
     """
     name, corpus, path, system = request.name, request.corpus, request.path, request.system
     split, seed, declared = request.split, request.seed, request.declared
-    check_name(name, "localization set")
     check_seed(seed)
     check_file(path, "predictions as JSON Lines")
     row = corpus_named(corpus)
@@ -168,7 +167,7 @@ def import_localizations(
         if subset is not None:
             found.image_ids = packed_ids(np.asarray(sorted(subset.images)))
 
-    found, unchanged = standing_or_new(name, facts, fill)
+    found, created = get_or_publish(LocalizationSet, name, facts, fill)
     if subset is not None and found.image_ids is None:
         raise ImportRefused(
             f"localization set {name!r} was imported by an earlier version, which did not keep of which "
@@ -188,7 +187,7 @@ def import_localizations(
         reader.outside,
         reader.reordered,
         reader.elsewhere,
-        unchanged,
+        not created,
     )
 
 

@@ -28,7 +28,7 @@ from evaluation.comparison.subsets import FOLD, subset_named
 from evaluation.metrics.localization import best_detections
 from evaluation.models import LocalizationSet, System
 from evaluation.selectors import digest_of_images
-from evaluation.services.common import ImportRefused, check_name
+from evaluation.services.common import ImportRefused
 from evaluation.services.features.store import FeatureSet, feature_set
 from evaluation.services.localizations.sets import (
     REGION_NUMBERS,
@@ -36,9 +36,9 @@ from evaluation.services.localizations.sets import (
     LocalizedMention,
     check_seed,
     packed_ids,
-    standing_or_new,
     write_rows,
 )
+from evaluation.services.stored import get_or_publish
 from evaluation.services.systems import registry
 from evaluation.services.systems.described_alike import check_described_alike
 from evaluation.services.systems.examples import Examples, examples_from
@@ -105,7 +105,6 @@ def localize(request: LocalizeRequest, *, progress: PhaseProgress = no_progress)
     localize.
     """
     name = request.name or request.system
-    check_name(name, "localization set")
     if not 1 <= request.limit <= _MOST_REGIONS:
         raise ImportRefused(f"a limit of {request.limit} regions; expected 1 to {_MOST_REGIONS:,}")
     check_seed(request.seed)
@@ -132,7 +131,7 @@ def localize(request: LocalizeRequest, *, progress: PhaseProgress = no_progress)
         if not row.mention_count:
             raise ValueError(f"layer {localizer.layer!r} has no mention in these images; nothing to localize")
 
-    found, unchanged = standing_or_new(name, facts, fill)
+    found, created = get_or_publish(LocalizationSet, name, facts, fill)
     return LocalizedSet(
         found.name,
         system.name,
@@ -143,7 +142,7 @@ def localize(request: LocalizeRequest, *, progress: PhaseProgress = no_progress)
         found.mention_count,
         found.unknown_count,
         found.detections.count(),
-        unchanged,
+        not created,
         provenance_of({name: found}, found.corpus, localizer.image_ids.tolist())[name],
     )
 

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 import numpy as np
-from django.db import transaction
 from numpy.typing import NDArray
 
-from annotation import audit
 from annotation.common.by_command import with_known
 from annotation.common.registry import UnknownName
 from evaluation.models import LocalizationSet, PhraseDetections, PhraseLocalization
 from evaluation.selectors import names_of
-from evaluation.services.common import (
-    ROWS_PER_INSERT,
-    ImportRefused,
-    check_made_alike,
-    exclusive_work,
-)
+from evaluation.services.common import ROWS_PER_INSERT, ImportRefused
+from evaluation.services.stored import remove_stored
 from models_core.phase_cache import digest_of_parts
 
 #: A row of packed regions: xmin, ymin, xmax, ymax, score.
@@ -71,35 +65,7 @@ def check_seed(seed: int) -> None:
 
 def remove_localization_set(*, name: str, actor: Any = None) -> None:
     """Remove a set with its predictions. Raises UnknownName and Busy."""
-    row = localization_set_named(name)
-    with exclusive_work(f"localizations.{name}", "localization set", name), transaction.atomic():
-        audit.record(actor=actor, act="remove_localization_set", localizations=name, digest=row.digest)
-        row.delete()
-
-
-def standing_or_new(
-    name: str, facts: dict[str, Any], fill: Callable[[LocalizationSet], None]
-) -> tuple[LocalizationSet, bool]:
-    """The set of these facts, and whether it already existed; a new one is filled, and seen when whole.
-
-    Raises ImportRefused where a set of that name has other facts, Busy, and whatever `fill` raises; then
-    nothing of it remains.
-    """
-    with exclusive_work(f"localizations.{name}", "localization set", name):
-        LocalizationSet.objects.filter(name=name, published=False).delete()  # somebody was killed
-        standing = LocalizationSet.objects.filter(name=name).first()
-        if standing is not None:
-            check_made_alike(standing, facts, "localization set")
-            return standing, True
-        found = LocalizationSet.objects.create(name=name, **facts)
-        try:
-            fill(found)
-            found.published = True
-            found.save()
-        except BaseException:
-            found.delete()  # it would keep its system from being removed
-            raise
-        return found, False
+    remove_stored(localization_set_named(name), actor)
 
 
 def write_rows(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -48,6 +47,7 @@ from evaluation.services.reports.request import (
     report_rows,
     report_sources,
 )
+from evaluation.services.stored import remove_stored
 
 JSON, HTML, _SUMS = "report.json", "report.html", "SHA256SUMS"
 
@@ -132,14 +132,7 @@ def build_report(
 
 def remove_report(name: str, *, actor: Any = None) -> None:
     """Remove a report and its files; raises UnknownName, Busy."""
-    row = report_named(name)
-    with exclusive_folder(
-        f"report.{name}", busy=f"report {name!r} is being built; wait until it is finished"
-    ):
-        with transaction.atomic():
-            audit.record(actor=actor, act="remove_report", report=name, digest=row.digest)
-            row.delete()
-        shutil.rmtree(report_folder(name), ignore_errors=True)
+    remove_stored(report_named(name), actor, folders=(report_folder(name),))
 
 
 def report_named(name: str) -> Report:

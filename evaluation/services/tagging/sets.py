@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from django.db import transaction
 from numpy.typing import NDArray
 
-from annotation import audit
 from annotation.common.by_command import with_known
 from annotation.common.registry import UnknownName
 from evaluation.models import TagSet
 from evaluation.selectors import names_of
-from evaluation.services.common import ImportRefused, exclusive_work
+from evaluation.services.common import ImportRefused
+from evaluation.services.stored import remove_stored
 from evaluation.services.tags.ranked import ImageTags, TagsReport, write_ranked_tags
 
 #: Rows that are read at a time: each may hold a score for every tag.
@@ -38,10 +37,7 @@ def tag_set_named(name: str, corpus: str = "") -> TagSet:
 
 def remove_tag_set(*, name: str, actor: Any = None) -> None:
     """Remove a set with its tags. Raises UnknownName and Busy."""
-    row = tag_set_named(name)
-    with exclusive_work(f"tags.{name}", "tag set", name), transaction.atomic():
-        audit.record(actor=actor, act="remove_tag_set", tags=name, digest=row.digest)
-        row.delete()
+    remove_stored(tag_set_named(name), actor)
 
 
 def tags_of_set(found: TagSet) -> Iterator[ImageTags]:

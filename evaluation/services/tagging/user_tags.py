@@ -13,8 +13,9 @@ from annotation.formats.names import image_id
 from annotation.selectors.corpora import corpus_named
 from evaluation.models import TagSet
 from evaluation.selectors import names_of
-from evaluation.services.common import ImportRefused, check_name, exclusive_work
-from evaluation.services.tagging.writing import store_tag_set
+from evaluation.services.common import ImportRefused
+from evaluation.services.stored import get_or_publish
+from evaluation.services.tagging.writing import fill_tag_set
 from evaluation.services.tags.ranked import SCORE_DIGITS
 from evaluation.services.weak.collections import weak_collection
 
@@ -24,9 +25,8 @@ _KIND = "tags"
 def take_user_tags(*, name: str, corpus: str, collection: str) -> TagSet:
     """Keep the tags of the collection's images that the corpus has too, in the corpus's order.
 
-    Raises UnknownName, and ImportRefused where a set of that name stands or no image is in both.
+    Raises UnknownName, and ImportRefused where a set of that name has other tags or no image is in both.
     """
-    check_name(name, "tag set")
     row, given = corpus_named(corpus), weak_collection(collection)
     given.check_kinds([_KIND])
     names = names_of(corpus)
@@ -47,9 +47,9 @@ def take_user_tags(*, name: str, corpus: str, collection: str) -> TagSet:
                 own = found[pk]
                 yield pk, [[tag, round(1 - n / len(own), SCORE_DIGITS)] for n, tag in enumerate(own)], b""
 
-    with exclusive_work(f"tags.{name}", "tag set", name):
-        TagSet.objects.filter(name=name, published=False).delete()  # somebody was killed
-        if TagSet.objects.filter(name=name).exists():
-            raise ImportRefused(f"tag set {name!r} already exists; choose another name")
-        source = f"collection {collection}, {given.digest}"
-        return store_tag_set(name, {"corpus": row, "source": source}, rows())
+    source = f"collection {collection}, {given.digest}"
+    facts = {"corpus": row, "source": source}
+    stored, _created = get_or_publish(TagSet, name, facts, lambda new: fill_tag_set(new, rows()))
+    if stored.source != source:
+        raise ImportRefused(f"tag set {name!r} already exists; choose another name")
+    return stored

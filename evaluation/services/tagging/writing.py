@@ -6,7 +6,7 @@ word vectors.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -20,11 +20,9 @@ from evaluation.models import TaggedImage, TagSet
 from evaluation.services.common import (
     ImportRefused,
     check_file,
-    check_made_alike,
-    check_name,
-    exclusive_work,
 )
 from evaluation.services.features.store import feature_set
+from evaluation.services.stored import get_or_publish
 from evaluation.services.systems import registry
 from evaluation.services.systems.described_alike import check_described_alike
 from evaluation.services.systems.examples import Examples, examples_from
@@ -99,7 +97,6 @@ def tag_images(request: TagRequest, *, progress: PhaseProgress = no_progress) ->
     Raises UnknownName, ImportRefused, BadModel, FormatError, ValueError, and OSError for `out`.
     """
     name = request.name or request.system
-    check_name(name, "tag set")
     if request.top < 1:
         raise ImportRefused(f"top is {request.top}; expected 1 or more")
     if request.out is not None and request.out.exists():
@@ -118,12 +115,9 @@ def tag_images(request: TagRequest, *, progress: PhaseProgress = no_progress) ->
         "asked_digest": work.found.digest_of(work.places),
         "remarks": list(work.remarks),
     }
-    with exclusive_work(f"tags.{name}", "tag set", name):
-        TagSet.objects.filter(name=name, published=False).delete()  # somebody was killed
-        standing = TagSet.objects.filter(name=name).first()
-        if standing is not None:
-            check_made_alike(standing, facts, "tag set")
-        found = standing or store_tag_set(name, facts, work.rows(request, progress))
+    found, created = get_or_publish(
+        TagSet, name, facts, lambda row: fill_tag_set(row, work.rows(request, progress))
+    )
     if request.out is not None:
         write_tag_set(found, request.out)
     return WrittenTags(
@@ -136,34 +130,23 @@ def tag_images(request: TagRequest, *, progress: PhaseProgress = no_progress) ->
         request.top,
         request.score,
         "" if request.out is None else str(request.out),
-        standing is not None,
+        not created,
         provenance_of({name: found}, found.corpus, found.images.values_list("image_id", flat=True))[name],
     )
 
 
-def store_tag_set(
-    name: str, facts: Mapping[str, Any], rows: Iterator[tuple[int, list[list[Any]], bytes]]
-) -> TagSet:
-    """A new set of `rows`: the id of an image's row, its ranked tags, and all its scores. It is seen once it
-    is whole; whatever `rows` raises leaves none."""
-    found = TagSet.objects.create(name=name, **facts)
-    try:
-        digests = []
-        made = (
-            TaggedImage(tag_set=found, position=position, image_id=image, tags=tags, scores=scores)
-            for position, (image, tags, scores) in enumerate(rows)
-        )
-        for chunk in chunks(made, _TOGETHER):
-            TaggedImage.objects.bulk_create(chunk)
-            digests += [[row.image_id, row.tags, bytes(row.scores).hex()] for row in chunk]
-        found.image_count = len(digests)
-        found.digest = digest_of_parts([digest_of_parts(one) for one in digests])
-        found.published = True
-        found.save()
-    except BaseException:
-        found.delete()  # it would keep its system from being removed
-        raise
-    return found
+def fill_tag_set(row: TagSet, tags_of_images: Iterator[tuple[int, list[list[Any]], bytes]]) -> None:
+    """Write the rows of a new set: of each image its row's id, its ranked tags, and all its scores."""
+    digests = []
+    rows = (
+        TaggedImage(tag_set=row, position=position, image_id=image, tags=tags, scores=scores)
+        for position, (image, tags, scores) in enumerate(tags_of_images)
+    )
+    for chunk in chunks(rows, _TOGETHER):
+        TaggedImage.objects.bulk_create(chunk)
+        digests += [[one.image_id, one.tags, bytes(one.scores).hex()] for one in chunk]
+    row.image_count = len(digests)
+    row.digest = digest_of_parts([digest_of_parts(one) for one in digests])
 
 
 @dataclass(frozen=True)

@@ -28,9 +28,9 @@ from evaluation.services.localizations.sets import (
     LocalizedMention,
     localized_mentions,
     remove_localization_set,
-    standing_or_new,
     write_rows,
 )
+from evaluation.services.stored import get_or_publish
 from evaluation.services.systems.examples import examples_from
 from evaluation.services.systems.parts import parts_of
 from evaluation.services.systems.sources import Sources
@@ -265,7 +265,7 @@ def keep_set(name: str, regions: str, limit: int, first_right: Mapping[int, int]
         write_rows(row, localized, ())
 
     made = {"corpus": corpus, "split": "test", "layer": layer_name(), "regions": regions, "limit": limit}
-    standing_or_new(name, {**made, **facts}, fill)
+    get_or_publish(LocalizationSet, name, {**made, **facts}, fill)
 
 
 def test_recall_beyond_the_kept_regions_is_left_out_and_not_tested(late: str) -> None:

@@ -23,10 +23,10 @@ from evaluation.services.localizations.scores import LocalizationScoring, score_
 from evaluation.services.localizations.sets import (
     DetectedPhrase,
     LocalizedMention,
-    standing_or_new,
     write_rows,
 )
 from evaluation.services.localizations.tables import remarks_on_localization, tables_of_localization
+from evaluation.services.stored import get_or_publish
 from tests.evaluation.systems.localizing import api_client, by_api
 from tests.evaluation.systems.scenes import BOXES, shown
 from tests.web import world
@@ -74,7 +74,7 @@ def hand_in(name: str, corpus: Corpus, seed: int, *, detects: bool, of: Collecti
     def fill(row: LocalizationSet) -> None:
         write_rows(row, [one for one in mentions if one.image in there], phrases)
 
-    standing_or_new(name, {"corpus": corpus, "source": f"{name}.jsonl"}, fill)
+    get_or_publish(LocalizationSet, name, {"corpus": corpus, "source": f"{name}.jsonl"}, fill)
 
 
 def scored(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from evaluation.models import System, TagSet
 from evaluation.report_data.tag_scores import interval_remarks
 from evaluation.services.common import ImportRefused
 from evaluation.services.features.importing import FeatureImport, import_features
+from evaluation.services.stored import get_or_publish
 from evaluation.services.systems import registry
 from evaluation.services.tagging import writing
 from evaluation.services.tagging.scores import TagScoring, TrueTags, keep_figures, tag_figures
@@ -151,7 +153,7 @@ def test_scores_are_those_computed_by_hand(scenes: str) -> None:
         "vocabulary": ["dog", "man", "boat"],
         "settings": {"unit": "nouns", "alpha": 0.0},
     }
-    writing.store_tag_set("known", facts, rows)
+    get_or_publish(TagSet, "known", facts, partial(writing.fill_tag_set, tags_of_images=iter(rows)))
     found = scored("known", "--distractors", "0,5", *ALONE)
     of = {(one["measure"], one["distractors"]): one["value"] for one in found["measures"]}
     # The first image's tags are dog, man: man is before dog. The second's are boat, dog: dog is before boat.
@@ -211,7 +213,7 @@ def test_what_was_asked_for_alike_stands_unchanged_and_another_is_refused(
     with pytest.raises(CommandError, match=r"tag set 'some' already exists, made otherwise"):
         said("tag", "often", *some)
     remove_tag_set(name="some")
-    with pytest.raises(registry.InUse, match="tag set often was made by it"):
+    with pytest.raises(registry.InUse, match="tag set often uses it"):
         registry.remove_system(name="often")
     remove_tag_set(name="often")
     registry.remove_system(name="often")
@@ -304,8 +306,11 @@ def test_users_tags_of_a_collection_are_scored_as_lists(scenes: str, tmp_path: P
     assert found["source"].startswith("collection flickr, ") and found["images"] == 15
     # Each list begins with the maker of the camera, which is true of no image; no user speaks of the cat.
     assert of["p@5", 0] == 1 and 0 < of["MiAP", None] < 0.65 and of["P@1", None] == 0
+    said("tag", "--collection", "flickr", "--corpus", "scenes", "--name", "users")  # which changes nothing
+    file.write_text("id,tags\n75.png,dog\n")
+    said("import_weak", "other", file)
     with pytest.raises(CommandError, match="tag set 'users' already exists"):
-        said("tag", "--collection", "flickr", "--corpus", "scenes", "--name", "users")
+        said("tag", "--collection", "other", "--corpus", "scenes", "--name", "users")
 
 
 def test_wrong_tags_of_lists_count_though_no_caption_names_them(scenes: str) -> None:
@@ -322,7 +327,7 @@ def test_wrong_tags_of_lists_count_though_no_caption_names_them(scenes: str) -> 
     }
     for name, given in lists.items():
         rows = [(image.pk, tags, b"") for image, tags in zip((first, second), given, strict=True)]
-        writing.store_tag_set(name, facts, iter(rows))
+        get_or_publish(TagSet, name, facts, partial(writing.fill_tag_set, tags_of_images=iter(rows)))
     of: dict[str, dict[tuple[str, int | None], float]] = {}
     for name, vocabulary in (("wrong", 3), ("right", 2)):
         found = scored(name, "--distractors", "0,5", "--keep", *ALONE)
@@ -357,7 +362,12 @@ def test_figures_of_lists_are_those_of_a_table_of_all_tags(scenes: str) -> None:
         (image.pk, [[tag, 1 - place / 9] for place, tag in enumerate(own)], b"")
         for image, own in zip(images, listed, strict=True)
     ]
-    writing.store_tag_set("lists", {"corpus": images[0].corpus, "source": "made"}, iter(rows))
+    get_or_publish(
+        TagSet,
+        "lists",
+        {"corpus": images[0].corpus, "source": "made"},
+        partial(writing.fill_tag_set, tags_of_images=iter(rows)),
+    )
     found = scored("lists", *ALONE)
     true = [{word for word in THINGS if any(word in text for text in of_image(image))} for image in images]
     tags = sorted(set().union(*true, *listed))

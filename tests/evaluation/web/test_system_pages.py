@@ -54,7 +54,7 @@ def test_embeddings_are_brought_ranked_by_a_job_and_removed(ada):
         ada.get("/evaluation/systems/clip/")
     )
     page = press(ada, "/evaluation/systems/clip/", "Remove this system")
-    assert "clip-annotation, run clip-search were made by it" in said(page)[0]
+    assert "clip-annotation, run clip-search use it" in said(page)[0]
     for run in ("clip-annotation", "clip-search"):
         press(ada, f"/evaluation/runs/{run}/", "Remove this run")
     assert said(press(ada, "/evaluation/systems/clip/", "Remove this system")) == ["System “clip” removed."]
