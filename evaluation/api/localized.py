@@ -4,26 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import FileResponse
 from django.urls import reverse
 from rest_framework import serializers
 
 from annotation.api.contents import json_time
-from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import On
-from annotation.api.rest.fields import CallFields, NameField, PlainField, TextField, WholeField
-from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, ApiRoute, Created, serves
+from annotation.api.rest.fields import CallFields, NameField, TextField, WholeField
+from annotation.api.rest.operations import POST, ApiCall, ApiRoute, Created, serves
 from annotation.common.roles import RESEARCHER
 from annotation.selectors.jobs import Job
-from annotation.selectors.scopes import within_scope
-from evaluation.api.given import TrainedOnField, as_form, as_plain_json
-from evaluation.api.systems import RESEARCHES, OfCorpus
+from evaluation.api.given import TrainedOnField, as_form
+from evaluation.api.systems import RESEARCHES
 from evaluation.comparison.missing import MISSING_CHOICES
 from evaluation.models import LocalizationSet, System
-from evaluation.services.localizations.files import write_localizations
-from evaluation.services.localizations.kept_scores import kept_reports
-from evaluation.services.localizations.sets import remove_localization_set
-from evaluation.web.frame import file_download
 from evaluation.web.splits import MOST_REGIONS, NotOffered
 from evaluation.web.systems.localizations import (
     LOCALIZATION_SET,
@@ -54,18 +47,6 @@ class LocalizationSetShown(serializers.Serializer[Any]):
     unknown = serializers.IntegerField(help_text="Mentions without a word that the system knows.")
     digest = serializers.CharField()
     created_at = serializers.DateTimeField()
-
-
-class LocalizationSetDetailShown(LocalizationSetShown):
-    """A localization set with its figures. A layer has one report for each choice of images."""
-
-    scores = serializers.ListField(
-        child=PlainField(),
-        help_text="Reports: each says `layer`, the images that it is of as `subset` (empty: all), whether "
-        "those are the set's (`whole`), and the `level` of its intervals. R@k is left out beyond `cut_at` "
-        "regions, where the set kept no more, and is of the kept regions beyond `least_kept`. "
-        "`outdated`: the layer's boxes have changed since it was made, or may have.",
-    )
 
 
 class LocalizationSetImported(LocalizationSetShown):
@@ -141,27 +122,6 @@ def system_localize_call(call: ApiCall, system: System) -> Job:
 @serves(
     ApiRoute(
         route="localization_sets",
-        method=GET,
-        path="localization-sets",
-        tag=_TAG,
-        opens=RESEARCHES,
-        asked=OfCorpus,
-        answers=LocalizationSetShown,
-        listed=True,
-    )
-)
-def localization_sets_list_call(call: ApiCall) -> CursorPage:
-    """List localization sets, by name."""
-    mine = within_scope(call.account, RESEARCHER, corpus="corpus")
-    found = LocalizationSet.objects.filter(mine, published=True).defer("scores")
-    if "corpus" in call.asked:
-        found = found.filter(corpus__name=call.asked["corpus"])
-    return call.rows.of_rows(found.select_related("corpus", "made_by"), "name", _set_plain)
-
-
-@serves(
-    ApiRoute(
-        route="localization_sets",
         method=POST,
         path="localization-sets",
         tag=_TAG,
@@ -187,42 +147,6 @@ def localization_set_upload_call(call: ApiCall) -> Created:
         "elsewhere": made.elsewhere,
     }
     return Created(told, reverse("v1_localization_set", args=[made.name]))
-
-
-@serves(
-    ApiRoute(
-        route="localization_set",
-        method=GET,
-        path=_ONE,
-        tag=_TAG,
-        opens=_ON_SET,
-        answers=LocalizationSetDetailShown,
-    )
-)
-def localization_set_show_call(call: ApiCall, row: LocalizationSet) -> dict[str, Any]:
-    """Show a localization set with the figures that were scored, of each layer and each choice of images."""
-    return {**_set_plain(row), "scores": as_plain_json(kept_reports(row))}
-
-
-@serves(ApiRoute(route="localization_set", method=DELETE, path=_ONE, tag=_TAG, opens=_ON_SET))
-def localization_set_remove_call(call: ApiCall, row: LocalizationSet) -> None:
-    """Remove a localization set."""
-    remove_localization_set(name=row.name, actor=call.account)
-
-
-@serves(
-    ApiRoute(
-        route="localization_set_file",
-        method=GET,
-        path=f"{_ONE}/jsonl",
-        tag=_TAG,
-        opens=_ON_SET,
-        file="application/octet-stream",
-    )
-)
-def localization_set_download_call(call: ApiCall, row: LocalizationSet) -> FileResponse:
-    """Download a localization set, as JSON lines."""
-    return file_download(f"{row.name}.jsonl", lambda path: write_localizations(row, path))
 
 
 @serves(

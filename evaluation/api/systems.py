@@ -24,7 +24,6 @@ from evaluation.services.systems.upload import UPLOAD_FORMATS
 from evaluation.services.systems.upload import upload_system as keep_system
 from evaluation.web import offered
 from evaluation.web.splits import NotOffered
-from evaluation.web.systems.captions import enqueue_writing
 from evaluation.web.systems.pages import SYSTEM, enqueue_decoding, enqueue_ranking
 from evaluation.web.systems.training import training_arguments
 from evaluation.web.uploads import UPLOAD_REFUSALS, upload_folder, uploaded_file
@@ -112,17 +111,6 @@ class RankingWanted(CallFields):
     protocol = TextField(required=False, max_length=40)
     seed = WholeField(required=False, max_value=10**9 - 1)
     name = NameField(required=False)
-
-
-class WritingWanted(CallFields):
-    """Captions to be written: their name, of a split or fold (all without it), of a feature set's regions
-    (whole images without it), and how sentences are found."""
-
-    name = NameField()
-    split = TextField(required=False)
-    regions = TextField(required=False)
-    beam = WholeField(required=False, min_value=1, max_value=100)
-    limit = WholeField(required=False, min_value=1, max_value=100)
 
 
 class DecodingWanted(CallFields):
@@ -259,24 +247,6 @@ def system_delete_call(call: ApiCall, system: System) -> None:
 def system_rank_call(call: ApiCall, system: System) -> Job:
     """Have a system rank images and captions, as a job: a run in each direction."""
     return enqueue_ranking(call.request, system, as_form(call.data))
-
-
-@serves(
-    ApiRoute(
-        route="system_captions",
-        method=POST,
-        path=f"{_ONE}/captions",
-        tag="captions",
-        opens=_ON_SYSTEM,
-        body=WritingWanted,
-        job=True,
-        refuses=(NotOffered,),
-        example={"name": "first-captions", "split": "test"},
-    )
-)
-def system_write_call(call: ApiCall, system: System) -> Job:
-    """Have a system write captions, of images or of regions, as a job."""
-    return enqueue_writing(call.request, system, as_form(call.data))
 
 
 @serves(

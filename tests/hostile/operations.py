@@ -73,7 +73,7 @@ from annotation.web.common.addresses import signed_picture_address
 from annotation.workers import api_tokens, invitations
 from annotation.workers.accounts import granting, inviting, second_factor
 from config.old_addresses import OLD_ADDRESSES
-from evaluation.models import CaptionSet, LocalizationSet, Run, System, TagSet
+from evaluation.models import Run, System
 from evaluation.services.features.store import NewSet, write_set
 from evaluation.services.judgments.freezing import freeze_protocol
 from models_core.estimators.base import METHODS
@@ -947,7 +947,6 @@ post(
 )
 WRITTEN = "written"
 get("evaluation:captions", RUNNERS, WRITTEN)
-get("evaluation:export_captions", RUNNERS, WRITTEN)
 post(
     "evaluation:judge_captions",
     RUNNERS,
@@ -957,14 +956,6 @@ post(
     images="1",
     controls="0",
 )
-
-
-@by("evaluation:remove_captions", "sent", RUNNERS)
-def captions_removed(at: At) -> Call:
-    spare = CaptionSet.objects.get(name="written")
-    spare.pk, spare.name = None, at.new("spare")
-    spare.save()
-    return Call("POST", reverse("evaluation:remove_captions", args=[spare.name]))
 
 
 post(
@@ -978,16 +969,7 @@ post(
 )
 FOUND = "found"
 get("evaluation:localizations", RUNNERS, FOUND, show="far", layer="gold")
-get("evaluation:export_localizations", RUNNERS, FOUND)
 post("evaluation:score_localizations", RUNNERS, FOUND, layer="import", against="")
-
-
-@by("evaluation:remove_localizations", "sent", RUNNERS)
-def localizations_removed(at: At) -> Call:
-    spare = LocalizationSet.objects.get(name="found")
-    spare.pk, spare.name = None, at.new("spare")
-    spare.save()
-    return Call("POST", reverse("evaluation:remove_localizations", args=[spare.name]))
 
 
 post(
@@ -1000,16 +982,7 @@ post(
 )
 TAGGED = "tagged"
 get("evaluation:tags", RUNNERS, TAGGED)
-get("evaluation:export_tags", RUNNERS, TAGGED)
 post("evaluation:score_tags", RUNNERS, TAGGED, split="test")
-
-
-@by("evaluation:remove_tags", "sent", RUNNERS)
-def tags_removed(at: At) -> Call:
-    spare = TagSet.objects.get(name=TAGGED)
-    spare.pk, spare.name = None, at.new("spare")
-    spare.save()
-    return Call("POST", reverse("evaluation:remove_tags", args=[spare.name]))
 
 
 @by("evaluation:remove_system", "sent", RUNNERS)

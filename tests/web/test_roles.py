@@ -242,16 +242,10 @@ def built() -> dict[str, Any]:
                         *("archive_system", "remove_system"),
                     )
                 },
-                **{f"evaluation:{act}_localizations": ["q-found"] for act in ("export", "score", "remove")},
+                "evaluation:score_localizations": ["q-found"],
                 "evaluation:localizations": ["q-found"],
-                **{
-                    f"evaluation:{route}": ["q-captions"]
-                    for route in ("captions", "export_captions", "judge_captions", "remove_captions")
-                },
-                **{
-                    f"evaluation:{route}": ["q-tags"]
-                    for route in ("tags", "export_tags", "score_tags", "remove_tags")
-                },
+                **{f"evaluation:{route}": ["q-captions"] for route in ("captions", "judge_captions")},
+                **{f"evaluation:{route}": ["q-tags"] for route in ("tags", "score_tags")},
                 **{
                     f"evaluation:{route}": ["q-run"]
                     for route in ("run", "trec", "archive_run", "remove_run", "queries")

@@ -30,7 +30,7 @@ class Command(ReportCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("name", help="Name of the set")
-        parser.add_argument("file", type=Path, help="JSON Lines, as export_localizations writes them")
+        parser.add_argument("file", type=Path, help="JSON Lines, as download_localization_set writes them")
         parser.add_argument("--corpus", required=True, help="The corpus")
         parser.add_argument(
             "--system", default="", help="The registered system that made them, if there is one"

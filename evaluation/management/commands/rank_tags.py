@@ -105,7 +105,7 @@ class Command(ReportCommand):
             if options["out"] is None:
                 made = write_tag_lines(images, self.lines.write)
             else:
-                made = write_ranked_tags(images, options["out"])
+                made = write_ranked_tags(images, options["out"], options["out"].suffix.lower().lstrip("."))
         return {**own, "kept": False, "file": str(options["out"] or ""), **asdict(made)}
 
     def show(self, report: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Localization sets: found by name, their rows packed and read, removed."""
+"""Localization sets: listed, found by name, their rows packed and read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from annotation.common.registry import UnknownName
 from evaluation.models import LocalizationSet, PhraseDetections, PhraseLocalization
 from evaluation.selectors import names_of
 from evaluation.services.common import ROWS_PER_INSERT, ImportRefused
-from evaluation.services.stored import remove_stored
+from evaluation.services.predicting import PredictionSet, prediction_values
 from models_core.phase_cache import digest_of_parts
 
 #: A row of packed regions: xmin, ymin, xmax, ymax, score.
@@ -46,6 +46,34 @@ class DetectedPhrase:
     regions: NDArray[np.float32]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalizationSetSummary(PredictionSet):
+    """The regions in which a system finds the mentions of a layer, among those of the feature set `regions`.
+    Both are empty for a set that was read from a file. `unknown` mentions have no word that the system
+    knows."""
+
+    layer: str
+    regions: str
+    mentions: int
+    unknown: int
+
+
+def localization_set_summary(row: LocalizationSet) -> LocalizationSetSummary:
+    """What lists say of localizations."""
+    return LocalizationSetSummary(**localization_set_values(row))
+
+
+def localization_set_values(row: LocalizationSet) -> dict[str, Any]:
+    """The fields of a LocalizationSetSummary."""
+    return {
+        **prediction_values(row),
+        "layer": row.layer,
+        "regions": row.regions,
+        "mentions": row.mention_count,
+        "unknown": row.unknown_count,
+    }
+
+
 def localization_set_named(name: str) -> LocalizationSet:
     """The published set; raises UnknownName listing what exists."""
     there = LocalizationSet.objects.filter(published=True).select_related("corpus", "made_by")
@@ -61,11 +89,6 @@ def check_seed(seed: int) -> None:
     """Raise ImportRefused for a seed of folds that cannot be."""
     if not 0 <= seed <= _LARGEST_SEED:
         raise ImportRefused(f"seed {seed}; expected 0 to {_LARGEST_SEED:,}")
-
-
-def remove_localization_set(*, name: str, actor: Any = None) -> None:
-    """Remove a set with its predictions. Raises UnknownName and Busy."""
-    remove_stored(localization_set_named(name), actor)
 
 
 def write_rows(

@@ -14,9 +14,12 @@ from typing import Any, NamedTuple
 
 from django.contrib.auth import get_user_model
 from django.db import transaction
+from django.db.models import QuerySet
+from django.utils.translation import gettext_lazy as _
 
 from annotation import audit
 from annotation.common.by_command import with_known
+from annotation.common.operations import StoredKind
 from annotation.common.registry import UnknownName
 from annotation.selectors.corpora import corpus_named
 from evaluation.comparison.provenance import Hashes
@@ -25,6 +28,7 @@ from evaluation.selectors import run_named
 from evaluation.services.common import ImportRefused
 from evaluation.services.stored import InUse as InUse
 from evaluation.services.stored import remove_stored
+from evaluation.services.stored_kinds import rows_of_corpora
 from evaluation.services.systems.folders import system_folder, training_folder
 from evaluation.services.systems.origins.base import of_stored
 from evaluation.services.systems.origins.runs import RUNS
@@ -122,6 +126,15 @@ def register_unlisted_systems() -> None:
             _log.exception("%s could not be registered as a system", system_folder(name))
 
 
+def _systems(account: Any, *roles: str) -> QuerySet[Any]:
+    register_unlisted_systems()
+    return rows_of_corpora(System)(account, *roles)
+
+
+#: The kind of stored thing that requests name.
+SYSTEMS = StoredKind(_("system"), _systems)
+
+
 def system_row(name: str) -> System:
     """The system `name`; raises UnknownName listing what exists."""
     register_unlisted_systems()
@@ -184,7 +197,7 @@ def link_output(
             "what it was trained on"
         )
     if row.made_by_id is None:
-        system, _ = System.objects.get_or_create(
+        system, _new = System.objects.get_or_create(
             name=tag,
             defaults={
                 "corpus": row.corpus,

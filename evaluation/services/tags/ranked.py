@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import repeat
@@ -157,13 +157,18 @@ def keep_ranked_tags(wanted: TagsRequest, *, progress: PhaseProgress = no_progre
     return keep_tags(corpus=corpus, images=ranked, unit=wanted.unit, alpha=wanted.weight, place=wanted.place)
 
 
-def write_ranked_tags(images: Iterator[ImageTags], out: Path) -> TagsReport:
-    """The images as a new file: CSV where its name ends in .csv, else JSON lines.
+def tag_layouts() -> Mapping[str, str]:
+    """The layouts of files of tags, which their names end in, with their titles."""
+    return {"jsonl": "JSON Lines", "csv": "CSV"}
+
+
+def write_ranked_tags(images: Iterator[ImageTags], out: Path, layout: str) -> TagsReport:
+    """The images as a new file in one of `tag_layouts`.
 
     Raises FormatError where it is there already, and OSError; then nothing is written.
     """
     with whole_file(out) as part, part.open("w", encoding="utf-8", newline="") as stream:
-        if out.suffix.lower() == ".csv":
+        if layout == "csv":
             return _write_table(images, stream)
         return write_tag_lines(images, stream.write)
 

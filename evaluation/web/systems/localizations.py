@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.formats import localize
 from django.utils.translation import gettext as _
@@ -14,7 +14,6 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation import jobs
-from annotation.common.locks import Busy
 from annotation.datasets.layers import MOST_IMAGES_UPDATED_FOR_PAGE, LayerBehind, layer_to_read
 from annotation.selectors.jobs import Job
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles_on
@@ -25,16 +24,14 @@ from evaluation.services.localizations.files import (
     ImportedLocalizations,
     LocalizationsImport,
     import_localizations,
-    write_localizations,
 )
 from evaluation.services.localizations.kept_scores import key_of_report, reports_against
 from evaluation.services.localizations.measures import OF_KEPT, RECALL_RANKS
-from evaluation.services.localizations.sets import remove_localization_set
 from evaluation.services.localizations.shown import ALL_MENTIONS, MENTIONS_SHOWN, ShownPage, shown_page
 from evaluation.services.localizations.tables import recalls_of
 from evaluation.services.systems import registry
 from evaluation.web import offered
-from evaluation.web.frame import evaluation_frame, file_download, text_parameter
+from evaluation.web.frame import evaluation_frame, text_parameter
 from evaluation.web.splits import (
     NotOffered,
     missing_in,
@@ -171,13 +168,6 @@ def localization_set_detail(request: HttpRequest, row: LocalizationSet) -> HttpR
     )
 
 
-@require_safe
-@for_roles_on(LOCALIZATION_SET, *RUNNING)
-def localization_set_export(request: HttpRequest, row: LocalizationSet) -> HttpResponseBase:
-    """The set as JSON Lines."""
-    return file_download(f"{row.name}.jsonl", lambda path: write_localizations(row, path))
-
-
 def import_sent_localizations(request: HttpRequest, given: Mapping[str, str]) -> ImportedLocalizations:
     """Keep the predictions that a request carries as JSON Lines: all of them, or none.
 
@@ -277,20 +267,6 @@ def localization_set_score(request: HttpRequest, row: LocalizationSet) -> HttpRe
         enqueue_localization_scoring(request, row, request.POST)
         tell(_("Scoring the localizations. The figures are on this page when they are done."))
     return redirect("evaluation:localizations", row.name)
-
-
-@require_POST
-@for_roles_on(LOCALIZATION_SET, *RUNNING)
-def localization_set_delete(request: HttpRequest, row: LocalizationSet) -> HttpResponse:
-    """Take a localization set out."""
-    then = redirect("evaluation:localizations", row.name)
-    with said(request, Busy) as tell:
-        remove_localization_set(name=row.name, actor=account_of(request))
-        tell(_("Localization set “%(name)s” removed.") % {"name": row.name})
-        then = (
-            redirect("evaluation:system", row.made_by.name) if row.made_by else redirect("evaluation:systems")
-        )
-    return then
 
 
 def _figures(report: dict[str, Any]) -> dict[str, Any]:

@@ -6,15 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation import jobs
-from annotation.common.locks import Busy
 from annotation.selectors.jobs import Job
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles_on
 from annotation.web.staff.frame import said
@@ -22,9 +20,8 @@ from evaluation.models import System, TaggedImage, TagSet
 from evaluation.report_data.tag_scores import interval_remarks
 from evaluation.services.systems import registry
 from evaluation.services.tagging.scores import kept_figures
-from evaluation.services.tagging.sets import remove_tag_set, write_tag_set
 from evaluation.services.tagging.writing import LISTED, OF_CORPUS
-from evaluation.web.frame import evaluation_frame, file_download, text_parameter
+from evaluation.web.frame import evaluation_frame, text_parameter
 from evaluation.web.splits import NotOffered, missing_in, part_in, which_in, whole_in
 from models_core.estimators.base import METHODS
 from models_core.estimators.taggers import TagScore
@@ -148,14 +145,6 @@ def _shown(row: TagSet, tagged: list[TaggedImage]) -> list[_ShownPicture]:
     return found
 
 
-@require_safe
-@for_roles_on(TAG_SET, *RUNNING)
-def tag_set_export(request: HttpRequest, row: TagSet) -> HttpResponseBase:
-    """The set as JSON lines, or as a table where the address ends so."""
-    ending = "csv" if text_parameter(request.GET, "as") == "csv" else "jsonl"
-    return file_download(f"{row.name}.{ending}", lambda path: write_tag_set(row, path))
-
-
 def enqueue_tag_scoring(request: HttpRequest, row: TagSet, given: Mapping[str, str]) -> Job:
     """Score a tag set, as a job. Raises NotOffered, JobError."""
     arguments = {
@@ -175,18 +164,3 @@ def tag_set_score(request: HttpRequest, row: TagSet) -> HttpResponse:
         enqueue_tag_scoring(request, row, request.POST)
         tell(_("Scoring the tags. The figures will appear here."))
     return redirect("evaluation:tags", row.name)
-
-
-@require_POST
-@for_roles_on(TAG_SET, *RUNNING)
-def tag_set_delete(request: HttpRequest, row: TagSet) -> HttpResponse:
-    """Take a tag set out."""
-    then = redirect("evaluation:tags", row.name)
-    with said(request, Busy) as tell:
-        remove_tag_set(name=row.name, actor=account_of(request))
-        tell(_("Tag set “%(name)s” removed.") % {"name": row.name})
-        made_by = row.made_by
-        then = redirect(
-            reverse("evaluation:system", args=[made_by.name]) if made_by else reverse("evaluation:systems")
-        )
-    return then

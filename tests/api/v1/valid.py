@@ -224,13 +224,6 @@ def _writing() -> ValidCall:
     return ValidCall({"name": "good"}, body={"name": "captions", "split": "test", "beam": 3})
 
 
-def _caption_set() -> ValidCall:
-    row = CaptionSet.objects.get(name="written")
-    row.pk, row.name = None, "to-go"
-    row.save()
-    return ValidCall({"name": row.name})
-
-
 def _feature_set() -> ValidCall:
     new = NewSet(
         corpus="quay", name="to-go", kind="image", ids=["a"], dimensions=1, dtype="float32", origin={}
@@ -306,11 +299,11 @@ def _tagging() -> ValidCall:
     return ValidCall({"name": "good"}, body={"name": "tagged-here", "split": "test", "top": 5})
 
 
-def _spare(model: Any, name: str) -> ValidCall:
+def _spare(model: Any, name: str, place: str) -> ValidCall:
     row = model.objects.get(name=name)
     row.pk, row.name = None, "to-go"
     row.save()
-    return ValidCall({"name": row.name})
+    return ValidCall({place: row.name})
 
 
 def _spare_corpus() -> ValidCall:
@@ -480,20 +473,20 @@ VALID: dict[str, Make] = {
     "upload_problems": _checked,
     "upload_remove": _upload(),
     "system_localize": _localizing,
-    "localization_sets_list": nothing,
+    "list_localization_sets": nothing,
     "localization_set_upload": lambda: ValidCall(
         body={"name": "sent-regions", "corpus": "quay", "split": "test"},
         files={"file": ("sent.jsonl", _localized())},
     ),
-    "localization_set_show": at(name="found"),
-    "localization_set_remove": lambda: _spare(LocalizationSet, "found"),
-    "localization_set_download": at(name="found"),
+    "show_localization_set": at(localization_set="found"),
+    "remove_localization_set": lambda: _spare(LocalizationSet, "found", "localization_set"),
+    "download_localization_set": at(localization_set="found"),
     "localization_set_score": told({"layer": "import"}, name="found"),
     "system_tag": _tagging,
-    "tag_sets_list": nothing,
-    "tag_set_show": at(name="tagged"),
-    "tag_set_remove": lambda: _spare(TagSet, "tagged"),
-    "tag_set_download": at(name="tagged"),
+    "list_tag_sets": nothing,
+    "show_tag_set": at(tag_set="tagged"),
+    "remove_tag_set": lambda: _spare(TagSet, "tagged", "tag_set"),
+    "download_tag_set": at(tag_set="tagged"),
     "tag_set_score": told({"split": "test"}, name="tagged"),
     "parses_import": told({"corpus": "quay", "file": "quay.conllu"}),
     "word_vectors_train": told(
@@ -539,10 +532,10 @@ VALID: dict[str, Make] = {
     ),
     "system_write": _writing,
     "system_decode": told({"layer": "aligned", "split": "test", "beta": 1.0}, name="good"),
-    "caption_sets_list": nothing,
-    "caption_set_show": at(name="written"),
-    "caption_set_remove": _caption_set,
-    "caption_set_download": at(name="written"),
+    "list_caption_sets": nothing,
+    "show_caption_set": at(caption_set="written"),
+    "remove_caption_set": lambda: _spare(CaptionSet, "written", "caption_set"),
+    "download_caption_set": at(caption_set="written"),
     "caption_set_mix": told({"name": "candidates", "people": 1, "images": 1}, name="written"),
     "features_extract": told(
         {"name": "net", "corpus": "quay", "network": "colours.onnx", "method": "grid", "limit": 4}

@@ -56,7 +56,7 @@ def layer_name() -> str:
 
 
 def localized(system: str, *options: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(said("localize", system, *options, "--json"))
+    found: dict[str, Any] = json.loads(said("localize", system, "--split", "test", *options, "--json"))
     return found
 
 

@@ -17,7 +17,6 @@ from evaluation.services.features.importing import FeatureImport, import_feature
 from evaluation.services.features.store import feature_set, remove_set
 from evaluation.services.localizations.kept_scores import keep_localization_scores, kept_reports
 from evaluation.services.localizations.scores import LocalizationScoring, score_localization
-from evaluation.services.localizations.sets import remove_localization_set
 from evaluation.services.systems.registry import remove_system
 from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.localizing import layer_name
@@ -50,7 +49,7 @@ def test_figures_of_a_set_that_was_replaced_meanwhile_are_not_kept(scenes: str, 
     file = tmp_path / "theirs.jsonl"
     imported("theirs", file, BOXES[1])
     report = score_localization(LocalizationScoring("theirs", layer_name(), missing="leave-out"))
-    remove_localization_set(name="theirs")
+    said("remove_localization_set", "theirs")
     with pytest.raises(ImportRefused, match="'theirs' was removed or replaced while it was scored"):
         keep_localization_scores("theirs", report)
     imported("theirs", file, BOXES[2])
@@ -66,7 +65,7 @@ def test_differences_from_a_set_that_is_gone_are_left_out(scenes: str, tmp_path:
     said("score_localization", "theirs", *ask)
     (before,) = kept_reports(LocalizationSet.objects.get(name="theirs"))
     assert before["differences"] and before["against"] == "other"
-    remove_localization_set(name="other")
+    said("remove_localization_set", "other")
     ada = world.signed_in("ada", "researcher")
     for again in (False, True):
         if again:

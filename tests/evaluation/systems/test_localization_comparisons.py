@@ -40,7 +40,7 @@ pytestmark = pytest.mark.django_db
 
 def exported(system: str, folder: Path) -> tuple[list[str], list[str]]:
     """The lines of a set's mentions, and those of its detections."""
-    said("export_localizations", system, "--out", folder / "out.jsonl")
+    said("download_localization_set", system, "--out", folder / "out.jsonl")
     lines = (folder / "out.jsonl").read_text().splitlines()
     detections = [line for line in lines if '"detections"' in line]
     return [line for line in lines if '"detections"' not in line], detections

@@ -58,7 +58,7 @@ BAD_LINES: tuple[tuple[dict[str, Any], str], ...] = (
 def test_what_is_exported_is_read_again_and_scores_alike(grounded, tmp_path):
     out = tmp_path / "found.jsonl"
     assert localized(grounded, "--out", out)["file"] == str(out)
-    said("export_localizations", grounded, "--out", tmp_path / "again.jsonl")
+    said("download_localization_set", grounded, "--out", tmp_path / "again.jsonl")
     assert (tmp_path / "again.jsonl").read_text() == out.read_text()
     ask = ("import_localizations", "theirs", out, "--corpus", "scenes", "--split", "test", "--json")
     made = json.loads(said(*ask))

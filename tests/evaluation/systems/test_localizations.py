@@ -27,7 +27,6 @@ from evaluation.services.localizations.kept_scores import kept_reports
 from evaluation.services.localizations.sets import (
     LocalizedMention,
     localized_mentions,
-    remove_localization_set,
     write_rows,
 )
 from evaluation.services.stored import get_or_publish
@@ -109,7 +108,7 @@ def test_what_cannot_be_learned_localized_or_scored_is_named(grounded, tmp_path)
         said("localize", grounded, "--name", "other", "--layer", "bare")
     with pytest.raises(CommandError, match="cannot be removed: localization set grounded"):
         said("systems", "--remove", grounded)
-    remove_localization_set(name=grounded)
+    said("remove_localization_set", grounded)
     assert not PhraseLocalization.objects.exists()
 
 
@@ -153,11 +152,11 @@ def test_phrases_are_localized_looked_at_scored_and_removed_by_page(grounded, tm
     lacking = ada.get(page, {"show": "far"}).content.decode()
     assert lacking.count("<mark>") >= 4 and of_one[0].image.key in lacking
     type(of_one[0]).objects.bulk_create(of_one)
-    file: Any = ada.get(page + "export")
+    file: Any = ada.get("/operations/download_localization_set/file?localization_set=found")
     assert len(b"".join(file.streaming_content).splitlines()) == 60 + 13
     press(ada, page, "Remove this localization set")
     assert not LocalizationSet.objects.filter(name="found").exists()
-    said("export_localizations", "second", "--out", tmp_path / "second.jsonl")
+    said("download_localization_set", "second", "--out", tmp_path / "second.jsonl")
     said("import_localizations", "theirs", tmp_path / "second.jsonl", "--corpus", "scenes")
     assert "theirs scenes 60" in words(ada.get("/evaluation/"))
     assert "second.jsonl" in words(ada.get("/evaluation/localizations/theirs/"))
@@ -217,7 +216,7 @@ def test_what_proposals_allow_is_of_all_of_them_however_few_are_kept(grounded, t
     of_regions = ("proposals", "R@1, random", "R@1, largest")
     assert {name: found[name] for name in of_regions} == {name: values(every)[name] for name in of_regions}
     assert [row["proposals"] for row in one["categories"] + one["frequent"]] == [1] * 14
-    said("export_localizations", "one", "--out", tmp_path / "one.jsonl")
+    said("download_localization_set", "one", "--out", tmp_path / "one.jsonl")
     said(
         *("import_localizations", "theirs", tmp_path / "one.jsonl", "--corpus", "scenes"),
         *("--split", "test"),
@@ -306,7 +305,7 @@ def test_recall_of_a_file_says_where_it_is_of_the_kept_regions(late: str, tmp_pa
     keep_set("ten", late, 10, {0: 1, 1: 50})
     keep_set("hundred", late, 100, {0: 1, 1: 50})
     for name, least in (("ten", 10), ("hundred", 100)):
-        said("export_localizations", name, "--out", tmp_path / f"{name}.jsonl")
+        said("download_localization_set", name, "--out", tmp_path / f"{name}.jsonl")
         file = tmp_path / f"{name}.jsonl"
         said("import_localizations", f"their-{name}", file, "--corpus", "scenes", "--split", "test")
         ask = (f"their-{name}", "--layer", layer_name())
@@ -352,7 +351,7 @@ def test_pages_and_api_say_what_is_left_out_of_older_figures_too(late: str) -> N
     (told,) = by_api("ada", "localization-sets/ten")["scores"]
     assert told["cut_at"] == told["differences_cut_at"] == 10
     assert "R@100" not in json.dumps(told) and "R@10" in json.dumps(told)
-    remove_localization_set(name="all")
+    said("remove_localization_set", "all")
     (told,) = by_api("ada", "localization-sets/ten")["scores"]
     assert "differences" not in told and told["against_gone"] == "all"
 

@@ -13,6 +13,7 @@ import pytest
 from django.core.management import CommandError
 
 from annotation import jobs
+from annotation.common.operations import OperationContext
 from annotation.models import Image, Job
 from evaluation.agreement.shares import share_interval
 from evaluation.agreement.summary import Resampling
@@ -26,7 +27,7 @@ from evaluation.services.stored import get_or_publish
 from evaluation.services.systems import registry
 from evaluation.services.tagging import writing
 from evaluation.services.tagging.scores import TagScoring, TrueTags, keep_figures, tag_figures
-from evaluation.services.tagging.sets import remove_tag_set, tag_scores_of, tag_set_named
+from evaluation.services.tagging.sets import tag_scores_of, tag_set_named
 from evaluation.services.tagging.writing import TagRequest, tag_images
 from evaluation.web.systems import tagging as pages
 from tests.evaluation.database.conftest import said
@@ -73,7 +74,7 @@ def train(name: str = "map", recipe: str = "ListSJE", *options: str) -> None:
 
 
 def tagged(*options: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(said("tag", *options, "--json"))
+    found: dict[str, Any] = json.loads(said("tag", "--split", "test", *options, "--json"))
     return found
 
 
@@ -212,10 +213,10 @@ def test_what_was_asked_for_alike_stands_unchanged_and_another_is_refused(
     listed.write_text("76.png\n78.png\n")
     with pytest.raises(CommandError, match=r"tag set 'some' already exists, made otherwise"):
         said("tag", "often", *some)
-    remove_tag_set(name="some")
+    said("remove_tag_set", "some")
     with pytest.raises(registry.InUse, match="tag set often uses it"):
         registry.remove_system(name="often")
-    remove_tag_set(name="often")
+    said("remove_tag_set", "often")
     registry.remove_system(name="often")
     assert not TagSet.objects.exists() and not System.objects.exists()
 
@@ -224,24 +225,25 @@ def test_a_set_that_fails_half_way_is_not_there(scenes: str, monkeypatch: pytest
     train("often", "Tag-frequency")
     monkeypatch.setattr(writing, "_TOGETHER", 4)
 
-    def stop(phase: str, done: int, of: int) -> None:
-        if done >= 8:
+    seen = []
+
+    def stop(phase: str, share: float) -> None:
+        seen.append(phase)
+        if len(seen) == 3:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        tag_images(TagRequest(system="often"), progress=stop)
+        tag_images(TagRequest(system="often"), OperationContext(listener=stop))
     assert not TagSet.objects.exists()
 
 
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        (("often", "--score", "s1"), "system 'often' does not rank tags by 's1'; it ranks by: own"),
-        (("often", "--top", "0"), "top is 0; expected 1 or more"),
+        (("often", "--score", "s1"), "--score: Expected one of: own."),
+        (("often", "--top", "0"), "--top: Expected 1 or more."),
         (("often", "--split", "tset"), "unknown split 'tset'"),
-        (("nobody",), "unknown system 'nobody'; known: often"),
-        ((), "name a system, or give --collection"),
-        (("--collection", "x"), "--collection takes --corpus and --name too"),
+        (("nobody",), "system: There is no system “nobody” here; known: often."),
     ],
 )
 def test_what_cannot_be_tagged_is_said_in_a_line(scenes: str, options: tuple[str, ...], match: str) -> None:
@@ -300,17 +302,17 @@ def test_users_tags_of_a_collection_are_scored_as_lists(scenes: str, tmp_path: P
     rows = "".join(f"{n}.png,nikon {' '.join(texts_of(n))}\n" for n in range(75, 90))
     file.write_text(f"id,tags\n{rows}")
     said("import_weak", "flickr", file)
-    said("tag", "--collection", "flickr", "--corpus", "scenes", "--name", "users")
+    said("import_user_tags", "users", "--collection", "flickr", "--corpus", "scenes")
     found = scored("users", "--split", "test")
     of = {(one["measure"], one["distractors"]): one["value"] for one in found["measures"]}
     assert found["source"].startswith("collection flickr, ") and found["images"] == 15
     # Each list begins with the maker of the camera, which is true of no image; no user speaks of the cat.
     assert of["p@5", 0] == 1 and 0 < of["MiAP", None] < 0.65 and of["P@1", None] == 0
-    said("tag", "--collection", "flickr", "--corpus", "scenes", "--name", "users")  # which changes nothing
+    said("import_user_tags", "users", "--collection", "flickr", "--corpus", "scenes")  # which changes nothing
     file.write_text("id,tags\n75.png,dog\n")
     said("import_weak", "other", file)
     with pytest.raises(CommandError, match="tag set 'users' already exists"):
-        said("tag", "--collection", "other", "--corpus", "scenes", "--name", "users")
+        said("import_user_tags", "users", "--collection", "other", "--corpus", "scenes")
 
 
 def test_wrong_tags_of_lists_count_though_no_caption_names_them(scenes: str) -> None:
@@ -434,10 +436,10 @@ def test_images_are_tagged_looked_at_and_scored_by_page(scenes: str) -> None:
         keep_figures("told", {**kept.figures, "digest": "of another set"})
     assert TagSet.objects.get().figures["resamples"] == 0
     assert "/evaluation/tags/told/" in ada.get("/evaluation/systems/map/").content.decode()
-    file: Any = ada.get("/evaluation/tags/told/export")
+    file: Any = ada.get("/operations/download_tag_set/file?tag_set=told")
     lines = b"".join(file.streaming_content).decode().splitlines()
     assert [len(json.loads(line)["tags"]) for line in lines] == [4] * 15
-    table: Any = ada.get("/evaluation/tags/told/export?as=csv")
+    table: Any = ada.get("/operations/download_tag_set/file?tag_set=told&layout=csv")
     assert len(b"".join(table.streaming_content).decode().splitlines()) == 1 + 4 * 15
     press(ada, "/evaluation/tags/told/", "Remove this tag set")
     assert not TagSet.objects.exists()

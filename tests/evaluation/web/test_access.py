@@ -25,7 +25,6 @@ PAGES: dict[str, list[str | int]] = {
     "queries": ["nothing"],
     "query": ["nothing", 1],
     "captions": ["nothing"],
-    "export_captions": ["nothing"],
     "qrels_list": [],
     "qrels": ["nothing"],
     "export_qrels": ["nothing"],
@@ -41,7 +40,6 @@ PAGES: dict[str, list[str | int]] = {
     "report_archive": ["nothing"],
     "report_file": ["nothing", "report.html"],
     "tags": ["nothing"],
-    "export_tags": ["nothing"],
 }
 #: What takes a POST and nothing else.
 ACTS: dict[str, list[str | int]] = {
@@ -50,10 +48,8 @@ ACTS: dict[str, list[str | int]] = {
     "decode": ["nothing"],
     "write_captions": ["nothing"],
     "judge_captions": ["nothing"],
-    "remove_captions": ["nothing"],
     "tag_images": ["nothing"],
     "score_tags": ["nothing"],
-    "remove_tags": ["nothing"],
     **{f"archive_{what}": ["nothing"] for what in ("system", "run", "batch", "report")},
     "remove_system": ["nothing"],
     "remove_features": [],

@@ -20,8 +20,8 @@ from evaluation.services.reports import building
 from evaluation.services.reports.request import ReportRefused
 from evaluation.services.stored import get_or_publish
 from evaluation.services.tagging.scores import LISTS_DEFINITION, TagScoring, score_tag_set
-from evaluation.services.tagging.sets import remove_tag_set
 from evaluation.services.tagging.writing import fill_tag_set
+from tests.evaluation.database.conftest import said
 from tests.evaluation.database.reports.conftest import QUICK, built, wanted
 from tests.web import world
 from tests.web.staff import press
@@ -91,7 +91,7 @@ def test_what_changed_of_a_tag_set_is_said(qrels: str, runs: list[str], tags: st
         built(wanted(runs))
     TagSet.objects.update(digest="other")
     assert building.outdated(row) == ["tag set 'found' has other tags"]
-    remove_tag_set(name=tags)
+    said("remove_tag_set", tags)
     assert building.outdated(row) == ["unknown tag set 'found'"]
 
 

@@ -1,0 +1,49 @@
+"""What commands about captions, tags and localizations print."""
+
+from __future__ import annotations
+
+from evaluation.services.captions.judging import Mixed
+from evaluation.services.captions.writing import WrittenSet
+from evaluation.services.localizations.predicting import LocalizedSet
+from evaluation.services.tagging.writing import WrittenTags
+
+
+def written_text(written: WrittenSet) -> str:
+    """How many captions were written, and how many of them say something new."""
+    return (
+        f"caption set {written.name!r}{_already(written.unchanged)}: {written.captions:,} captions of "
+        f"{written.images:,} images, {written.words:.1f} words each; {written.distinct:,} different, "
+        f"{written.in_training / written.captions:.1%} word for word a training caption\n"
+        f"{written.provenance['sentence']}"
+    )
+
+
+def mixed_text(mixed: Mixed) -> str:
+    """What is to be judged, and by which runs."""
+    return (
+        f"corpus {mixed.corpus!r}: {mixed.captions:,} different captions of {mixed.images:,} images to be "
+        f"judged, {mixed.controls:,} images for control items\nruns: {', '.join(mixed.runs)}"
+    )
+
+
+def localized_text(localized: LocalizedSet) -> str:
+    """How many mentions were localized."""
+    return (
+        f"localization set {localized.name!r}{_already(localized.unchanged)}: {localized.mentions:,} "
+        f"mentions of layer {localized.layer!r} in {localized.images:,} images, {localized.phrases:,} "
+        f"phrases; {localized.unknown:,} mentions have no word that the system knows\n"
+        f"{localized.provenance['sentence']}"
+    )
+
+
+def tagged_text(tagged: WrittenTags) -> str:
+    """How many images were tagged, and among which tags."""
+    return (
+        f"tag set {tagged.name!r}{_already(tagged.unchanged)}: the best {tagged.top} of "
+        f"{tagged.vocabulary:,} tags ({tagged.unseen:,} of them never learned from) for each of "
+        f"{tagged.images:,} images, by score {tagged.score!r}\n{tagged.provenance['sentence']}"
+    )
+
+
+def _already(unchanged: bool) -> str:
+    return ", which already exists" if unchanged else ""
