@@ -13,7 +13,7 @@ from annotation.selectors.scopes import within_scope
 from evaluation.models import Batch, JudgmentSet, Run
 
 
-def _of_corpora(model: type[Model], **also: Any) -> Callable[..., QuerySet[Any]]:
+def rows_of_corpora(model: type[Model], **also: Any) -> Callable[..., QuerySet[Any]]:
     """The rows of a model that belong to a corpus for which an account holds one of its roles."""
 
     def rows(account: Any, *roles: str) -> QuerySet[Any]:
@@ -23,6 +23,6 @@ def _of_corpora(model: type[Model], **also: Any) -> Callable[..., QuerySet[Any]]
     return rows
 
 
-STORED_RUNS = StoredKind(_("run"), _of_corpora(Run, published=True))
-JUDGMENT_SETS = StoredKind(_("set of judgments"), _of_corpora(JudgmentSet, published=True))
-BATCHES = StoredKind(_("batch"), _of_corpora(Batch))
+STORED_RUNS = StoredKind(_("run"), rows_of_corpora(Run, published=True))
+JUDGMENT_SETS = StoredKind(_("set of judgments"), rows_of_corpora(JudgmentSet, published=True))
+BATCHES = StoredKind(_("batch"), rows_of_corpora(Batch))

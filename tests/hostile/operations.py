@@ -73,7 +73,7 @@ from annotation.web.common.addresses import signed_picture_address
 from annotation.workers import api_tokens, invitations
 from annotation.workers.accounts import granting, inviting, second_factor
 from config.old_addresses import OLD_ADDRESSES
-from evaluation.models import CaptionSet, LocalizationSet, Run, System, TagSet
+from evaluation.models import CaptionSet, LocalizationSet, System, TagSet
 from evaluation.services.features.store import NewSet, write_set
 from evaluation.services.judgments.freezing import freeze_protocol
 from models_core.estimators.base import METHODS
@@ -890,20 +890,9 @@ FORM_OF_REPORT: dict[str, Any] = {"qrels": "own", "measures": "MRR, R@1", "seed"
 }
 
 get("evaluation:systems", RUNNERS, find="go", sort="origin", down=1, after="trained,1", archived="")
-for _what, _which in (("system", SYSTEM), ("run", RUN), ("batch", "batch"), ("report", "spring")):
+for _what, _which in (("run", RUN), ("batch", "batch"), ("report", "spring")):
     post(f"evaluation:archive_{_what}", RUNNERS, _which, undo=lambda at: at.one("", "1"))
 get("evaluation:system", RUNNERS, SYSTEM)
-post(
-    "evaluation:rank",
-    RUNNERS,
-    SYSTEM,
-    split="test",
-    protocol="any of five",
-    seed="1",
-    name=lambda at: at.new("r"),
-)
-
-post("evaluation:decode", RUNNERS, SYSTEM, layer=lambda at: at.new("layer"), split="test", beta="2")
 
 
 def _system_for(predicts: str) -> Callable[[At], str]:
@@ -1010,12 +999,6 @@ def tags_removed(at: At) -> Call:
     spare.pk, spare.name = None, at.new("spare")
     spare.save()
     return Call("POST", reverse("evaluation:remove_tags", args=[spare.name]))
-
-
-@by("evaluation:remove_system", "sent", RUNNERS)
-def system_removed(at: At) -> Call:
-    Run.objects.filter(made_by__name="spare").delete()
-    return Call("POST", reverse("evaluation:remove_system", args=["spare"]))
 
 
 get("evaluation:train", RUNNERS, corpus="quay")

@@ -237,10 +237,7 @@ def built() -> dict[str, Any]:
                 **{f"api_{act}": [held.id] for act in ("answer", "change", "return", "heartbeat")},
                 **{
                     f"evaluation:{route}": ["q-system"]
-                    for route in (
-                        *("system", "rank", "decode", "write_captions", "localize", "tag_images"),
-                        *("archive_system", "remove_system"),
-                    )
+                    for route in (*("system", "write_captions", "localize", "tag_images"),)
                 },
                 **{f"evaluation:{act}_localizations": ["q-found"] for act in ("export", "score", "remove")},
                 "evaluation:localizations": ["q-found"],

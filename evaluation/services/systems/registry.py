@@ -15,16 +15,19 @@ from typing import Any, NamedTuple
 
 from django.contrib.auth import get_user_model
 from django.db import transaction
-from django.db.models import ProtectedError
+from django.db.models import ProtectedError, QuerySet
+from django.utils.translation import gettext_lazy as _
 
 from annotation import audit
 from annotation.common.by_command import with_known
+from annotation.common.operations import OperationContext, StoredKind
 from annotation.common.registry import UnknownName
 from annotation.selectors.corpora import corpus_named
 from evaluation.comparison.provenance import Hashes
 from evaluation.models import LocalizationSet, Run, System
 from evaluation.selectors import run_named
 from evaluation.services.common import ImportRefused, exclusive_work
+from evaluation.services.stored_kinds import rows_of_corpora
 from evaluation.services.systems.folders import system_folder, training_folder
 from evaluation.services.systems.origins.base import of_stored
 from evaluation.services.systems.origins.runs import RUNS
@@ -49,6 +52,12 @@ class RequestedBy(NamedTuple):
 
 
 BY_COMMAND = RequestedBy()
+
+
+def requested_by(context: OperationContext) -> RequestedBy:
+    """Who has an operation done, and by which job."""
+    job = context.progress.job_id if context.progress is not None else None
+    return RequestedBy(job, context.actor.pk if context.actor is not None else None)
 
 
 class InUse(ValueError):
@@ -126,6 +135,15 @@ def register_unlisted_systems() -> None:
             _log.exception("%s could not be registered as a system", system_folder(name))
 
 
+def _systems(account: Any, *roles: str) -> QuerySet[Any]:
+    register_unlisted_systems()
+    return rows_of_corpora(System)(account, *roles)
+
+
+#: The kind of stored thing that requests name.
+SYSTEMS = StoredKind(_("system"), _systems)
+
+
 def system_row(name: str) -> System:
     """The system `name`; raises UnknownName listing what exists."""
     register_unlisted_systems()
@@ -188,7 +206,7 @@ def link_output(
             "what it was trained on"
         )
     if row.made_by_id is None:
-        system, _ = System.objects.get_or_create(
+        system, _new = System.objects.get_or_create(
             name=tag,
             defaults={
                 "corpus": row.corpus,

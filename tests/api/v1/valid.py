@@ -177,7 +177,7 @@ def _unused_system() -> ValidCall:
     row.pk, row.name = None, "unused"
     row.origin = "runs"
     row.save()
-    return ValidCall({"name": "unused"})
+    return ValidCall({"system": "unused"})
 
 
 def _spare_run() -> str:
@@ -520,7 +520,7 @@ VALID: dict[str, Make] = {
     "operations": nothing,
     "server_show": nothing,
     "server_test_mail": nothing,
-    "systems_list": nothing,
+    "list_systems": nothing,
     "system_train": told(
         {
             "name": "first",
@@ -529,16 +529,16 @@ VALID: dict[str, Make] = {
             "train": "train",
         }
     ),
-    "system_show": at(name="good"),
-    "system_change": told({"archived": True}, name="good"),
-    "system_delete": _unused_system,
-    "system_rank": told({"split": "test"}, name="spare"),
+    "show_system": at(system="good"),
+    "archive_system": told({"archived": True}, system="good"),
+    "remove_system": _unused_system,
+    "rank": told({"split": "test"}, system="spare"),
     "system_upload": lambda: ValidCall(
         body={"name": "sent", "corpus": "quay", "format": "scores"},
         files={"file": ("sent.npz", _scores())},
     ),
     "system_write": _writing,
-    "system_decode": told({"layer": "aligned", "split": "test", "beta": 1.0}, name="good"),
+    "decode_alignments": told({"layer": "aligned", "split": "test", "beta": 1.0}, system="good"),
     "caption_sets_list": nothing,
     "caption_set_show": at(name="written"),
     "caption_set_remove": _caption_set,
@@ -556,7 +556,7 @@ VALID: dict[str, Make] = {
         body={"name": "sent-set", "corpus": "quay", "kind": "image"},
         files={"file": ("x.npz", _vectors())},
     ),
-    "recipes_list": nothing,
+    "list_recipes": nothing,
     "feature_sets_list": nothing,
     "runs_list": nothing,
     "run_upload": lambda: ValidCall(
