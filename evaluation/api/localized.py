@@ -16,13 +16,11 @@ from annotation.selectors.jobs import Job
 from evaluation.api.given import TrainedOnField, as_form
 from evaluation.api.systems import RESEARCHES
 from evaluation.comparison.missing import MISSING_CHOICES
-from evaluation.models import LocalizationSet, System
-from evaluation.web.splits import MOST_REGIONS, NotOffered
+from evaluation.models import LocalizationSet
+from evaluation.web.splits import NotOffered
 from evaluation.web.systems.localizations import (
     LOCALIZATION_SET,
-    LOCALIZING_SYSTEM,
     enqueue_localization_scoring,
-    enqueue_localizing,
     import_sent_localizations,
 )
 from evaluation.web.uploads import UPLOAD_REFUSALS
@@ -79,19 +77,6 @@ class LocalizationsSent(CallFields):
     file = serializers.FileField(required=False)
 
 
-class LocalizingWanted(CallFields):
-    """Phrases to be localized: the set's name, of a split or fold (all without it), of the mentions of a
-    layer (the system's own without it), among the regions of a feature set that nobody drew. `seed` deals the
-    folds."""
-
-    name = NameField()
-    regions = TextField()
-    split = TextField(required=False)
-    layer = TextField(required=False)
-    limit = WholeField(required=False, min_value=1, max_value=MOST_REGIONS)
-    seed = WholeField(required=False, max_value=10**9 - 1)
-
-
 class LocalizationScoringWanted(CallFields):
     """The layer whose boxes a set is scored by, and another set that it is compared with. `missing`: images
     of which a set has no output are refused (without it), count as the worst result, or are left out."""
@@ -99,24 +84,6 @@ class LocalizationScoringWanted(CallFields):
     layer = TextField()
     against = NameField(required=False)
     missing = serializers.ChoiceField(MISSING_CHOICES, required=False)
-
-
-@serves(
-    ApiRoute(
-        route="system_localizations",
-        method=POST,
-        path="systems/<slug:name>/localizations",
-        tag=_TAG,
-        opens=On(LOCALIZING_SYSTEM, (RESEARCHER,)),
-        body=LocalizingWanted,
-        job=True,
-        refuses=(NotOffered,),
-        example={"name": "found", "regions": "proposals:1", "split": "test"},
-    )
-)
-def system_localize_call(call: ApiCall, system: System) -> Job:
-    """Have a system localize the phrases of a layer, as a job."""
-    return enqueue_localizing(call.request, system, as_form(call.data))
 
 
 @serves(

@@ -1,4 +1,4 @@
-"""The addresses at which systems, runs, batches and reports are archived and brought back."""
+"""The addresses at which runs, batches and reports are archived and brought back."""
 
 from __future__ import annotations
 
@@ -11,19 +11,11 @@ from django.views.decorators.http import require_POST
 
 from annotation.web.common.access import RUNNING, account_of, for_roles_on
 from annotation.web.staff.frame import said
-from evaluation.models import Batch, Report, Run, System
+from evaluation.models import Batch, Report, Run
 from evaluation.services.archiving import set_archived
 from evaluation.web.batches import BATCH
 from evaluation.web.reports import REPORT
 from evaluation.web.runs import RUN
-from evaluation.web.systems.pages import SYSTEM
-
-
-@require_POST
-@for_roles_on(SYSTEM, *RUNNING)
-def system_archive(request: HttpRequest, row: System) -> HttpResponse:
-    """Archive a system, or bring it back."""
-    return _archived(request, row, "evaluation:system")
 
 
 @require_POST

@@ -23,19 +23,11 @@ app_name = "evaluation"
 urlpatterns = [
     path("", systems.system_list, name="systems"),
     path("systems/<slug:name>/", systems.system_detail, name="system"),
-    path("systems/<slug:name>/rank/", systems.system_rank, name="rank"),
-    path("systems/<slug:name>/segments/", systems.system_decode, name="decode"),
-    path("systems/<slug:name>/put-away/", archiving.system_archive, name="archive_system"),
-    path("systems/<slug:name>/remove/", systems.system_delete, name="remove_system"),
-    path("systems/<slug:name>/captions/", captions.system_write, name="write_captions"),
     path("captions/<slug:name>/", captions.caption_set_detail, name="captions"),
-    path("captions/<slug:name>/judge/", captions.caption_set_judge, name="judge_captions"),
-    path("systems/<slug:name>/localize/", localizations.system_localize, name="localize"),
     path("localizations/<slug:name>/", localizations.localization_set_detail, name="localizations"),
     path(
         "localizations/<slug:name>/score/", localizations.localization_set_score, name="score_localizations"
     ),
-    path("systems/<slug:name>/tags/", tagging.system_tag, name="tag_images"),
     path("tags/<slug:name>/", tagging.tag_set_detail, name="tags"),
     path("tags/<slug:name>/score/", tagging.tag_set_score, name="score_tags"),
     path("train/", training.system_train, name="train"),

@@ -255,16 +255,10 @@ def built() -> dict[str, Any]:
                 },
                 "task_answer_again": [name, kind, held.id],
                 **{f"api_{act}": [held.id] for act in ("answer", "change", "return", "heartbeat")},
-                **{
-                    f"evaluation:{route}": ["q-system"]
-                    for route in (
-                        *("system", "rank", "decode", "write_captions", "localize", "tag_images"),
-                        *("archive_system", "remove_system"),
-                    )
-                },
+                "evaluation:system": ["q-system"],
                 "evaluation:score_localizations": ["q-found"],
                 "evaluation:localizations": ["q-found"],
-                **{f"evaluation:{route}": ["q-captions"] for route in ("captions", "judge_captions")},
+                "evaluation:captions": ["q-captions"],
                 **{f"evaluation:{route}": ["q-tags"] for route in ("tags", "score_tags")},
                 **{
                     f"evaluation:{route}": ["q-run"]

@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation import audit
 from annotation.common.by_command import with_known
-from annotation.common.operations import StoredKind
+from annotation.common.operations import OperationContext, StoredKind
 from annotation.common.registry import UnknownName
 from annotation.selectors.corpora import corpus_named
 from evaluation.comparison.provenance import Hashes
@@ -53,6 +53,12 @@ class RequestedBy(NamedTuple):
 
 
 BY_COMMAND = RequestedBy()
+
+
+def requested_by(context: OperationContext) -> RequestedBy:
+    """Who has an operation done, and by which job."""
+    job = context.progress.job_id if context.progress is not None else None
+    return RequestedBy(job, context.actor.pk if context.actor is not None else None)
 
 
 def register_stored_system(name: str, wanted: RequestedBy = BY_COMMAND) -> System:

@@ -45,7 +45,7 @@ def tagging_form(request: HttpRequest, system: System) -> RequestForm | None:
     form = _form(request, system, "tag", "name", "split", "vocabulary", *scores, "top")
     vocabulary = form.fields["vocabulary"].widget
     titles = {"": _("those it learned from"), OF_CORPUS: _("all of the corpus’s captions")}
-    vocabulary.choices = [(value, titles.get(value, value)) for value, _title in vocabulary.choices]  # type: ignore[attr-defined]
+    vocabulary.choices = [(value, titles.get(value, value)) for value, _title in vocabulary.choices]
     if scores:
         offer_choices(form, "score", ways)
     return form

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.formats import localize
@@ -36,8 +35,6 @@ from evaluation.web.splits import (
     NotOffered,
     missing_in,
     part_in,
-    regions_in,
-    which_in,
     whole_in,
 )
 from evaluation.web.tags.figures import level, subset_in_words
@@ -48,13 +45,7 @@ from models_core.estimators.base import METHODS
 IMAGES_PER_PAGE = 12
 
 
-def _found(name: str) -> System | None:
-    registry.register_unlisted_systems()
-    return System.objects.select_related("corpus").filter(name=name).first()
-
-
-#: The system, and the localization set, of an address.
-LOCALIZING_SYSTEM = AddressedThing(_found, gettext_lazy("There is no system “%(name)s” here."))
+#: The localization set of an address.
 LOCALIZATION_SET = AddressedThing(
     lambda name: (
         LocalizationSet.objects.filter(name=name, published=True).select_related("corpus", "made_by").first()
@@ -63,21 +54,10 @@ LOCALIZATION_SET = AddressedThing(
 )
 
 
-def localizes(row: System) -> bool:
-    """Whether a system can be asked where phrases are."""
-    method = METHODS.get(row.settings.get("recipe", {}).get("method", ""))
-    return method is not None and method.predicts == "localizations"
-
-
 def compares_parts(row: System) -> bool:
     """Whether a system looks at regions of the images that it ranks."""
     method = METHODS.get(row.settings.get("recipe", {}).get("method", ""))
     return method is not None and method.grounding == "ranking"
-
-
-def localization_sets_of(row: System) -> QuerySet[LocalizationSet]:
-    """The published sets that the system made, by name."""
-    return LocalizationSet.objects.filter(made_by=row, published=True).order_by("name")
 
 
 def proposal_sets_of(row: System) -> list[str]:
@@ -87,40 +67,6 @@ def proposal_sets_of(row: System) -> list[str]:
         for found in feature_sets(row.corpus.name)
         if found.kind == "region" and found.origin.get("regions") != "gold"
     ]
-
-
-def enqueue_localizing(request: HttpRequest, row: System, given: Mapping[str, str]) -> Job:
-    """Have a system localize phrases, as a job. Raises NotOffered, JobError."""
-    if not localizes(row):
-        raise NotOffered(_("System “%(name)s” does not localize phrases.") % {"name": row.name})
-    regions = text_parameter(given, "regions")
-    if regions not in proposal_sets_of(row):
-        raise NotOffered(_("There are no such regions: choose from the list."))
-    layer = text_parameter(given, "layer")
-    if layer:
-        _check_layer(row.corpus, layer)
-    arguments: dict[str, Any] = {
-        "system": row.name,
-        "name": text_parameter(given, "name"),
-        "split": which_in(given, "split", row.corpus, or_all=True),
-        "layer": layer,
-        "regions": regions,
-        "limit": regions_in(given, default=100),
-        "seed": whole_in(given, "seed", default=0),
-    }
-    return jobs.enqueue(kind="localize", arguments=arguments, corpus=row.corpus, actor=account_of(request))
-
-
-@require_POST
-@for_roles_on(LOCALIZING_SYSTEM, *RUNNING)
-def system_localize(request: HttpRequest, row: System) -> HttpResponse:
-    """Have a system localize the phrases of a layer, as a job."""
-    then = redirect("evaluation:system", row.name)
-    with said(request, jobs.JobError, NotOffered) as tell:
-        enqueue_localizing(request, row, request.POST)
-        tell(_("Localizing phrases. They are on the system’s page when they are done."))
-        then = redirect("evaluation:systems")
-    return then
 
 
 @require_safe

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -16,15 +16,11 @@ from annotation import jobs
 from annotation.selectors.jobs import Job
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles_on
 from annotation.web.staff.frame import said
-from evaluation.models import System, TaggedImage, TagSet
+from evaluation.models import TaggedImage, TagSet
 from evaluation.report_data.tag_scores import interval_remarks
-from evaluation.services.systems import registry
 from evaluation.services.tagging.scores import kept_figures
-from evaluation.services.tagging.writing import LISTED, OF_CORPUS
 from evaluation.web.frame import evaluation_frame, text_parameter
-from evaluation.web.splits import NotOffered, missing_in, part_in, which_in, whole_in
-from models_core.estimators.base import METHODS
-from models_core.estimators.taggers import TagScore
+from evaluation.web.splits import NotOffered, missing_in, part_in
 
 #: Pictures on a page of tags.
 TAGGED_PER_PAGE = 24
@@ -32,57 +28,11 @@ TAGGED_PER_PAGE = 24
 _SHOWN = 10
 
 
-def _found(name: str) -> System | None:
-    registry.register_unlisted_systems()
-    return System.objects.select_related("corpus").filter(name=name).first()
-
-
-#: The system, and the tag set, of an address.
-_SYSTEM = AddressedThing(_found, gettext_lazy("There is no system “%(name)s” here."))
+#: The tag set of an address.
 TAG_SET = AddressedThing(
     lambda name: TagSet.objects.filter(name=name, published=True).select_related("corpus", "made_by").first(),
     gettext_lazy("There is no tag set “%(name)s” here."),
 )
-
-
-def ways_to_rank_tags(row: System) -> tuple[TagScore, ...]:
-    """What a system can rank tags by; nothing where it does not tag."""
-    method = METHODS.get(row.settings.get("recipe", {}).get("method", ""))
-    if method is None or method.predicts != "tags":
-        return ()
-    found: tuple[TagScore, ...] = method.make(method.settings()).scores
-    return found
-
-
-def enqueue_tagging(request: HttpRequest, row: System, given: Mapping[str, str]) -> Job:
-    """Have a system tag images, as a job. Raises NotOffered, JobError."""
-    ways = ways_to_rank_tags(row)
-    if not ways:
-        raise NotOffered(_("System “%(name)s” does not tag images.") % {"name": row.name})
-    score = text_parameter(given, "score") or ways[0]
-    if score not in get_args(TagScore) or score not in ways:
-        raise NotOffered(_("There is no such score: choose from the list."))
-    arguments: dict[str, Any] = {
-        "system": row.name,
-        "name": text_parameter(given, "name"),
-        "split": which_in(given, "split", row.corpus, or_all=True),
-        "vocabulary": OF_CORPUS if text_parameter(given, "vocabulary") == OF_CORPUS else "",
-        "score": score,
-        "top": whole_in(given, "top", default=LISTED),
-    }
-    return jobs.enqueue(kind="tag", arguments=arguments, corpus=row.corpus, actor=account_of(request))
-
-
-@require_POST
-@for_roles_on(_SYSTEM, *RUNNING)
-def system_tag(request: HttpRequest, row: System) -> HttpResponse:
-    """Have a system tag images, as a job."""
-    then = redirect("evaluation:system", row.name)
-    with said(request, jobs.JobError, NotOffered) as tell:
-        enqueue_tagging(request, row, request.POST)
-        tell(_("Tagging the images. The tags are on the system’s page when they are done."))
-        then = redirect("evaluation:systems")
-    return then
 
 
 @dataclass(frozen=True, slots=True)

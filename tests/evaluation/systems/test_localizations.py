@@ -81,10 +81,10 @@ def test_what_cannot_be_learned_localized_or_scored_is_named(grounded, tmp_path)
         ((*train_as, "--regions", "parts", "--layer", layer), "give --words SET"),
         ((*train_as, "--words", "words", "--layer", layer), "give --regions"),
         ((*train_as, "--words", "words", "--regions", "parts"), "and --layer with mentions"),
-        (("localize", grounded, "--regions", "nowhere"), "unknown feature set 'nowhere' of corpus 'scenes'"),
-        (("localize", grounded, "--layer", "nobody"), "unknown layer 'nobody' of corpus 'scenes'"),
-        (("localize", grounded, "--limit", 0), "a limit of 0 regions; expected 1 to 100,000"),
-        (("localize", grounded, "--seed", -1), "seed -1; expected 0 to 999,999,999"),
+        (("localize", grounded, "--regions", "nowhere"), "--regions: There is no feature set “nowhere” here"),
+        (("localize", grounded, "--layer", "nobody"), "--layer: There is no layer “nobody” here"),
+        (("localize", grounded, "--limit", 0), "--limit: Expected 1 or more."),
+        (("localize", grounded, "--seed", -1), "--seed: Expected 0 or more."),
         (("rank", grounded), "does not predict rankings: it localizes phrases; use localize"),
         (("score_localization", "nothing"), "unknown localization set 'nothing'; known: none"),
     ):
@@ -107,7 +107,7 @@ def test_what_cannot_be_learned_localized_or_scored_is_named(grounded, tmp_path)
     with pytest.raises(CommandError, match="layer 'bare' has no mention in these images"):
         said("localize", grounded, "--name", "other", "--layer", "bare")
     with pytest.raises(CommandError, match="cannot be removed: localization set grounded"):
-        said("systems", "--remove", grounded)
+        said("remove_system", grounded)
     said("remove_localization_set", grounded)
     assert not PhraseLocalization.objects.exists()
 
@@ -118,8 +118,8 @@ def test_phrases_are_localized_looked_at_scored_and_removed_by_page(grounded, tm
     system = "/evaluation/systems/grounded/"
     detail = words(ada.get(system))
     assert "has not localized any phrases yet" in detail and "This system has no runs" not in detail
-    refused = ada.post(f"{system}localize/", {"regions": "nowhere", "split": "test"}, follow=True)
-    assert "There are no such regions" in words(refused)
+    asked = {"system": "grounded", "regions": "nowhere", "split": "test"}
+    assert "There is no feature set “nowhere” here" in words(ada.post("/operations/localize/", asked))
     press(ada, system, "Localize phrases", name="found", regions="parts:1", split="test", layer=layer_name())
     job = Job.objects.latest("pk")
     assert jobs.run_queued_job(job.pk) == Job.DONE, job.error

@@ -89,7 +89,8 @@ def test_a_trained_system_tags_images_and_is_scored_against_peoples_captions(
     scenes: str, tmp_path: Path
 ) -> None:
     train("map", "ListSJE", "--set", "settings.epochs=20")
-    report = tagged("map", "--split", "test", "--out", tmp_path / "tags.jsonl", "--top", 3)
+    report = tagged("map", "--top", 3)
+    said("download_tag_set", "map", "--out", tmp_path / "tags.jsonl")
     # The word "dog" has no vector, so it is no tag that the system knows.
     assert (report["images"], report["vocabulary"], report["unseen"]) == (15, len(THINGS) - 1, 0)
     lines = [json.loads(line) for line in (tmp_path / "tags.jsonl").read_text().splitlines()]
@@ -269,7 +270,7 @@ def test_systems_that_rank_or_write_do_not_tag_and_taggers_do_not_rank(scenes: s
     with pytest.raises(CommandError, match="does not predict rankings: it tags images; use tag"):
         said("rank", "often", "--split", "test")
     said("train_system", "near", "--recipe", "NN-caption", "--corpus", "scenes", "--features", "whole")
-    with pytest.raises(CommandError, match="does not predict tags: it writes captions"):
+    with pytest.raises(CommandError, match="system 'near' does not tag images; choose one that does"):
         said("tag", "near")
 
 

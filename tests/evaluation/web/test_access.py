@@ -44,14 +44,8 @@ PAGES: dict[str, list[str | int]] = {
 #: What takes a POST and nothing else.
 ACTS: dict[str, list[str | int]] = {
     "steer_job": [1],
-    "rank": ["nothing"],
-    "decode": ["nothing"],
-    "write_captions": ["nothing"],
-    "judge_captions": ["nothing"],
-    "tag_images": ["nothing"],
     "score_tags": ["nothing"],
-    **{f"archive_{what}": ["nothing"] for what in ("system", "run", "batch", "report")},
-    "remove_system": ["nothing"],
+    **{f"archive_{what}": ["nothing"] for what in ("run", "batch", "report")},
     "remove_features": [],
     "extract_features": [],
     "import_parses": [],
