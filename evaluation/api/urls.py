@@ -9,7 +9,6 @@ from evaluation.api import (
     judged,
     localized,
     queries,
-    reports,
     runs,
     systems,
     tagged,
@@ -18,6 +17,6 @@ from evaluation.api import (
 #: Whose functions are served.
 MODULES = (
     *(systems, features, captions_data, runs, queries, captions, localized, tagged),
-    *(judged, reports),
+    judged,
 )
 urlpatterns: list[URLPattern] = []
