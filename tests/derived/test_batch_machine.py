@@ -4,10 +4,10 @@ plain recount says."""
 from __future__ import annotations
 
 import tempfile
-from dataclasses import replace
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from random import Random
