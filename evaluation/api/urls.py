@@ -8,7 +8,6 @@ from evaluation.api import (
     judged,
     localized,
     queries,
-    reports,
     runs,
     systems,
     tagged,
@@ -17,6 +16,6 @@ from evaluation.api import (
 #: Whose functions are served.
 MODULES = (
     *(systems, features, captions_data, runs, queries, localized, tagged),
-    *(judged, reports),
+    judged,
 )
 urlpatterns: list[URLPattern] = []

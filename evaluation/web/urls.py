@@ -62,9 +62,6 @@ urlpatterns = [
     path("reports/", reports.report_list, name="reports"),
     path("new-report/", reports.report_build, name="new_report"),
     path("reports/<slug:name>/", reports.report_detail, name="report"),
-    path("reports/<slug:name>/archive", reports.report_archive, name="report_archive"),
-    path("reports/<slug:name>/put-away/", archiving.report_put_away, name="archive_report"),
-    path("reports/<slug:name>/remove/", reports.report_delete, name="remove_report"),
     path("reports/<slug:name>/files/<path:path>", reports.report_file, name="report_file"),
     path("jobs/<int:job>/", job_lines.job_steer, name="steer_job"),
 ]

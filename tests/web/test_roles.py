@@ -269,10 +269,7 @@ def built() -> dict[str, Any]:
                 **{
                     f"evaluation:{route}": ["q-batch"] for route in ("batch", "act_on_batch", "archive_batch")
                 },
-                **{
-                    f"evaluation:{route}": ["q-report"]
-                    for route in ("report", "report_archive", "archive_report", "remove_report")
-                },
+                "evaluation:report": ["q-report"],
                 "evaluation:report_file": ["q-report", "report.html"],
                 **_places_of_the_api(world, name, export.pk),
                 "evaluation:steer_job": [rank.pk],

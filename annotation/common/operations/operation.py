@@ -210,8 +210,8 @@ class Operation:
 
 
 def _unknown_name(place: str, name: str, kind: StoredKind, account: Any, roles: Iterable[str]) -> FieldError:
-    known = list(kind.rows(account, *roles).values_list("name", flat=True)[: _LISTED + 1])
-    params = {"kind": kind.title, "value": name[:100], "known": ", ".join(sorted(known))}
+    known = kind.names(account, roles)[: _LISTED + 1]
+    params = {"kind": kind.title, "value": name[:100], "known": ", ".join(known)}
     return FieldError(place, "unknown_of" if 0 < len(known) <= _LISTED else "unknown", params)
 
 

@@ -208,7 +208,7 @@ def _report() -> ValidCall:
     row = Report.objects.get(name="spring")
     row.pk, row.name, row.files = None, "to-go", {}
     row.save()
-    return ValidCall({"name": row.name})
+    return ValidCall({"report": row.name})
 
 
 def _scores() -> bytes:
@@ -587,10 +587,10 @@ VALID: dict[str, Make] = {
     "plan_reassignment": at(batch="batch"),
     "reassign_pages": told({}, batch="batch"),
     "next_round": _in_rounds,
-    "reports_list": nothing,
-    "report_build": told({"name": "summer", "qrels": "own", "runs": _RUNS, "rounds": 50, "resamples": 20}),
-    "report_show": at(name="spring"),
-    "report_change": told({"archived": True}, name="spring"),
-    "report_delete": _report,
-    "report_download": at(name="spring"),
+    "list_reports": nothing,
+    "build_report": told({"name": "summer", "qrels": "own", "runs": _RUNS, "rounds": 50, "resamples": 20}),
+    "show_report": at(report="spring"),
+    "archive_report": told({"archived": True}, report="spring"),
+    "remove_report": _report,
+    "download_report": at(report="spring"),
 }

@@ -37,7 +37,6 @@ PAGES: dict[str, list[str | int]] = {
     "reports": [],
     "new_report": [],
     "report": ["nothing"],
-    "report_archive": ["nothing"],
     "report_file": ["nothing", "report.html"],
     "tags": ["nothing"],
 }
@@ -45,7 +44,7 @@ PAGES: dict[str, list[str | int]] = {
 ACTS: dict[str, list[str | int]] = {
     "steer_job": [1],
     "score_tags": ["nothing"],
-    **{f"archive_{what}": ["nothing"] for what in ("run", "batch", "report")},
+    **{f"archive_{what}": ["nothing"] for what in ("run", "batch")},
     "remove_features": [],
     "extract_features": [],
     "import_parses": [],
@@ -55,7 +54,6 @@ ACTS: dict[str, list[str | int]] = {
     "remove_run": ["nothing"],
     "remove_qrels": ["nothing"],
     "act_on_batch": ["nothing"],
-    "remove_report": ["nothing"],
 }
 #: Pages that also take a POST.
 BOTH = (

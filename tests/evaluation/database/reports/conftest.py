@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from annotation.common.operations import OperationContext
 from evaluation.services.reports import building
 from evaluation.services.reports.request import ReportRequest
 from evaluation.services.runs.files import RunImport, import_run
@@ -81,7 +82,7 @@ def wanted(runs: list[str], **also: Any) -> ReportRequest:
 
 
 def built(wanted: ReportRequest) -> dict[str, Any]:
-    building.build_report(wanted)
+    building.build_report(wanted, OperationContext())
     return plain()
 
 
