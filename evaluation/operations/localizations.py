@@ -17,7 +17,7 @@ from annotation.common.operations import (
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from evaluation.operations import set_texts as texts
-from evaluation.services.localizations import listing, predicting, sets
+from evaluation.services.localizations import files, listing, predicting, sets
 from evaluation.services.predicting import PredictionSetsRequest
 from evaluation.services.stored import InUse, remove_stored
 from evaluation.services.stored_kinds import LOCALIZATION_SETS
@@ -78,5 +78,27 @@ register(
         page=FormPage(
             started=_("Localizing phrases. They are on the system’s page when they are done."),
         ),
+    )
+)
+register(
+    Operation(
+        name="import_localizations",
+        title=_("Import localizations of phrases"),
+        request=files.LocalizationsImport,
+        result=files.ImportedLocalizations,
+        permission=Has((RESEARCHER,), on="corpus", corpora=True),
+        run=files.import_localizations,
+        errors=_ERRORS,
+        rest=Rest(
+            "POST",
+            "localization-sets",
+            "localization-sets",
+            route="localization_sets",
+            own_transactions=True,
+            creates="localization-sets/{name}",
+            example={"name": "theirs", "corpus": "harbour", "split": "test"},
+        ),
+        command=CommandLine(positional=("name", "file"), text=texts.imported_text),
+        page=FormPage("evaluation:bring"),
     )
 )

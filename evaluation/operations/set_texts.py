@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from evaluation.services.captions.judging import Mixed
 from evaluation.services.captions.writing import WrittenSet
+from evaluation.services.localizations.files import ImportedLocalizations
 from evaluation.services.localizations.predicting import LocalizedSet
 from evaluation.services.tagging.writing import WrittenTags
 
@@ -34,6 +35,30 @@ def localized_text(localized: LocalizedSet) -> str:
         f"phrases; {localized.unknown:,} mentions have no word that the system knows\n"
         f"{localized.provenance['sentence']}"
     )
+
+
+def imported_text(imported: ImportedLocalizations) -> str:
+    """What a file held, and what became of its regions."""
+    text = (
+        f"localization set {imported.name!r}{_already(imported.unchanged)}: {imported.mentions:,} mentions "
+        f"of {imported.images:,} images, {imported.phrases:,} phrases with detections"
+    )
+    if imported.clipped or imported.outside:
+        text += (
+            f"; {imported.clipped:,} regions reached out of their picture and were cut, "
+            f"{imported.outside:,} lay wholly outside and were left out"
+        )
+    if imported.reordered:
+        text += (
+            f"; {imported.reordered:,} lines were not in the order of their scores, and were put in it, the "
+            "highest first"
+        )
+    if imported.elsewhere:
+        text += (
+            f"; {imported.elsewhere:,} mentions are of other images than {imported.split!r}: they are "
+            "stored, but count only where those images are named"
+        )
+    return text
 
 
 def tagged_text(tagged: WrittenTags) -> str:

@@ -1030,7 +1030,7 @@ def runs_brought(at: At) -> Call:
 @by("evaluation:bring", "localizations", RUNNERS)
 def localizations_brought(at: At) -> Call:
     fields = [
-        ("act", "localizations"),
+        ("act", "import_localizations"),
         ("name", at.new("l")),
         ("corpus", "quay"),
         ("system", ""),

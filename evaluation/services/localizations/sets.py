@@ -14,15 +14,13 @@ from annotation.common.by_command import with_known
 from annotation.common.registry import UnknownName
 from evaluation.models import LocalizationSet, PhraseDetections, PhraseLocalization
 from evaluation.selectors import names_of
-from evaluation.services.common import ROWS_PER_INSERT, ImportRefused
+from evaluation.services.common import ROWS_PER_INSERT
 from evaluation.services.predicting import PredictionSet, prediction_values
 from models_core.phase_cache import digest_of_parts
 
 #: A row of packed regions: xmin, ymin, xmax, ymax, score.
 REGION_NUMBERS = 5
 _FLOAT, _ID = np.dtype("<f4"), np.dtype("<i8")
-#: The largest seed of folds.
-_LARGEST_SEED = 10**9 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +81,6 @@ def localization_set_named(name: str) -> LocalizationSet:
             UnknownName(f"unknown localization set {name!r}"), there.values_list("name", flat=True)
         )
     return found
-
-
-def check_seed(seed: int) -> None:
-    """Raise ImportRefused for a seed of folds that cannot be."""
-    if not 0 <= seed <= _LARGEST_SEED:
-        raise ImportRefused(f"seed {seed}; expected 0 to {_LARGEST_SEED:,}")
 
 
 def write_rows(

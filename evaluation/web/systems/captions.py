@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from django import forms
 from django.db.models import Min
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
@@ -18,6 +16,7 @@ from annotation.web.common.access import RUNNING, AddressedThing, account_of, fo
 from annotation.web.common.request_forms import RequestForm
 from evaluation.models import CaptionSet, WrittenCaption
 from evaluation.web.frame import evaluation_frame, text_parameter
+from evaluation.web.sent_forms import offer_rows
 
 #: Pictures on a page of captions.
 PICTURES_PER_PAGE = 24
@@ -94,10 +93,6 @@ def _mixing_form(request: HttpRequest, row: CaptionSet) -> RequestForm | None:
     operation, account = operation_named("judge_captions"), account_of(request)
     if not operation.permission.admits(account):
         return None
-    same = CaptionSet.objects.filter(corpus=row.corpus_id, published=True, regions="").exclude(pk=row.pk)
-    form = RequestForm(operation, account, initial={"images": 40, "controls": 20})
-    names = same.order_by("name").values_list("name", flat=True)
-    form.fields["sets"].widget = forms.CheckboxSelectMultiple(choices=[(name, name) for name in names])
-    form.fields["sets"].label = _("Together with")
-    form.fields["sets"].help_text = ""
+    form = RequestForm(operation, account, initial={"sets": [row.name], "images": 40, "controls": 20})
+    offer_rows(form, "sets", row.corpus.caption_sets.filter(published=True, regions="").order_by("name"))
     return form

@@ -21,24 +21,17 @@ from evaluation.models import LocalizationSet, System
 from evaluation.services.features.store import feature_sets
 from evaluation.services.localizations.files import (
     ImportedLocalizations,
-    LocalizationsImport,
-    import_localizations,
 )
 from evaluation.services.localizations.kept_scores import key_of_report, reports_against
 from evaluation.services.localizations.measures import OF_KEPT, RECALL_RANKS
 from evaluation.services.localizations.shown import ALL_MENTIONS, MENTIONS_SHOWN, ShownPage, shown_page
 from evaluation.services.localizations.tables import recalls_of
-from evaluation.services.systems import registry
-from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, text_parameter
 from evaluation.web.splits import (
     NotOffered,
     missing_in,
-    part_in,
-    whole_in,
 )
 from evaluation.web.tags.figures import level, subset_in_words
-from evaluation.web.uploads import READ_AT_ONCE, upload_folder, uploaded_file
 from models_core.estimators.base import METHODS
 
 #: Pictures on a page.
@@ -112,37 +105,6 @@ def localization_set_detail(request: HttpRequest, row: LocalizationSet) -> HttpR
             others=same.exclude(pk=row.pk).order_by("name"),
         ),
     )
-
-
-def import_sent_localizations(request: HttpRequest, given: Mapping[str, str]) -> ImportedLocalizations:
-    """Keep the predictions that a request carries as JSON Lines: all of them, or none.
-
-    Raises one of UPLOAD_REFUSALS; a file that is larger than what is read while its sender waits is for the
-    command.
-    """
-    corpus = offered.offered_corpus(request, text_parameter(given, "corpus"))
-    system = text_parameter(given, "system")
-    if system and not offered.offered_systems(request).filter(name=system, corpus=corpus).exists():
-        raise NotOffered(
-            _("There is no system “%(name)s” of %(corpus)s.") % {"name": system[:60], "corpus": corpus.name}
-        )
-    with upload_folder(request, commands="import_localizations", most=READ_AT_ONCE) as folder:
-        file = uploaded_file(request, folder, "file", most=READ_AT_ONCE)
-        if file is None:
-            raise NotOffered(_("No file was uploaded: choose one."))
-        return import_localizations(
-            LocalizationsImport(
-                name=text_parameter(given, "name"),
-                corpus=corpus.name,
-                path=file,
-                system=system,
-                split=part_in(given, "split", corpus),
-                seed=whole_in(given, "seed", default=0),
-                files=False,
-                declared=offered.declared_training(request, text_parameter(given, "trained_on")),
-            ),
-            wanted=registry.RequestedBy(account=account_of(request).pk),
-        )
 
 
 def remarks_on_import(made: ImportedLocalizations) -> list[str]:

@@ -474,7 +474,7 @@ VALID: dict[str, Make] = {
     "upload_remove": _upload(),
     "localize": _localizing,
     "list_localization_sets": nothing,
-    "localization_set_upload": lambda: ValidCall(
+    "import_localizations": lambda: ValidCall(
         body={"name": "sent-regions", "corpus": "quay", "split": "test"},
         files={"file": ("sent.jsonl", _localized())},
     ),

@@ -396,7 +396,11 @@ def test_captions_are_written_looked_at_and_mixed_by_page(captioner, tmp_path):
     generated(captioner, "--name", "second")
     press(
         *(ada, "/evaluation/captions/told/", "Mix the captions"),
-        **{"name": "mixed", "with": "second", "images": "9", "controls": "4", "people": "2"},
+        name="mixed",
+        sets=["told", "second"],
+        images="9",
+        controls="4",
+        people="2",
     )
     job = Job.objects.latest("pk")
     assert jobs.run_queued_job(job.pk) == Job.DONE, job.error

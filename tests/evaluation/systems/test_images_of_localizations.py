@@ -245,12 +245,18 @@ def test_page_and_api_take_the_images_that_a_file_is_of(scenes: str, tmp_path: P
 
     def send(name: str, split: str) -> Any:
         file = SimpleUploadedFile("found.jsonl", of_images(0, 75).encode())
-        given = {"act": "localizations", "name": name, "corpus": "scenes", "split": split, "file": file}
+        given = {
+            "act": "import_localizations",
+            "name": name,
+            "corpus": "scenes",
+            "split": split,
+            "file": file,
+        }
         return ada.post("/evaluation/add-system/", given, follow=True)
 
     for wrong in ("tests", str(listed)):
         refused = send("theirs", wrong)
-        assert refused.status_code == 409 and "is not a split of scenes: choose a split" in words(refused)
+        assert refused.status_code == 400 and f"There is no split “{wrong}” here" in words(refused)
     shown = words(send("theirs", "test"))
     assert "1 mention is of an image that you did not name; it is kept, but not counted." in shown
     worst = ("--layer", layer_name(), "--missing", "worst")

@@ -491,15 +491,9 @@ def test_a_job_does_not_act_on_what_now_bears_its_names_in_another_corpus(ground
         assert "scenes" not in job.error
 
 
-def test_pages_take_as_many_regions_as_the_api_does(grounded):
+def test_pages_take_as_many_regions_as_the_api_does(scenes):
     ada = world.signed_in("ada", "researcher")
     for limit in ("0", "1001", "999999999"):
-        page = ada.post(
-            "/evaluation/systems/grounded/localize/",
-            {"split": "test", "regions": "parts:1", "limit": limit},
-            follow=True,
-        )
-        assert f"{limit} regions: choose from 1 to 1000." in words(page)
         extract = {"corpus": "scenes", "name": "r", "network": "layout", "method": "grid", "limit": limit}
         page = ada.post("/evaluation/features/extract/", extract, follow=True)
         assert f"{limit} regions: choose from 1 to 1000." in words(page)

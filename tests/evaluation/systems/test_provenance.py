@@ -304,7 +304,7 @@ def test_localizations_from_outside_may_declare_what_their_system_was_trained_on
     fields = {"corpus": scenes, "trained_on": scenes}
     sent = {**fields, "name": "called", "file": SimpleUploadedFile("called.jsonl", file.read_bytes())}
     assert ada.post("/api/v1/localization-sets", sent).status_code == 201
-    sent = {**fields, "name": "pressed", "act": "localizations"}
+    sent = {**fields, "name": "pressed", "act": "import_localizations"}
     sent["file"] = SimpleUploadedFile("pressed.jsonl", file.read_bytes())
     assert ada.post("/evaluation/add-system/", sent).status_code == 302
     for name, answer in (

@@ -463,8 +463,8 @@ def test_a_long_set_is_shown_a_page_at_a_time(scenes: str, monkeypatch: pytest.M
 def test_a_form_that_asks_for_what_is_not_offered_is_refused_by_page(scenes: str) -> None:
     train("often", "Tag-frequency")
     ada = world.signed_in("ada", "researcher")
-    refused: Any = ada.post("/evaluation/systems/often/tags/", {"score": "s1"}, follow=True)
-    assert "There is no such score: choose from the list." in refused.content.decode()
+    refused: Any = ada.post("/operations/tag/", {"system": "often", "score": "s1"}, follow=True)
+    assert "Expected one of: own." in refused.content.decode()
     assert not Job.objects.exists()
 
 
