@@ -53,10 +53,17 @@ class OperationCommand(ReportCommand):
         for one in request_fields(self.operation.request).values():
             positional = one.name in self.operation.command.positional
             _add_field(parser, one, positional=positional)
+        for layout in self.operation.command.layouts:
+            parser.add_argument(f"--{layout}", action="store_true", help=f"Print the result as {layout}")
         if isinstance(self.operation.result, File):
             parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="The new file")
 
     def report(self, **options: Any) -> dict[str, Any]:
+        assert self.operation.command is not None
+        chosen = [name for name in ("json", *self.operation.command.layouts) if options[name]]
+        if len(chosen) > 1:
+            raise CommandError(f"--{' and --'.join(chosen)}: use only one of them")
+        self.layout = chosen[0] if chosen else ""
         fields = request_fields(self.operation.request)
         data = {name: _value(one, options[name]) for name, one in fields.items() if options[name] is not None}
         try:
@@ -79,7 +86,7 @@ class OperationCommand(ReportCommand):
 
     def show(self, report: dict[str, Any]) -> str:
         assert self.operation.command is not None
-        text = self.operation.command.text
+        text = self.operation.command.layouts.get(self.layout, self.operation.command.text)
         if text is not None:
             return text(self.result)
         return _rows_text(report["results"]) if self.operation.listed else super().show(report)

@@ -6,16 +6,14 @@ from evaluation.api import (
     captions_data,
     features,
     judged,
-    localized,
     queries,
     runs,
     systems,
-    tagged,
 )
 
 #: Whose functions are served.
 MODULES = (
-    *(systems, features, captions_data, runs, queries, localized, tagged),
+    *(systems, features, captions_data, runs, queries),
     judged,
 )
 urlpatterns: list[URLPattern] = []

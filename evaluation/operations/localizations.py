@@ -16,8 +16,9 @@ from annotation.common.operations import (
 )
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
+from evaluation.operations import score_texts
 from evaluation.operations import set_texts as texts
-from evaluation.services.localizations import files, listing, predicting, sets
+from evaluation.services.localizations import files, listing, predicting, scores, sets
 from evaluation.services.predicting import PredictionSetsRequest
 from evaluation.services.stored import InUse, remove_stored
 from evaluation.services.stored_kinds import LOCALIZATION_SETS
@@ -100,5 +101,27 @@ register(
         ),
         command=CommandLine(positional=("name", "file"), text=texts.imported_text),
         page=FormPage("evaluation:bring"),
+    )
+)
+register(
+    Operation(
+        name="score_localization",
+        title=_("Score localizations"),
+        request=scores.LocalizationScoring,
+        result=scores.LocalizationScores,
+        permission=_ON_SET,
+        run=scores.score_localization,
+        before_job=scores.check_localization_scoring,
+        errors=_ERRORS,
+        as_job=True,
+        rest=Rest("POST", f"{_SETS.address}/score", "localization-sets", example={"layer": "import"}),
+        command=CommandLine(
+            positional=("localization_set",),
+            text=score_texts.localization_scores_text,
+            layouts=score_texts.LOCALIZATION_SCORES_LAYOUTS,
+        ),
+        page=FormPage(
+            started=_("Scoring the localizations. The figures are on this page when they are done.")
+        ),
     )
 )

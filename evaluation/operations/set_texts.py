@@ -7,6 +7,7 @@ from evaluation.services.captions.writing import WrittenSet
 from evaluation.services.localizations.files import ImportedLocalizations
 from evaluation.services.localizations.predicting import LocalizedSet
 from evaluation.services.tagging.writing import WrittenTags
+from evaluation.services.tags.ranked import StoredTags
 
 
 def written_text(written: WrittenSet) -> str:
@@ -67,6 +68,14 @@ def tagged_text(tagged: WrittenTags) -> str:
         f"tag set {tagged.name!r}{_already(tagged.unchanged)}: the best {tagged.top} of "
         f"{tagged.vocabulary:,} tags ({tagged.unseen:,} of them never learned from) for each of "
         f"{tagged.images:,} images, by score {tagged.score!r}\n{tagged.provenance['sentence']}"
+    )
+
+
+def stored_tags_text(stored: StoredTags) -> str:
+    """How many tags a corpus now has."""
+    return (
+        f"corpus {stored.corpus!r}: stored {stored.tags:,} tags of {stored.images:,} images, "
+        f"{stored.distinct:,} different ones ({stored.unit}, alpha {stored.alpha:g})"
     )
 
 

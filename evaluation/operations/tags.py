@@ -16,11 +16,13 @@ from annotation.common.operations import (
 )
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
+from evaluation.operations import score_texts
 from evaluation.operations import set_texts as texts
 from evaluation.services.predicting import PredictionSetsRequest
 from evaluation.services.stored import InUse, remove_stored
 from evaluation.services.stored_kinds import TAG_SETS
-from evaluation.services.tagging import listing, sets, user_tags, writing
+from evaluation.services.tagging import listing, scores, sets, user_tags, writing
+from evaluation.services.tags import ranked
 
 _SETS = StoredThing(
     kind=TAG_SETS,
@@ -40,6 +42,7 @@ _SETS = StoredThing(
     errors=(Busy, InUse),
 )
 _ON_SET = Has((RESEARCHER,), on="tag_set", corpora=True)
+_ON_CORPUS = Has((RESEARCHER,), on="corpus", corpora=True)
 _ON_SYSTEM = Has((RESEARCHER,), on="system", corpora=True)
 _ERRORS = (UnknownName, OSError, ValueError)
 
@@ -77,6 +80,24 @@ register(
 )
 register(
     Operation(
+        name="score_tags",
+        title=_("Score tags"),
+        request=scores.TagScoringRequest,
+        result=scores.TagScores,
+        permission=_ON_SET,
+        run=scores.score_tags,
+        before_job=scores.check_tag_scoring,
+        errors=_ERRORS,
+        as_job=True,
+        rest=Rest("POST", f"{_SETS.address}/score", "tag-sets", example={"split": "test"}),
+        command=CommandLine(
+            positional=("tag_set",), text=score_texts.tag_scores_text, layouts=score_texts.TAG_SCORES_LAYOUTS
+        ),
+        page=FormPage(started=_("Scoring the tags. The figures will appear here.")),
+    )
+)
+register(
+    Operation(
         name="import_user_tags",
         title=_("Import the tags of users"),
         request=user_tags.UserTagsRequest,
@@ -85,5 +106,33 @@ register(
         run=user_tags.import_user_tags,
         errors=_ERRORS,
         command=CommandLine(positional=("name",)),
+    )
+)
+register(
+    Operation(
+        name="rank_tags",
+        title=_("Rank the tags of a corpus"),
+        request=ranked.TagsRequest,
+        result=ranked.StoredTags,
+        permission=_ON_CORPUS,
+        run=ranked.rank_tags,
+        before_job=ranked.check_tags,
+        errors=_ERRORS,
+        as_job=True,
+        rest=Rest("POST", "tag-rankings", "tag-sets", example={"corpus": "harbour"}),
+        command=CommandLine(positional=("corpus",), text=texts.stored_tags_text),
+        page=FormPage(started=_("Ranking the tags. They are on the corpus’s page when they are done.")),
+    )
+)
+register(
+    Operation(
+        name="export_ranked_tags",
+        title=_("Export the ranked tags of a corpus"),
+        request=ranked.ExportTagsRequest,
+        result=File("application/octet-stream"),
+        permission=_ON_CORPUS,
+        run=ranked.export_ranked_tags,
+        errors=_ERRORS,
+        command=CommandLine(positional=("corpus",)),
     )
 )

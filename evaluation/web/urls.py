@@ -25,18 +25,13 @@ urlpatterns = [
     path("systems/<slug:name>/", systems.system_detail, name="system"),
     path("captions/<slug:name>/", captions.caption_set_detail, name="captions"),
     path("localizations/<slug:name>/", localizations.localization_set_detail, name="localizations"),
-    path(
-        "localizations/<slug:name>/score/", localizations.localization_set_score, name="score_localizations"
-    ),
     path("tags/<slug:name>/", tagging.tag_set_detail, name="tags"),
-    path("tags/<slug:name>/score/", tagging.tag_set_score, name="score_tags"),
     path("train/", training.system_train, name="train"),
     path("add-system/", upload.system_upload, name="bring"),
     path("features/", features.feature_list, name="features"),
     path("features/remove/", features.feature_remove, name="remove_features"),
     path("features/extract/", features.feature_extract, name="extract_features"),
     path("features/parses/", captions_data.parses_import, name="import_parses"),
-    path("features/tags/", captions_data.tags_rank, name="rank_tags"),
     path("features/word-vectors/", captions_data.word_vectors_train, name="train_word_vectors"),
     path("features/collections/", weak_collections.collection_list, name="weak_collections"),
     path("features/collections/features/", weak_collections.collection_features, name="collection_features"),

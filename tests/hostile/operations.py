@@ -914,12 +914,10 @@ get("evaluation:captions", RUNNERS, WRITTEN)
 
 FOUND = "found"
 get("evaluation:localizations", RUNNERS, FOUND, show="far", layer="gold")
-post("evaluation:score_localizations", RUNNERS, FOUND, layer="import", against="")
 
 
 TAGGED = "tagged"
 get("evaluation:tags", RUNNERS, TAGGED)
-post("evaluation:score_tags", RUNNERS, TAGGED, split="test")
 
 
 get("evaluation:train", RUNNERS, corpus="quay")
@@ -985,13 +983,6 @@ post(
     dimensions="4",
     epochs="1",
     least="1",
-)
-post(
-    "evaluation:rank_tags",
-    RUNNERS,
-    corpus="quay",
-    unit=lambda at: at.one("nouns", "compounds"),
-    place="words",
 )
 get("evaluation:weak_collections", RUNNERS)
 post(

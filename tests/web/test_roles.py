@@ -256,10 +256,9 @@ def built() -> dict[str, Any]:
                 "task_answer_again": [name, kind, held.id],
                 **{f"api_{act}": [held.id] for act in ("answer", "change", "return", "heartbeat")},
                 "evaluation:system": ["q-system"],
-                "evaluation:score_localizations": ["q-found"],
                 "evaluation:localizations": ["q-found"],
                 "evaluation:captions": ["q-captions"],
-                **{f"evaluation:{route}": ["q-tags"] for route in ("tags", "score_tags")},
+                "evaluation:tags": ["q-tags"],
                 **{
                     f"evaluation:{route}": ["q-run"]
                     for route in ("run", "trec", "archive_run", "remove_run", "queries")

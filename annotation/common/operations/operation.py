@@ -110,10 +110,12 @@ class Rest:
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """What a command has of its own: fields that are `positional`, and how its result is written as text."""
+    """What a command has of its own: fields that are `positional`, how its result is written as text, and in
+    which other `layouts`, each of which is an option, as csv."""
 
     positional: tuple[str, ...] = ()
     text: Callable[[Any], str] | None = None
+    layouts: Mapping[str, Callable[[Any], str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

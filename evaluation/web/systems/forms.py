@@ -11,7 +11,7 @@ from annotation.web.common.request_forms import RequestForm
 from evaluation.models import System
 from evaluation.services.captions.writing import writes_captions
 from evaluation.services.localizations.predicting import localizes
-from evaluation.services.predicting import layers_of, region_sets
+from evaluation.services.predicting import layers_of, method_of, region_sets
 from evaluation.services.tagging.writing import OF_CORPUS, ways_to_rank_tags
 from evaluation.web.frame import offer_choices, offer_splits
 
@@ -28,8 +28,7 @@ def writing_form(request: HttpRequest, system: System) -> RequestForm | None:
 
 def localizing_form(request: HttpRequest, system: System) -> RequestForm | None:
     """The form that has a system localize phrases; None where it does not, or has no regions to rank."""
-    proposed = [one.label for one in region_sets(system.corpus.name, proposed=True)]
-    if not (localizes(system) and proposed):
+    if not (localizes(system) and (proposed := proposal_sets_of(system))):
         return None
     form = _form(request, system, "localize", "name", "split", "seed", "regions", "layer")
     offer_choices(form, "regions", proposed)
@@ -49,6 +48,17 @@ def tagging_form(request: HttpRequest, system: System) -> RequestForm | None:
     if scores:
         offer_choices(form, "score", ways)
     return form
+
+
+def compares_parts(system: System) -> bool:
+    """Whether a system looks at regions of the images that it ranks."""
+    method = method_of(system)
+    return method is not None and method.grounding == "ranking"
+
+
+def proposal_sets_of(system: System) -> list[str]:
+    """The sets of regions of its corpus that nobody drew, by their labels."""
+    return [one.label for one in region_sets(system.corpus.name, proposed=True)]
 
 
 def _form(request: HttpRequest, system: System, operation: str, *fields: str) -> RequestForm:

@@ -1,24 +1,21 @@
-"""The pages of localizations: asked for or sent, looked at beside people's boxes, scored, removed."""
+"""The page of a localization set: its figures, and its regions beside people's boxes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.utils.formats import localize
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
-from annotation import jobs
+from annotation.common.operations import operation_named
 from annotation.datasets.layers import MOST_IMAGES_UPDATED_FOR_PAGE, LayerBehind, layer_to_read
-from annotation.selectors.jobs import Job
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles_on
-from annotation.web.staff.frame import said
-from evaluation.models import LocalizationSet, System
-from evaluation.services.features.store import feature_sets
+from annotation.web.common.request_forms import RequestForm
+from evaluation.models import LocalizationSet
 from evaluation.services.localizations.files import (
     ImportedLocalizations,
 )
@@ -26,13 +23,8 @@ from evaluation.services.localizations.kept_scores import key_of_report, reports
 from evaluation.services.localizations.measures import OF_KEPT, RECALL_RANKS
 from evaluation.services.localizations.shown import ALL_MENTIONS, MENTIONS_SHOWN, ShownPage, shown_page
 from evaluation.services.localizations.tables import recalls_of
-from evaluation.web.frame import evaluation_frame, text_parameter
-from evaluation.web.splits import (
-    NotOffered,
-    missing_in,
-)
+from evaluation.web.frame import evaluation_frame, offer_choices, text_parameter
 from evaluation.web.tags.figures import level, subset_in_words
-from models_core.estimators.base import METHODS
 
 #: Pictures on a page.
 IMAGES_PER_PAGE = 12
@@ -45,21 +37,6 @@ LOCALIZATION_SET = AddressedThing(
     ),
     gettext_lazy("There is no localization set “%(name)s” here."),
 )
-
-
-def compares_parts(row: System) -> bool:
-    """Whether a system looks at regions of the images that it ranks."""
-    method = METHODS.get(row.settings.get("recipe", {}).get("method", ""))
-    return method is not None and method.grounding == "ranking"
-
-
-def proposal_sets_of(row: System) -> list[str]:
-    """The sets of regions of its corpus that nobody drew, by their labels."""
-    return [
-        found.label
-        for found in feature_sets(row.corpus.name)
-        if found.kind == "region" and found.origin.get("regions") != "gold"
-    ]
 
 
 @require_safe
@@ -85,7 +62,6 @@ def localization_set_detail(request: HttpRequest, row: LocalizationSet) -> HttpR
     kept = {key_of_report(report): report for report in reports_against(row, layer)}
     asked_of = text_parameter(request.GET, "of")
     of = asked_of if asked_of in kept else next(iter(kept), "")
-    same = LocalizationSet.objects.filter(corpus=row.corpus_id, published=True)
     return render(
         request,
         "evaluation/localizations.html",
@@ -102,9 +78,19 @@ def localization_set_detail(request: HttpRequest, row: LocalizationSet) -> HttpR
             report=_figures(kept[of]) if kept else None,
             kept=[(key, subset_in_words(report["subset"])) for key, report in kept.items()],
             of=of,
-            others=same.exclude(pk=row.pk).order_by("name"),
+            form=_scoring_form(request, row, layers, layer),
         ),
     )
+
+
+def _scoring_form(request: HttpRequest, row: LocalizationSet, layers: list[str], layer: str) -> RequestForm:
+    operation, shown = operation_named("score_localization"), ("layer", "against", "missing")
+    form = RequestForm(operation, account_of(request), initial={"layer": layer}, fields_shown=shown)
+    form.auto_id = "score-%s"
+    offer_choices(form, "layer", layers)
+    same = row.corpus.localization_sets.filter(published=True).exclude(pk=row.pk).order_by("name")
+    offer_choices(form, "against", [one.name for one in same.defer("scores")], none=_("none"))
+    return form
 
 
 def remarks_on_import(made: ImportedLocalizations) -> list[str]:
@@ -147,34 +133,6 @@ def remarks_on_import(made: ImportedLocalizations) -> list[str]:
             % {"number": localize(made.elsewhere)}
         )
     return told
-
-
-def enqueue_localization_scoring(request: HttpRequest, row: LocalizationSet, given: Mapping[str, str]) -> Job:
-    """Score a set against the boxes of a layer, as a job. Raises NotOffered, JobError."""
-    layer = text_parameter(given, "layer")
-    _check_layer(row.corpus, layer)
-    against = text_parameter(given, "against")
-    same = LocalizationSet.objects.filter(corpus=row.corpus_id, published=True)
-    if against and not same.filter(name=against).exists():
-        raise NotOffered(_("There is no such localization set: choose from the list."))
-    arguments: dict[str, Any] = {
-        "name": row.name,
-        "layer": layer,
-        "against": against,
-        "missing": missing_in(given),
-    }
-    actor = account_of(request)
-    return jobs.enqueue(kind="score_localization", arguments=arguments, corpus=row.corpus, actor=actor)
-
-
-@require_POST
-@for_roles_on(LOCALIZATION_SET, *RUNNING)
-def localization_set_score(request: HttpRequest, row: LocalizationSet) -> HttpResponse:
-    """Score a set against the boxes of a layer, as a job."""
-    with said(request, jobs.JobError, NotOffered) as tell:
-        enqueue_localization_scoring(request, row, request.POST)
-        tell(_("Scoring the localizations. The figures are on this page when they are done."))
-    return redirect("evaluation:localizations", row.name)
 
 
 def _figures(report: dict[str, Any]) -> dict[str, Any]:
@@ -220,8 +178,3 @@ def _told_cut(number: int | None) -> int | None:
 
 def _percent(share: float | None) -> str:
     return "" if share is None else localize(round(100 * share, 1))
-
-
-def _check_layer(corpus: Any, name: str) -> None:
-    if not corpus.layers.filter(name=name, published=True).exists():
-        raise NotOffered(_("There is no layer “%(name)s”: choose one of the list.") % {"name": name[:60]})

@@ -26,9 +26,14 @@ from evaluation.services.systems.origins import ORIGINS
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, offer_choices, offer_splits
 from evaluation.web.job_lines import job_lines, pages_of_made
-from evaluation.web.systems.forms import localizing_form, tagging_form, writing_form
+from evaluation.web.systems.forms import (
+    compares_parts,
+    localizing_form,
+    proposal_sets_of,
+    tagging_form,
+    writing_form,
+)
 from evaluation.web.systems.learning_curves import curves_of_trainings, shown_curve
-from evaluation.web.systems.localizations import compares_parts, proposal_sets_of
 from models_core import storage
 from models_core.estimators.base import METHODS
 

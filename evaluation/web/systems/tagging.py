@@ -1,26 +1,22 @@
-"""The pages of tags that systems found: asked for, looked at beside their pictures, and scored."""
+"""The page of a tag set: its scores, and its tags beside their pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
-from django.utils.translation import gettext as _
+from django.shortcuts import render
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
-from annotation import jobs
-from annotation.selectors.jobs import Job
+from annotation.common.operations import operation_named
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles_on
-from annotation.web.staff.frame import said
+from annotation.web.common.request_forms import RequestForm
 from evaluation.models import TaggedImage, TagSet
 from evaluation.report_data.tag_scores import interval_remarks
 from evaluation.services.tagging.scores import kept_figures
-from evaluation.web.frame import evaluation_frame, text_parameter
-from evaluation.web.splits import NotOffered, missing_in, part_in
+from evaluation.web.frame import evaluation_frame, offer_splits, text_parameter
 
 #: Pictures on a page of tags.
 TAGGED_PER_PAGE = 24
@@ -72,6 +68,7 @@ def tag_set_detail(request: HttpRequest, row: TagSet) -> HttpResponse:
             shown=_shown(row, tagged[:TAGGED_PER_PAGE]),
             later=f"?from={first + TAGGED_PER_PAGE}" if len(tagged) > TAGGED_PER_PAGE else "",
             first="?" if first else "",
+            form=_scoring_form(request),
             splits=[one for one in row.corpus.images.values_list("split", flat=True).distinct() if one],
             figures=figures,
             pools=[one for one in figures.get("measures", ()) if one["distractors"] is not None],
@@ -79,6 +76,13 @@ def tag_set_detail(request: HttpRequest, row: TagSet) -> HttpResponse:
             others=[one for one in figures.get("measures", ()) if one["distractors"] is None],
         ),
     )
+
+
+def _scoring_form(request: HttpRequest) -> RequestForm:
+    shown = ("split", "missing")
+    form = RequestForm(operation_named("score_tags"), account_of(request), fields_shown=shown)
+    offer_splits(form, "split")
+    return form
 
 
 def _shown(row: TagSet, tagged: list[TaggedImage]) -> list[_ShownPicture]:
@@ -93,24 +97,3 @@ def _shown(row: TagSet, tagged: list[TaggedImage]) -> list[_ShownPicture]:
         tags = [_ShownTag(tag, score, set(tag.split()) <= words) for tag, score in one.tags[:_SHOWN]]
         found.append(_ShownPicture(one.image, tags, captions[0] if captions else ""))
     return found
-
-
-def enqueue_tag_scoring(request: HttpRequest, row: TagSet, given: Mapping[str, str]) -> Job:
-    """Score a tag set, as a job. Raises NotOffered, JobError."""
-    arguments = {
-        "name": row.name,
-        "corpus": row.corpus.name,
-        "split": part_in(given, "split", row.corpus),
-        "missing": missing_in(given),
-    }
-    return jobs.enqueue(kind="score_tags", arguments=arguments, corpus=row.corpus, actor=account_of(request))
-
-
-@require_POST
-@for_roles_on(TAG_SET, *RUNNING)
-def tag_set_score(request: HttpRequest, row: TagSet) -> HttpResponse:
-    """Score a tag set, as a job."""
-    with said(request, jobs.JobError, NotOffered) as tell:
-        enqueue_tag_scoring(request, row, request.POST)
-        tell(_("Scoring the tags. The figures will appear here."))
-    return redirect("evaluation:tags", row.name)

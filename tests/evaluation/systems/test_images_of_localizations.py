@@ -140,7 +140,7 @@ def test_precision_of_a_part_of_the_images_is_of_each_phrases_own(grounded: str,
     listed.write_text("76.png\n77.png")
     part = scored(grounded, "--split", listed)
     assert (part["everywhere"], part["part"], part["images"]) == (False, True, 2)
-    told = said("score_localization", grounded, "--split", listed, "--resamples", 0, "--keep")
+    told = said("score_localization", grounded, "--split", listed, "--resamples", 0, "--store")
     assert "only a part of the set's images is scored, and the best detections in all of them were" in told
     page = words(world.signed_in("ada", "researcher").get(f"/evaluation/localizations/{grounded}/"))
     assert (
@@ -174,7 +174,7 @@ def test_precision_among_own_images_says_where_it_is_of_the_kept_regions(
                 "mAP": cut,
             }
     assert not any(one["remark"] for one in scored("one")["measures"] if "AP" in one["measure"])
-    scored("one", "--split", listed, "--keep")
+    scored("one", "--split", listed, "--store")
     page = words(world.signed_in("ada", "researcher").get("/evaluation/localizations/one/"))
     assert "AP and mAP are of the kept regions: others were dropped, or may have been." in page
 

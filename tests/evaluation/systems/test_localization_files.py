@@ -81,7 +81,7 @@ def test_what_is_exported_is_read_again_and_scores_alike(grounded, tmp_path):
     assert of_categories["difference"] == pytest.approx(of_categories["first"] - of_categories["second"])
     assert of_categories["low"] <= of_categories["difference"] <= of_categories["high"] and of_categories["p"]
     assert not LocalizationSet.objects.get(name="some").scores
-    text = said("score_localization", "some", *of_test, "--keep")
+    text = said("score_localization", "some", *of_test, "--store")
     (report,) = kept_reports(LocalizationSet.objects.get(name="some"))
     assert (report["mentions"], report["subset"], report["whole"]) == (60, "split test", False)
     assert "20 mentions have no prediction and count as missed." in text
@@ -175,7 +175,7 @@ def test_detections_of_a_file_are_suppressed_before_they_are_scored(grounded, tm
         twice.append(json.dumps(line))
     (tmp_path / "twice.jsonl").write_text("\n".join(twice))
     said("import_localizations", "twice", tmp_path / "twice.jsonl", "--corpus", "scenes")
-    ask = ("--layer", layer_name(), "--split", "test", "--keep")
+    ask = ("--layer", layer_name(), "--split", "test", "--store")
     assert values(scored("twice", *ask)) == values(scored(grounded))
     # Figures that were kept before are counted otherwise, and say so.
     made = LocalizationSet.objects.get(name="twice")

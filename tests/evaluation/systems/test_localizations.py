@@ -86,7 +86,7 @@ def test_what_cannot_be_learned_localized_or_scored_is_named(grounded, tmp_path)
         (("localize", grounded, "--limit", 0), "--limit: Expected 1 or more."),
         (("localize", grounded, "--seed", -1), "--seed: Expected 0 or more."),
         (("rank", grounded), "does not predict rankings: it localizes phrases; use localize"),
-        (("score_localization", "nothing"), "unknown localization set 'nothing'; known: none"),
+        (("score_localization", "nothing"), "There is no localization set “nothing” here"),
     ):
         with pytest.raises(CommandError, match=says):
             said(*command)
@@ -178,8 +178,8 @@ def test_figures_of_other_images_stand_beside_and_the_page_says_of_which_they_ar
     for folder, image in (("one", "80.png"), ("other", "81.png")):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "some.txt").write_text(image)
-        scored(grounded, "--split", tmp_path / folder / "some.txt", "--level", 0.999, "--keep")
-    told = said("score_localization", grounded, "--level", 0.999, "--keep", "--resamples", 20)
+        scored(grounded, "--split", tmp_path / folder / "some.txt", "--level", 0.999, "--store")
+    told = said("score_localization", grounded, "--level", 0.999, "--store", "--resamples", 20)
     assert "Intervals of 99.9 %" in told
     reports = kept_reports(LocalizationSet.objects.get())
     assert [(one["subset"], one["mentions"], one["whole"]) for one in reports] == [
@@ -194,7 +194,7 @@ def test_figures_of_other_images_stand_beside_and_the_page_says_of_which_they_ar
     part = ada.get(page, {"of": keys[1]})
     assert "Images: images in some.txt" in words(part) and "4 boxed mentions in 1 images" in words(part)
     assert f"from=12&amp;of={keys[1]}" in part.content.decode()
-    scored(grounded, "--split", "test", "--keep", "--resamples", 0)
+    scored(grounded, "--split", "test", "--store", "--resamples", 0)
     assert [one["resamples"] for one in kept_reports(LocalizationSet.objects.get())] == [0, 50, 50]
     bare = words(ada.get(page))
     assert "Interval of" not in bare and "Images: split test" in bare
@@ -326,8 +326,8 @@ def test_recall_of_a_file_says_where_it_is_of_the_kept_regions(late: str, tmp_pa
 def test_pages_and_api_say_what_is_left_out_of_older_figures_too(late: str) -> None:
     keep_set("all", late, 105, {0: 1, 1: 50})
     keep_set("ten", late, 10, {0: 1, 1: 50})
-    scored("ten", "--keep", "--against", "all")
-    scored("all", "--keep", "--against", "ten")
+    scored("ten", "--store", "--against", "all")
+    scored("all", "--store", "--against", "ten")
     ada = world.signed_in("ada", "researcher")
     left = "R@k beyond 10 is left out, since {} kept 10 regions of each mention at most."
     for name, other in (("ten", "the set"), ("all", "ten")):
@@ -358,7 +358,7 @@ def test_pages_and_api_say_what_is_left_out_of_older_figures_too(late: str) -> N
 
 def test_figures_against_a_layer_whose_boxes_change_say_so_until_they_are_made_anew(late: str) -> None:
     keep_set("all", late, 105, {0: 1, 1: 50})
-    scored("all", "--keep")
+    scored("all", "--store")
     ada = world.signed_in("ada", "researcher")
     told = "The boxes of this layer have changed since these figures were computed"
 
@@ -372,7 +372,7 @@ def test_figures_against_a_layer_whose_boxes_change_say_so_until_they_are_made_a
     layer = Layer.objects.get(name=layer_name())
     Layer.objects.filter(pk=layer.pk).update(version=layer.version + 1)
     assert outdated()
-    scored("all", "--keep")
+    scored("all", "--store")
     assert not outdated()
     # As earlier versions kept it: an imported layer stays as it is, one of a campaign may have grown.
     row = LocalizationSet.objects.get(name="all")
@@ -479,7 +479,7 @@ def test_a_job_does_not_act_on_what_now_bears_its_names_in_another_corpus(ground
     other = Corpus.objects.get(name="other")
     for kind, given in (
         ("localize", {"system": "grounded"}),
-        ("score_localization", {"name": "grounded"}),
+        ("score_localization", {"localization_set": "grounded"}),
         ("rank", {"system": "grounded", "split": "test"}),
         ("tag", {"system": "grounded"}),
         ("generate_captions", {"system": "grounded"}),

@@ -79,9 +79,8 @@ def tagged(*options: Any) -> dict[str, Any]:
 
 
 def scored(*options: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(
-        said("score_tags", *options, "--corpus", "scenes", "--resamples", 50, "--json")
-    )
+    made = json.loads(said("score_tags", "--no-store", "--resamples", 50, *options, "--json"))
+    found: dict[str, Any] = made["report"]
     return found
 
 
@@ -100,7 +99,7 @@ def test_a_trained_system_tags_images_and_is_scored_against_peoples_captions(
         assert len(scores) == 3 and scores == sorted(scores, reverse=True)
     scored("map")
     assert not TagSet.objects.get().figures, "nothing is kept that nobody asked to keep"
-    found = scored("map", "--keep")
+    found = scored("map", "--store")
     assert TagSet.objects.get().figures == found
     of = {(one["measure"], one["distractors"]): one for one in found["measures"]}
     assert set(of) == {
@@ -156,7 +155,7 @@ def test_scores_are_those_computed_by_hand(scenes: str) -> None:
         "settings": {"unit": "nouns", "alpha": 0.0},
     }
     get_or_publish(TagSet, "known", facts, partial(writing.fill_tag_set, tags_of_images=iter(rows)))
-    found = scored("known", "--distractors", "0,5", *ALONE)
+    found = scored("known", "--distractors", 0, 5, *ALONE)
     of = {(one["measure"], one["distractors"]): one["value"] for one in found["measures"]}
     # The first image's tags are dog, man: man is before dog. The second's are boat, dog: dog is before boat.
     assert of["p@1", 0] == 0 and of["p@5", 0] == 1
@@ -277,10 +276,10 @@ def test_systems_that_rank_or_write_do_not_tag_and_taggers_do_not_rank(scenes: s
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        (("nothing",), "unknown tag set 'nothing'; known: often"),
-        (("often", "--alpha", "2"), "alpha is 2.0; expected 0"),
-        (("often", "--depths", "0"), "k is 0; expected 1 or more"),
-        (("often", "--distractors", "some"), "--distractors 'some': expected whole numbers"),
+        (("nothing",), "There is no tag set “nothing” here; known: often."),
+        (("often", "--alpha", "2"), "--alpha: Expected 1.0 or less."),
+        (("often", "--depths", 0), "--depths .1..: Expected 1 or more."),
+        (("often", "--distractors", "some"), "--distractors .1..: Expected a whole number."),
         (
             ("often", "--split", "train"),
             r"60 of 60 images \('0.png', .*\) have no tags in set 'often': supply",
@@ -295,7 +294,7 @@ def test_what_cannot_be_scored_is_said_in_a_line(scenes: str, options: tuple[str
     train("often", "Tag-frequency")
     said("tag", "often")
     with pytest.raises(CommandError, match=match):
-        said("score_tags", *options, "--corpus", "scenes")
+        said("score_tags", *options)
 
 
 def test_users_tags_of_a_collection_are_scored_as_lists(scenes: str, tmp_path: Path) -> None:
@@ -333,7 +332,7 @@ def test_wrong_tags_of_lists_count_though_no_caption_names_them(scenes: str) -> 
         get_or_publish(TagSet, name, facts, partial(writing.fill_tag_set, tags_of_images=iter(rows)))
     of: dict[str, dict[tuple[str, int | None], float]] = {}
     for name, vocabulary in (("wrong", 3), ("right", 2)):
-        found = scored(name, "--distractors", "0,5", "--keep", *ALONE)
+        found = scored(name, "--distractors", 0, 5, "--store", *ALONE)
         assert (found["vocabulary"], found["listed"], found["tags"]) == (vocabulary, True, 2)
         of[name] = {(one["measure"], one["distractors"]): one["value"] for one in found["measures"]}
     assert of["right"]["P@1", None] == of["right"]["MiAP", None] == 1
@@ -341,7 +340,7 @@ def test_wrong_tags_of_lists_count_though_no_caption_names_them(scenes: str) -> 
     changed = {key for key, value in of["right"].items() if of["wrong"][key] != value}
     assert changed == {("P@1", None), ("MiAP", None)}, "both have P@5 of one tag of five"
     assert "2 true tags among 3 that captions or lists name." in said(
-        *("score_tags", "wrong", "--corpus", "scenes", "--resamples", 50, *ALONE)
+        *("score_tags", "wrong", "--resamples", 50, *ALONE)
     )
     ada, page = world.signed_in("ada", "researcher"), "/evaluation/tags/wrong/"
     shown = ada.get(page).content.decode()
@@ -403,7 +402,7 @@ def test_jobs_tag_and_score(scenes: str) -> None:
     corpus = System.objects.get().corpus
     for kind, arguments in (
         ("tag", {"system": "often", "split": "test"}),
-        ("score_tags", {"name": "often", "corpus": "scenes"}),
+        ("score_tags", {"tag_set": "often"}),
     ):
         job = jobs.enqueue(kind=kind, arguments=arguments, corpus=corpus, actor=None)
         assert jobs.run_queued_job(job.pk) == Job.DONE, job.error

@@ -43,13 +43,11 @@ PAGES: dict[str, list[str | int]] = {
 #: What takes a POST and nothing else.
 ACTS: dict[str, list[str | int]] = {
     "steer_job": [1],
-    "score_tags": ["nothing"],
     **{f"archive_{what}": ["nothing"] for what in ("run", "batch")},
     "remove_features": [],
     "extract_features": [],
     "import_parses": [],
     "train_word_vectors": [],
-    "rank_tags": [],
     "collection_features": [],
     "remove_run": ["nothing"],
     "remove_qrels": ["nothing"],
