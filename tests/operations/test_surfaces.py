@@ -145,9 +145,8 @@ def test_a_wrong_value_is_the_same_error_everywhere(
     if operation.rest is not None and f":{one.name}>" not in operation.rest.path:
         place = re.sub(r"<\w+:(\w+)>", lambda found: str(data.pop(found[1], "x")), operation.rest.path)
         if files := [each.name for each in upload_fields(operation)]:
-            sent = {name: held for name, held in data.items() if name not in files}
-            sent |= {name: SimpleUploadedFile("x", b"x") for name in files if name in data}
-            answer = admin_client.post(f"/api/v1/{place}", sent)
+            parts = {name: SimpleUploadedFile("x", b"x") if name in files else data[name] for name in data}
+            answer = admin_client.post(f"/api/v1/{place}", parts)
         elif operation.rest.method == "GET":
             answer = admin_client.get(f"/api/v1/{place}", data)
         else:
@@ -163,8 +162,8 @@ def test_a_wrong_value_is_the_same_error_everywhere(
         for name, held in data.items():
             sent.setlist(name, [str(each) for each in held] if isinstance(held, list) else [str(held)])
         sent.setlist(one.name, [text])
-        files = {each.name: "x" for each in upload_fields(operation) if each.name in data}
-        form = RequestForm(operation, account, sent, fields_shown=data.keys(), files=files)
+        received = {each.name: "x" for each in upload_fields(operation) if each.name in data}
+        form = RequestForm(operation, account, sent, fields_shown=data.keys(), files=received)
         assert not form.is_valid()
         assert form.errors.as_data()[one.name][0].code == mine[0][1]
         assert form.errors[one.name][0] == mine[0][2]
@@ -174,11 +173,12 @@ def test_a_wrong_value_is_the_same_error_everywhere(
             options["out"] = "x"
         options[one.name] = [text] if one.many else text
         positional = [str(data[name]) for name in operation.command.positional if name != one.name]
+        flags = [f"--{name}" for name, held in data.items() if held is True and options.pop(name, False)]
         if one.name in operation.command.positional:
             positional.insert(operation.command.positional.index(one.name), text)
             options.pop(one.name)
         with pytest.raises(CommandError) as refused:
-            call_command(operation.name, *positional, **options)
+            call_command(operation.name, *positional, *flags, **options)
         option = one.name if one.name in operation.command.positional else f"--{one.name.replace('_', '-')}"
         line = next(line for line in str(refused.value).splitlines() if line.startswith(option))
         assert mine[0][2] in line or mine[0][1].startswith("unknown")
