@@ -259,10 +259,7 @@ def built() -> dict[str, Any]:
                 "evaluation:localizations": ["q-found"],
                 "evaluation:captions": ["q-captions"],
                 "evaluation:tags": ["q-tags"],
-                **{
-                    f"evaluation:{route}": ["q-run"]
-                    for route in ("run", "trec", "archive_run", "remove_run", "queries")
-                },
+                **{f"evaluation:{route}": ["q-run"] for route in ("run", "queries")},
                 "evaluation:query": ["q-run", 1],
                 **{f"evaluation:{route}": ["q-qrels"] for route in ("qrels", "export_qrels", "remove_qrels")},
                 **{

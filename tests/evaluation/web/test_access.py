@@ -43,13 +43,12 @@ PAGES: dict[str, list[str | int]] = {
 #: What takes a POST and nothing else.
 ACTS: dict[str, list[str | int]] = {
     "steer_job": [1],
-    **{f"archive_{what}": ["nothing"] for what in ("run", "batch")},
+    **{f"archive_{what}": ["nothing"] for what in ("batch",)},
     "remove_features": [],
     "extract_features": [],
     "import_parses": [],
     "train_word_vectors": [],
     "collection_features": [],
-    "remove_run": ["nothing"],
     "remove_qrels": ["nothing"],
     "act_on_batch": ["nothing"],
 }
