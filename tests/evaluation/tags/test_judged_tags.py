@@ -163,9 +163,9 @@ def test_tags_that_cannot_be_mixed_are_refused(pictures: str, lists: dict[str, P
         ((f"x={empty}",), "the files have tags of 0 images in common; expected 1"),
         ((good, "--images", 99), "of 6 images in common; expected 99"),
         ((good, "--controls", 99), "20 images of the 20 that are left have a tag"),
-        ((good, "--depth", 0), "depth is 0; expected 1 or more"),
-        ((good, good), "system 'good' is named twice"),
-        (("good",), "expected SYSTEM=FILE"),
+        ((good, "--depth", 0), "--depth: Expected 1 or more."),
+        ((good, good), "“good” is given twice"),
+        (("good",), "lists .1..: This is no valid name"),
     ):
         with pytest.raises(CommandError, match=told):
             said("judge_tags", "x", "--corpus", "things", *options)
