@@ -77,13 +77,9 @@ urlpatterns = [
     path("new-batch/", batch_builder.batch_build, name="new_batch"),
     path("batches/<slug:name>/", batches.batch_detail, name="batch"),
     path("batches/<slug:name>/act/", batches.batch_act, name="act_on_batch"),
-    path("batches/<slug:name>/put-away/", archiving.batch_archive, name="archive_batch"),
     path("reports/", reports.report_list, name="reports"),
     path("new-report/", reports.report_build, name="new_report"),
     path("reports/<slug:name>/", reports.report_detail, name="report"),
-    path("reports/<slug:name>/archive", reports.report_archive, name="report_archive"),
-    path("reports/<slug:name>/put-away/", archiving.report_put_away, name="archive_report"),
-    path("reports/<slug:name>/remove/", reports.report_delete, name="remove_report"),
     path("reports/<slug:name>/files/<path:path>", reports.report_file, name="report_file"),
     path("jobs/<int:job>/", job_lines.job_steer, name="steer_job"),
 ]

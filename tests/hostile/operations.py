@@ -890,7 +890,7 @@ FORM_OF_REPORT: dict[str, Any] = {"qrels": "own", "measures": "MRR, R@1", "seed"
 }
 
 get("evaluation:systems", RUNNERS, find="go", sort="origin", down=1, after="trained,1", archived="")
-for _what, _which in (("system", SYSTEM), ("run", RUN), ("batch", "batch"), ("report", "spring")):
+for _what, _which in (("system", SYSTEM), ("run", RUN), ("batch", "batch")):
     post(f"evaluation:archive_{_what}", RUNNERS, _which, undo=lambda at: at.one("", "1"))
 get("evaluation:system", RUNNERS, SYSTEM)
 post(
@@ -1257,11 +1257,9 @@ post(
     **FORM_OF_REPORT,
 )
 get("evaluation:report", RUNNERS, "spring")
-get("evaluation:report_archive", RUNNERS, "spring")
 get(
     "evaluation:report_file", RUNNERS, "spring", lambda at: at.one("report.html", "report.json", "SHA256SUMS")
 )
-post("evaluation:remove_report", RUNNERS, "spring")
 
 
 @by("evaluation:steer_job", "cancelled", RUNNERS)

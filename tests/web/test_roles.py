@@ -275,13 +275,8 @@ def built() -> dict[str, Any]:
                 **{f"evaluation:{route}": ["q-run"] for route in ("run", "queries")},
                 "evaluation:query": ["q-run", 1],
                 **{f"evaluation:{route}": ["q-qrels"] for route in ("qrels", "export_qrels", "remove_qrels")},
-                **{
-                    f"evaluation:{route}": ["q-batch"] for route in ("batch", "act_on_batch", "archive_batch")
-                },
-                **{
-                    f"evaluation:{route}": ["q-report"]
-                    for route in ("report", "report_archive", "archive_report", "remove_report")
-                },
+                **{f"evaluation:{route}": ["q-batch"] for route in ("batch", "act_on_batch")},
+                "evaluation:report": ["q-report"],
                 "evaluation:report_file": ["q-report", "report.html"],
                 **_places_of_the_api(world, name, export.pk),
                 "evaluation:steer_job": [rank.pk],
