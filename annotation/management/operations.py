@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import tomllib
 from argparse import BooleanOptionalAction
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from django.core import management
 from django.core.management.base import CommandError, CommandParser
+from django.db.models import QuerySet
 from django.utils import translation
 
 from annotation.common.operations import (
@@ -86,9 +87,7 @@ class OperationCommand(ReportCommand):
             more = plain_result(self.result) if is_dataclass(self.result) else {}
             return {"file": str(options["out"]), **more}
         if isinstance(self.result, Listing):
-            listing = self.result
-            rows = listing.rows.order_by(listing.by)
-            return {"results": [plain_result(listing.result(row)) for row in rows.iterator(_ROWS)]}
+            return {"results": [plain_result(self.result.result(row)) for row in _ordered(self.result)]}
         return plain_result(self.result) if self.result is not None else {"done": self.operation.name}
 
     def show(self, report: dict[str, Any]) -> str:
@@ -103,6 +102,13 @@ class OperationCommand(ReportCommand):
         option = name if name in self.operation.command.positional else f"--{name.replace('_', '-')}"
         number = f" ({int(place[0]) + 1}.)" if place and place[0].isdigit() else ""
         return f"{option}{number or '.'.join(['', *place])}: {error.detail}"
+
+
+def _ordered(listing: Listing) -> Iterable[Any]:
+    rows, by = listing.rows, listing.by
+    if isinstance(rows, QuerySet):
+        return rows.order_by(cast(str, by)).iterator(_ROWS)
+    return sorted(rows, key=cast(Any, by))
 
 
 def _rows_text(rows: list[dict[str, Any]]) -> str:

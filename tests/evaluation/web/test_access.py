@@ -25,7 +25,6 @@ PAGES: dict[str, list[str | int]] = {
     "queries": ["nothing"],
     "query": ["nothing", 1],
     "captions": ["nothing"],
-    "export_captions": ["nothing"],
     "qrels_list": [],
     "qrels": ["nothing"],
     "export_qrels": ["nothing"],
@@ -40,7 +39,6 @@ PAGES: dict[str, list[str | int]] = {
     "report": ["nothing"],
     "report_file": ["nothing", "report.html"],
     "tags": ["nothing"],
-    "export_tags": ["nothing"],
 }
 #: What takes a POST and nothing else.
 ACTS: dict[str, list[str | int]] = {
@@ -59,7 +57,6 @@ ACTS: dict[str, list[str | int]] = {
     "extract_features": [],
     "import_parses": [],
     "train_word_vectors": [],
-    "rank_tags": [],
     "collection_features": [],
     "remove_qrels": ["nothing"],
     "act_on_batch": ["nothing"],
