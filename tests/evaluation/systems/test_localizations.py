@@ -454,7 +454,10 @@ def test_regions_and_phrases_help_to_rank(grounded):
             ("--recipe", "SAE-phrases", *wholes),
             "--layer: Recipe SAE-phrases .changed. needs this.",
         ),
-        (("--recipe", "HGLMM-CCA", *wholes, *parts[:2]), "--regions: Recipe HGLMM-CCA .changed. does not use this."),
+        (
+            ("--recipe", "HGLMM-CCA", *wholes, *parts[:2]),
+            "--regions: Recipe HGLMM-CCA .changed. does not use this.",
+        ),
     ):
         with pytest.raises(CommandError, match=says):
             said("train_system", "x", *options)
