@@ -11,6 +11,7 @@ from django.core.cache import cache
 from playwright.sync_api import expect
 
 from annotation import jobs
+from annotation.common.operations import OperationContext
 from annotation.datasets.layer_rows import write_layer
 from annotation.models import Corpus, Job
 from annotation.protocol.terms import Box, Chain, LayerObject, LayerRecord, Mention
@@ -29,7 +30,7 @@ from evaluation.services.localizations.scores import LocalizationScoring, score_
 from evaluation.services.localizations.sets import LocalizedMention, write_rows
 from evaluation.services.reports import building
 from evaluation.services.reports.request import ReportRequest
-from evaluation.services.runs.ranking import RunsRequest, rank_system
+from evaluation.services.runs.ranking import RankRunsRequest, rank_system
 from evaluation.services.systems.upload import upload_system
 from tests.browser.conftest import Open, sign_in
 from tests.browser.looks import for_everybody
@@ -101,9 +102,11 @@ def judged(transactional_db: None, tmp_path: Path, settings, monkeypatch: pytest
     for name, noise in (("clip", 0.1), ("noise", 1.5)):
         file = embeddings(tmp_path, name, noise, dice)
         upload_system(name=name, corpus=corpus.name, path=file)
-        rank_system(RunsRequest(system=name, split="test"))
+        by_command = OperationContext(by_path=True)
+        rank_system(RankRunsRequest(system=name, split="test"), by_command)
         (tmp_path / f"{name}.txt").write_text("".join(f"{image}\n" for image in images))
-        rank_system(RunsRequest(system=name, split=str(tmp_path / f"{name}.txt"), run=f"{name}-all"))
+        listed = RankRunsRequest(system=name, split=str(tmp_path / f"{name}.txt"), name=f"{name}-all")
+        rank_system(listed, by_command)
     crowd = tmp_path / "crowd.txt"
     crowd.write_text(
         "".join(

@@ -20,9 +20,9 @@ from evaluation.selectors import names_of
 from evaluation.services.common import ImportRefused, check_name, check_same_corpus
 from evaluation.services.image_choice import check_images
 from evaluation.services.phases import PhaseShares
+from evaluation.services.runs.directions import RUN_DIRECTIONS
 from evaluation.services.runs.files import (
     RUN_DEPTH,
-    RUN_DIRECTIONS,
     RunFacts,
     best_ranked,
     store_run,

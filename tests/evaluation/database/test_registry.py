@@ -228,7 +228,7 @@ def test_a_system_goes_once_its_runs_are_gone(corpus, vectors, split):
         registry.remove_system(name="clip")
     assert system_folder("clip").exists()
     for direction in ("annotation", "search"):
-        registry.remove_run(name=f"clip-{direction}")
+        said("remove_run", f"clip-{direction}")
     said("remove_system", "clip")
     assert said("list_systems") == "none\n"
     assert not System.objects.exists() and list(system_folder("x").parent.iterdir()) == []
@@ -262,6 +262,10 @@ def test_the_command_tells_where_systems_and_runs_come_from(corpus, vectors, spl
     assert shown["runs"] == ["clip-annotation", "clip-search"]
     with pytest.raises(CommandError, match="There is no system “clap” here; known: clip."):
         said("show_system", "clap")
+    with pytest.raises(
+        CommandError, match="There is no run “clap” here; known: clip-annotation, clip-search"
+    ):
+        said("remove_run", "clap")
 
 
 def test_a_ranking_that_was_stopped_goes_on_and_makes_nothing_twice(corpus, vectors, split):
