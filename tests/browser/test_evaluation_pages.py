@@ -30,7 +30,7 @@ from evaluation.services.localizations.scores import LocalizationScoring, locali
 from evaluation.services.localizations.sets import LocalizedMention, write_rows
 from evaluation.services.reports import building
 from evaluation.services.reports.request import ReportRequest
-from evaluation.services.runs.ranking import RunsRequest, rank_system
+from evaluation.services.runs.ranking import RankRunsRequest, rank_system
 from evaluation.services.systems.upload import upload_system
 from tests.browser.conftest import Open, sign_in
 from tests.browser.looks import for_everybody
@@ -102,9 +102,11 @@ def judged(transactional_db: None, tmp_path: Path, settings, monkeypatch: pytest
     for name, noise in (("clip", 0.1), ("noise", 1.5)):
         file = embeddings(tmp_path, name, noise, dice)
         upload_system(name=name, corpus=corpus.name, path=file)
-        rank_system(RunsRequest(system=name, split="test"))
+        by_command = OperationContext(by_path=True)
+        rank_system(RankRunsRequest(system=name, split="test"), by_command)
         (tmp_path / f"{name}.txt").write_text("".join(f"{image}\n" for image in images))
-        rank_system(RunsRequest(system=name, split=str(tmp_path / f"{name}.txt"), run=f"{name}-all"))
+        listed = RankRunsRequest(system=name, split=str(tmp_path / f"{name}.txt"), name=f"{name}-all")
+        rank_system(listed, by_command)
     crowd = tmp_path / "crowd.txt"
     crowd.write_text(
         "".join(

@@ -28,6 +28,13 @@ from annotation.models import Account
 _MOST_ROWS = 200
 
 
+class _TableArea(forms.Textarea):
+    """A table as TOML, in which an empty one is no text."""
+
+    def format_value(self, value: Any) -> str | None:
+        return super().format_value(value) if value else ""
+
+
 class _Files(forms.FileInput):
     """A field of several files."""
 
@@ -132,7 +139,7 @@ class RequestForm(forms.Form):
                 return forms.CheckboxSelectMultiple(choices=names)
             return forms.Select(choices=names if one.required else [("", ""), *names])
         if one.rule.sort == "object":
-            return forms.Textarea({"rows": 6, "spellcheck": "false", "class": "code"})
+            return _TableArea({"rows": 6, "spellcheck": "false", "class": "code"})
         if one.named is not None and one.named.kind is not None:
             kind, account, roles = one.named.kind, self.account, self.operation.permission.roles
 

@@ -514,7 +514,7 @@ VALID: dict[str, Make] = {
     "server_show": nothing,
     "server_test_mail": nothing,
     "list_systems": nothing,
-    "system_train": told(
+    "train_system": told(
         {
             "name": "first",
             "corpus": "quay",

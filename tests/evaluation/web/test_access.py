@@ -51,8 +51,6 @@ ACTS: dict[str, list[str | int]] = {
     "tag_images": ["nothing"],
     "score_tags": ["nothing"],
     "remove_tags": ["nothing"],
-    "archive_system": ["nothing"],
-    "remove_system": ["nothing"],
     "remove_features": [],
     "extract_features": [],
     "import_parses": [],
