@@ -6,7 +6,6 @@ from evaluation.api import (
     captions,
     captions_data,
     features,
-    judged,
     localized,
     queries,
     runs,
@@ -15,8 +14,5 @@ from evaluation.api import (
 )
 
 #: Whose functions are served.
-MODULES = (
-    *(systems, features, captions_data, runs, queries, captions, localized, tagged),
-    judged,
-)
+MODULES = (*(systems, features, captions_data, runs, queries, captions, localized, tagged),)
 urlpatterns: list[URLPattern] = []

@@ -170,7 +170,7 @@ def test_crisscrossed_captions_go_from_file_to_ndcg_in_two_commands(tmp_path: Pa
     scores = np.arange(32).reshape(4, 8)[:, ::-1] * 1.0
     a_run(tmp_path, "r", scores)
     told = said("import_qrels", "sits", file, "--corpus", "coco", "--format", "cxc-sits", "--skip-unknown")
-    assert "1 pairs left out: corpus 'coco' lacks their image or caption (for example '999999')" in told
+    assert "1 pairs left out: the corpus lacks their image or caption (for example '999999')" in told
     assert (
         "3 of 5 pairs are relevant\nqueries: 2 judged queries" in told
         and "mean on the scale 0 to 5, relevant from 3" in told
@@ -204,13 +204,15 @@ def test_gains_thresholds_and_scales_are_named_at_freezing(tmp_path: Path) -> No
         "coco",
         "--judgments",
         "cxc-sits",
-        "--without-originals",
+        "--no-originals",
         "--json",
     )
     plain = json.loads(said(*freeze))
     assert plain["settings"].startswith("mean on the scale 0 to 5, relevant from 3, linear gains in 1/300")
     assert plain["relevant"] == 3
-    high = json.loads(said(*freeze, "--relevant-from", "4.9", "--gains", "exponential", "--median"))
+    high = json.loads(
+        said(*freeze, "--relevant-from", "4.9", "--gains", "exponential", "--summary", "median")
+    )
     assert (high["relevant"], high["version"]) == (2, 2) and "exponential gains" in high["settings"]
     row = QrelsRow.objects.filter(snapshot__version=2).order_by("-relevance").first()
     assert row is not None and row.relevance == 31 * 300
@@ -269,7 +271,7 @@ def test_a_column_of_ones_is_what_it_is_said_to_be(tmp_path: Path) -> None:
             *("--scale", scale, "--name", f"of-{scale}"),
         )
         command = ("freeze_qrels", scale, "--corpus", "coco", "--judgments", f"of-{scale}", "--json")
-        assert json.loads(said(*command, "--without-originals"))["relevant"] == relevant
+        assert json.loads(said(*command, "--no-originals"))["relevant"] == relevant
 
 
 @pytest.mark.parametrize(

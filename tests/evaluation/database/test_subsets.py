@@ -11,6 +11,7 @@ import pytest
 import pytrec_eval
 from django.core.management import CommandError
 
+from annotation.common.operations import OperationContext
 from annotation.common.registry import UnknownName
 from annotation.datasets.importing import import_records
 from annotation.models import Image
@@ -190,7 +191,9 @@ def test_judgments_frozen_for_a_subset_hold_its_pairs_alone(tmp_path: Path) -> N
         f"{IMAGES[n]},{IMAGES[m]}#{k},{(n + m + k) % 2}" for n in range(8) for m in range(8) for k in (0, 1)
     ]
     (tmp_path / "j.csv").write_text("image,caption,grade\n" + "\n".join(rows))
-    import_judgments(JudgmentsImport(corpus="many", path=tmp_path / "j.csv", format="table", name="j"))
+    import_judgments(
+        JudgmentsImport(corpus="many", file=tmp_path / "j.csv", format="table", name="j"), OperationContext()
+    )
     subset = subset_named("many", "val")
     made = freeze_qrels(name="part", corpus="many", judgments="j", subset=subset)
     whole = freeze_qrels(
@@ -228,7 +231,9 @@ def test_what_nobody_judged_of_a_subset_stands_in_the_way_too(
         for m in range(NUMBER)
     ]
     (tmp_path / "j.csv").write_text("image,caption,grade\n" + "\n".join(rows))
-    import_judgments(JudgmentsImport(corpus="many", path=tmp_path / "j.csv", format="table", name="j"))
+    import_judgments(
+        JudgmentsImport(corpus="many", file=tmp_path / "j.csv", format="table", name="j"), OperationContext()
+    )
     images = sorted(dice.choice(NUMBER, 18, replace=False).tolist())
     a_run(tmp_path, "r", direction, dice.permutation(18 * 90).reshape(18, 90).astype(float), images)
     subset = subset_named("many", what)

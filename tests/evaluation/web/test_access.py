@@ -28,7 +28,6 @@ PAGES: dict[str, list[str | int]] = {
     "export_captions": ["nothing"],
     "qrels_list": [],
     "qrels": ["nothing"],
-    "export_qrels": ["nothing"],
     "freeze_qrels": [],
     "import_qrels": [],
     "compare": [],
@@ -62,7 +61,6 @@ ACTS: dict[str, list[str | int]] = {
     "rank_tags": [],
     "collection_features": [],
     "remove_run": ["nothing"],
-    "remove_qrels": ["nothing"],
     "act_on_batch": ["nothing"],
 }
 #: Pages that also take a POST.
