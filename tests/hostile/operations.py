@@ -75,7 +75,6 @@ from annotation.workers.accounts import granting, inviting, second_factor
 from config.old_addresses import OLD_ADDRESSES
 from evaluation.models import CaptionSet, LocalizationSet, Run, System, TagSet
 from evaluation.services.features.store import NewSet, write_set
-from evaluation.services.judgments.freezing import freeze_protocol
 from models_core.estimators.base import METHODS
 from models_core.systems.table11 import TABLE_11
 from tests.crowd import platform

@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.http import QueryDict
 from django.test import Client
 from django.utils import translation
 
+from annotation.common.files import upload_fields
 from annotation.common.operations import (
     File,
     Operation,
@@ -29,6 +31,8 @@ from annotation.web.common.request_forms import RequestForm
 from tests.api.v1.test_operations import openapi
 
 EVERY = list(all_operations())
+#: What a request needs though no field of it is required.
+ALSO = {"freeze_qrels": {"protocol": "first caption"}}
 
 
 def of_every_field() -> Iterator[Any]:
@@ -49,7 +53,8 @@ def shown_by_api(operation: Operation) -> dict[str, dict[str, Any]]:
         if one["in"] == "path" or one["name"] not in ("cursor", "limit", "Idempotency-Key")
         for one in [{"required": False, **one}]
     }
-    body = call.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+    content = call.get("requestBody", {}).get("content", {})
+    body = (content.get("multipart/form-data") or content.get("application/json", {})).get("schema", {})
     assert not body or body["additionalProperties"] is False
     for name, schema in body.get("properties", {}).items():
         found[name] = {**schema, "required": name in body.get("required", ())}
@@ -114,6 +119,13 @@ def wrong_values(one: RequestField) -> Iterator[tuple[str, Any]]:
         yield "no-such-thing" if one.named.kind else "a b", "no-such-thing" if one.named.kind else "a b"
 
 
+def as_form(operation: Operation, data: dict[str, Any]) -> dict[str, Any]:
+    """What a program sends as a form, with its files."""
+    uploads = {one.name for one in upload_fields(operation)}
+    texts = {name: "true" if value is True else value for name, value in data.items()}
+    return {name: SimpleUploadedFile("x", b"x") if name in uploads else texts[name] for name in texts}
+
+
 def of_wrong_values() -> Iterator[Any]:
     for operation in EVERY:
         for one in request_fields(operation.request).values():
@@ -129,7 +141,7 @@ def test_a_wrong_value_is_the_same_error_everywhere(
         name: True if each.rule.sort == "boolean" else ["x"] if each.many else "x"
         for name, each in request_fields(operation.request).items()
         if each.required and name != one.name
-    }
+    } | ALSO.get(operation.name, {})
     data = {**others, one.name: [value] if one.many else value}
     account = Account.objects.get(username="admin")
     try:
@@ -143,6 +155,8 @@ def test_a_wrong_value_is_the_same_error_everywhere(
         place = re.sub(r"<\w+:(\w+)>", lambda found: str(data.pop(found[1], "x")), operation.rest.path)
         if operation.rest.method == "GET":
             answer = admin_client.get(f"/api/v1/{place}", data)
+        elif any(each.required for each in upload_fields(operation)):
+            answer = admin_client.post(f"/api/v1/{place}", as_form(operation, data))
         else:
             answer = admin_client.generic(
                 operation.rest.method, f"/api/v1/{place}", json.dumps(data), "application/json"
@@ -156,7 +170,8 @@ def test_a_wrong_value_is_the_same_error_everywhere(
         for name, held in data.items():
             sent.setlist(name, [str(each) for each in held] if isinstance(held, list) else [str(held)])
         sent.setlist(one.name, [text])
-        form = RequestForm(operation, account, sent, fields_shown=data.keys())
+        files = {each.name: "x" for each in upload_fields(operation)}
+        form = RequestForm(operation, account, sent, fields_shown=data.keys(), files=files)
         assert not form.is_valid()
         assert form.errors.as_data()[one.name][0].code == mine[0][1]
         assert form.errors[one.name][0] == mine[0][2]

@@ -126,9 +126,9 @@ def test_freezing_says_how_many_pairs_each_rule_makes_relevant(corpus: str, crow
 @pytest.mark.parametrize(
     ("arguments", "rows", "pool"),
     [
-        (["any-of-five"], 9, "any of five"),
+        (["any of five"], 9, "any of five"),
         (["first caption"], 3, "first caption, number 0"),
-        (["one_caption"], 3, "one caption, number 2"),
+        (["one caption"], 3, "one caption, number 2"),
         (["one caption", "--caption", "1"], 3, "one caption, number 1"),
         (["any of five", "--split", "test"], 3, "any of five, split test"),
     ],
@@ -167,14 +167,19 @@ def test_qrels_are_of_judgments_or_of_a_protocol(corpus: str, crowd: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--protocol", "all"], "unknown protocol 'all'; known: one caption, first caption, any of five"),
+        (
+            ["--protocol", "all"],
+            "--protocol: Expected one of: 'one caption', 'first caption' or 'any of five'",
+        ),
         (["--protocol", "one caption", "--caption", "3"], "image a.jpg has no caption number 3"),
-        (["--protocol", "any of five", "--caption", "1"], "uses all captions; leave out the number 1"),
+        (
+            ["--protocol", "any of five", "--caption", "1"],
+            "--caption: This is not taken together with “any of five”",
+        ),
         (["--protocol", "any of five", "--split", "dev"], "unknown split 'dev' of corpus 'small'; known: ''"),
-        (["--protocol", "any of five", "--rule", "half"], "--rule cannot be used with --protocol"),
-        (["--judgments", "j", "--split", "dev"], "unknown split 'dev' of corpus 'small'"),
-        (["--judgments", "j"], "unknown judgments 'j' of corpus 'small'; known: none"),
-        ([], "one of the arguments --judgments --protocol is required"),
+        (["--protocol", "any of five", "--rule", "half"], "--rule: This is not taken together with protocol"),
+        (["--judgments", "j"], "--judgments: There is no set of judgments “j” here"),
+        ([], "--judgments: Expected this or protocol"),
     ],
 )
 def test_bad_arguments_of_a_freeze_are_one_line(corpus: str, arguments: list[str], message: str) -> None:

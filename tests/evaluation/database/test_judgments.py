@@ -246,9 +246,9 @@ def test_a_pair_asks_of_an_image_or_of_a_keyword(corpus: str, crowd: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["large", "--format", "flickr8k-crowd"], "unknown corpus 'large'; known: small"),
-        (["small", "--format", "xml"], "unknown judgment format 'xml'; known: cxc-sits, flickr8k-crowd"),
-        (["small", "--format", "flickr8k-crowd", "--name", "my set"], "judgments name 'my set'"),
+        (["large", "--format", "flickr8k-crowd"], "corpus: There is no corpus “large” here; known: small"),
+        (["small", "--format", "xml"], "--format: Expected one of: 'cxc-sits', 'flickr8k-crowd'"),
+        (["small", "--format", "flickr8k-crowd", "--name", "my set"], "--name: This is no valid name"),
     ],
 )
 def test_bad_arguments_are_one_line(corpus: str, crowd: Path, arguments: list[str], message: str) -> None:

@@ -395,7 +395,7 @@ def test_each_querys_values_come_out_and_their_means_are_the_figures(tmp_path: P
         ("9/5", "fold 9/5: unknown fold; expected 1/5 to 5/5"),
         ("1/2", "fold 1/2: 24 images in 2 folds; expected at least 3 folds"),
         ("dev", "unknown split 'dev' of corpus 'many'; known: 'test', 'val', a file of image names, a fold"),
-        ("run:nobody", "unknown run 'nobody'; known: r"),
+        ("run:nobody", "corpus 'many' has no run 'nobody'"),
         ("FILE a b c d i1.jpg", "names 4 images \\('a', 'b', 'c', ...\\) that corpus 'many' lacks"),
         ("FILE i1.jpg i2 i1 i2.jpg", "names 2 images \\('i1.jpg', 'i2.jpg'\\) more than once"),
         ("FILE ", "it names no image"),
