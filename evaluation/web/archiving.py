@@ -1,4 +1,4 @@
-"""The addresses at which systems, runs and batches are archived and brought back."""
+"""The addresses at which systems and batches are archived and brought back."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from django.views.decorators.http import require_POST
 
 from annotation.web.common.access import RUNNING, account_of, for_roles_on
 from annotation.web.staff.frame import said
-from evaluation.models import Batch, Run, System
+from evaluation.models import Batch, System
 from evaluation.services.archiving import set_archived
 from evaluation.web.batches import BATCH
-from evaluation.web.runs import RUN
 from evaluation.web.systems.pages import SYSTEM
 
 
@@ -23,13 +22,6 @@ from evaluation.web.systems.pages import SYSTEM
 def system_archive(request: HttpRequest, row: System) -> HttpResponse:
     """Archive a system, or bring it back."""
     return _archived(request, row, "evaluation:system")
-
-
-@require_POST
-@for_roles_on(RUN, *RUNNING)
-def run_archive(request: HttpRequest, row: Run) -> HttpResponse:
-    """Archive a run, or bring it back."""
-    return _archived(request, row, "evaluation:run")
 
 
 @require_POST

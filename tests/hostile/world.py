@@ -176,8 +176,9 @@ def _evaluated(folder: Path) -> None:
             runs += [run] if name != "spare" else []
             import_run(
                 RunImport(
-                    name=run, corpus="quay", path=file, format="scores", direction=direction, system=name
-                )
+                    name=run, corpus="quay", file=file, format="scores", direction=direction, system=name
+                ),
+                OperationContext(),
             )
     written = CaptionSet.objects.create(
         corpus=System.objects.get(name="good").corpus,

@@ -14,6 +14,7 @@ from django.core.management import CommandError, call_command
 from django.http import QueryDict
 from django.test import Client
 from django.utils import translation
+from pydantic_core import to_jsonable_python
 
 from annotation.common.files import upload_fields
 from annotation.common.operations import (
@@ -31,8 +32,8 @@ from annotation.web.common.request_forms import RequestForm
 from tests.api.v1.test_operations import openapi
 
 EVERY = list(all_operations())
-#: What a request needs though no field of it is required.
-ALSO = {"freeze_qrels": {"protocol": "first caption"}}
+#: What a request needs beside its required fields, and which of their values it takes.
+ALSO = {"freeze_qrels": {"protocol": "first caption"}, "import_judgments": {"format": "table"}}
 
 
 def of_every_field() -> Iterator[Any]:
@@ -79,7 +80,7 @@ def test_a_field_is_the_same_everywhere(operation: Operation, one: RequestField,
         if not in_address:
             assert schema["description"] == ". ".join(words) + "."
             if not one.required:
-                assert schema["default"] == json.loads(json.dumps(one.default))
+                assert schema["default"] == to_jsonable_python(one.default)
             held = plain(schema)
             assert tuple(held.get("enum", ())) == rule.choices
             if not one.many:
@@ -89,9 +90,7 @@ def test_a_field_is_the_same_everywhere(operation: Operation, one: RequestField,
         actions = {action.dest: action for action in parser._actions}
         action = actions[one.name]
         assert isinstance(action, argparse.Action) and action.help is not None
-        # Django's call_command can give no value to a required option that takes none.
-        assert action.required == (one.required and one.rule.sort != "boolean")
-        assert action.help.replace("%%", "%").startswith(". ".join(words))
+        assert action.required == one.required and action.help.replace("%%", "%").startswith(". ".join(words))
         if one.default not in (None, "", (), {}) and one.rule.sort != "boolean":
             assert f"(default: {one.default})" in action.help
         assert all(choice in action.help for choice in rule.choices)
@@ -110,20 +109,13 @@ def wrong_values(one: RequestField) -> Iterator[tuple[str, Any]]:
     if rule.sort in ("integer", "number"):
         yield "many", "many"
         if rule.least is not None:
-            yield f"{rule.least - 1:.15g}", type(rule.least)(rule.least - 1)
+            yield f"{rule.least - 1}", type(rule.least)(rule.least - 1)
         if rule.most is not None:
-            yield f"{rule.most + 1:.15g}", type(rule.most)(rule.most + 1)
+            yield f"{rule.most + 1}", type(rule.most)(rule.most + 1)
     elif rule.choices:
         yield "nonsense", "nonsense"
     elif one.named is not None:
         yield "no-such-thing" if one.named.kind else "a b", "no-such-thing" if one.named.kind else "a b"
-
-
-def as_form(operation: Operation, data: dict[str, Any]) -> dict[str, Any]:
-    """What a program sends as a form, with its files."""
-    uploads = {one.name for one in upload_fields(operation)}
-    texts = {name: "true" if value is True else value for name, value in data.items()}
-    return {name: SimpleUploadedFile("x", b"x") if name in uploads else texts[name] for name in texts}
 
 
 def of_wrong_values() -> Iterator[Any]:
@@ -153,10 +145,11 @@ def test_a_wrong_value_is_the_same_error_everywhere(
     assert mine, expected
     if operation.rest is not None and f":{one.name}>" not in operation.rest.path:
         place = re.sub(r"<\w+:(\w+)>", lambda found: str(data.pop(found[1], "x")), operation.rest.path)
-        if operation.rest.method == "GET":
+        if files := [each.name for each in upload_fields(operation)]:
+            parts = {name: SimpleUploadedFile("x", b"x") if name in files else data[name] for name in data}
+            answer = admin_client.post(f"/api/v1/{place}", parts)
+        elif operation.rest.method == "GET":
             answer = admin_client.get(f"/api/v1/{place}", data)
-        elif any(each.required for each in upload_fields(operation)):
-            answer = admin_client.post(f"/api/v1/{place}", as_form(operation, data))
         else:
             answer = admin_client.generic(
                 operation.rest.method, f"/api/v1/{place}", json.dumps(data), "application/json"
@@ -170,22 +163,23 @@ def test_a_wrong_value_is_the_same_error_everywhere(
         for name, held in data.items():
             sent.setlist(name, [str(each) for each in held] if isinstance(held, list) else [str(held)])
         sent.setlist(one.name, [text])
-        files = {each.name: "x" for each in upload_fields(operation)}
-        form = RequestForm(operation, account, sent, fields_shown=data.keys(), files=files)
+        received = {each.name: "x" for each in upload_fields(operation) if each.name in data}
+        form = RequestForm(operation, account, sent, fields_shown=data.keys(), files=received)
         assert not form.is_valid()
         assert form.errors.as_data()[one.name][0].code == mine[0][1]
         assert form.errors[one.name][0] == mine[0][2]
     if operation.command is not None:
         options = {name: held for name, held in data.items() if name not in operation.command.positional}
-        options[one.name] = [text] if one.many else text
         if isinstance(operation.result, File):
-            options["out"] = "nowhere"
+            options["out"] = "x"
+        options[one.name] = [text] if one.many else text
         positional = [str(data[name]) for name in operation.command.positional if name != one.name]
+        flags = [f"--{name}" for name, held in data.items() if held is True and options.pop(name, False)]
         if one.name in operation.command.positional:
             positional.insert(operation.command.positional.index(one.name), text)
             options.pop(one.name)
         with pytest.raises(CommandError) as refused:
-            call_command(operation.name, *positional, **options)
+            call_command(operation.name, *positional, *flags, **options)
         option = one.name if one.name in operation.command.positional else f"--{one.name.replace('_', '-')}"
         line = next(line for line in str(refused.value).splitlines() if line.startswith(option))
         assert mine[0][2] in line or mine[0][1].startswith("unknown")

@@ -285,10 +285,7 @@ def built() -> dict[str, Any]:
                     f"evaluation:{route}": ["q-tags"]
                     for route in ("tags", "export_tags", "score_tags", "remove_tags")
                 },
-                **{
-                    f"evaluation:{route}": ["q-run"]
-                    for route in ("run", "trec", "archive_run", "remove_run", "queries")
-                },
+                **{f"evaluation:{route}": ["q-run"] for route in ("run", "queries")},
                 "evaluation:query": ["q-run", 1],
                 "evaluation:qrels": ["q-qrels"],
                 **{

@@ -67,7 +67,10 @@ def a_corpus(captions: list[int]) -> str:
 def a_run(folder: Path, ranking: Ranking, direction: str) -> Run:
     file = matrix_file(folder, ranking.name, ranking.scores, ranking.images, ranking.captions)
     name = f"{ranking.name}-{direction}"
-    import_run(RunImport(name=name, corpus="some", path=file, format="scores", direction=direction, depth=0))
+    import_run(
+        RunImport(name=name, corpus="some", file=file, format="scores", direction=direction, depth=0),
+        OperationContext(),
+    )
     return run_named(name)
 
 

@@ -122,11 +122,12 @@ def judged_runs(name: str, recipe: tuple[str, str], votes: Votes, real_data: Pat
             RunImport(
                 name=f"{whole.run}-judged",
                 corpus=CORPUS,
-                path=file,
+                file=file,
                 format="trec",
                 direction=whole.direction,
                 system=name,
-            )
+            ),
+            OperationContext(),
         )
         kept.append(f"{whole.run}-judged")
     return kept

@@ -60,8 +60,9 @@ def runs(folder: Path, *systems: str) -> list[str]:
             name = f"{system}-{direction}"
             import_run(
                 RunImport(
-                    name=name, corpus="small", path=file, format="scores", direction=direction, system=system
-                )
+                    name=name, corpus="small", file=file, format="scores", direction=direction, system=system
+                ),
+                OperationContext(),
             )
             made.append(name)
     return made

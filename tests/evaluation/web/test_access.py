@@ -52,7 +52,7 @@ ACTS: dict[str, list[str | int]] = {
     "tag_images": ["nothing"],
     "score_tags": ["nothing"],
     "remove_tags": ["nothing"],
-    **{f"archive_{what}": ["nothing"] for what in ("system", "run", "batch")},
+    **{f"archive_{what}": ["nothing"] for what in ("system", "batch")},
     "remove_system": ["nothing"],
     "remove_features": [],
     "extract_features": [],
@@ -60,7 +60,6 @@ ACTS: dict[str, list[str | int]] = {
     "train_word_vectors": [],
     "rank_tags": [],
     "collection_features": [],
-    "remove_run": ["nothing"],
     "act_on_batch": ["nothing"],
 }
 #: Pages that also take a POST.

@@ -52,11 +52,12 @@ def world(db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str
                 RunImport(
                     name=names[-1],
                     corpus="small",
-                    path=file,
+                    file=file,
                     format="scores",
                     direction=direction,
                     system=name,
-                )
+                ),
+                OperationContext(),
             )
     freeze_protocol(name="q", corpus="small", protocol="first caption")
     return names

@@ -35,12 +35,13 @@ def bring(corpus: str, tmp_path: Path) -> Bring:
                 RunImport(
                     name=run,
                     corpus=corpus,
-                    path=file,
+                    file=file,
                     format="scores",
                     direction=direction,
                     system=system or name,
                 ),
                 *(),
+                OperationContext(),
             )
         return list(names.values())
 
