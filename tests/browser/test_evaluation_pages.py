@@ -115,7 +115,9 @@ def judged(transactional_db: None, tmp_path: Path, settings, monkeypatch: pytest
             for own, yes in ((image, 3), (images[place - 1], 2), (images[place - 2], 0))
         )
     )
-    import_judgments(JudgmentsImport(corpus=corpus.name, path=crowd, format="flickr8k-crowd"))
+    import_judgments(
+        JudgmentsImport(corpus=corpus.name, file=crowd, format="flickr8k-crowd"), OperationContext()
+    )
     freeze_qrels(name="crowd", corpus=corpus.name, judgments="flickr8k-crowd")
     monkeypatch.setattr(building, "as_svg", drawn)
     monkeypatch.setattr(building, "as_pdf", lambda plot: b"%PDF-")

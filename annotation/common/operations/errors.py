@@ -44,6 +44,7 @@ WORDING: Mapping[str, str | Promise] = {
     "no_parses": _("Recipe %(recipe)s learns from parses, and corpus %(corpus)s has none."),
     "not_of_collection": _("Expected a feature set that collection %(collection)s has too: %(known)s."),
     "fold": _("Expected a fold such as 1/5."),
+    "either": _("Expected this or %(other)s."),
     "repeated": _("“%(value)s” is given twice."),
     "file_expected": _("Expected a file."),
     "too_large": _("The files have %(size)s; expected at most %(most)s."),

@@ -105,8 +105,10 @@ class RequestForm(forms.Form):
     def refuse(self, error: Invalid) -> None:
         """Say beside each field what is wrong with it: what the operation itself refused, too."""
         self.invalid = error
-        for one in error.errors:
-            name = one.field.partition(".")[0]
+        names = [one.field.partition(".")[0] for one in error.errors]
+        for name in names:  # a file that is refused is not missing, too
+            self.errors.pop(name, None)
+        for name, one in zip(names, error.errors, strict=True):
             self.add_error(name if name in self.fields else None, forms.ValidationError(one.detail, one.code))
 
     def _values(self, one: RequestField) -> list[Any]:

@@ -27,7 +27,6 @@ PAGES: dict[str, list[str | int]] = {
     "captions": ["nothing"],
     "qrels_list": [],
     "qrels": ["nothing"],
-    "export_qrels": ["nothing"],
     "freeze_qrels": [],
     "import_qrels": [],
     "compare": [],
@@ -56,7 +55,6 @@ ACTS: dict[str, list[str | int]] = {
     "import_parses": [],
     "train_word_vectors": [],
     "collection_features": [],
-    "remove_qrels": ["nothing"],
     "act_on_batch": ["nothing"],
 }
 #: Pages that also take a POST.
