@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import tomllib
 from argparse import BooleanOptionalAction
 from collections.abc import Iterable, Iterator
@@ -25,6 +26,7 @@ from annotation.common.operations import (
     OperationContext,
     RequestField,
     all_operations,
+    invalid,
     plain_result,
     read_request,
     request_fields,
@@ -59,15 +61,20 @@ class OperationCommand(ReportCommand):
         if isinstance(self.operation.result, File):
             parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="The new file")
 
-    def report(self, **options: Any) -> dict[str, Any]:
+    def handle(self, *args: Any, **options: Any) -> None:
         assert self.operation.command is not None
-        chosen = [name for name in ("json", *self.operation.command.layouts) if options[name]]
+        layouts = self.operation.command.layouts
+        chosen = [name for name in ("json", *layouts) if options[name.replace("-", "_")]]
         if len(chosen) > 1:
             raise CommandError(f"--{' and --'.join(chosen)}: use only one of them")
-        self.layout = chosen[0] if chosen else ""
+        self.text = self.operation.command.text if not chosen else layouts.get(chosen[0])
+        super().handle(*args, **options)
+
+    def report(self, **options: Any) -> dict[str, Any]:
         fields = request_fields(self.operation.request)
-        data = {name: _value(one, options[name]) for name, one in fields.items() if options[name] is not None}
         try:
+            given = {name: options[name] for name in fields if options[name] is not None}
+            data = {name: _value(fields[name], value) for name, value in given.items()}
             request = read_request(self.operation.request, data)
             self.operation.admit(request, None)
             with progress_bar(what="share", total=_STEPS) as bar:
@@ -87,10 +94,8 @@ class OperationCommand(ReportCommand):
         return plain_result(self.result) if self.result is not None else {"done": self.operation.name}
 
     def show(self, report: dict[str, Any]) -> str:
-        assert self.operation.command is not None
-        text = self.operation.command.layouts.get(self.layout, self.operation.command.text)
-        if text is not None:
-            return text(self.result)
+        if self.text is not None:
+            return self.text(self.result)
         return _rows_text(report["results"]) if self.operation.listed else super().show(report)
 
     def _line(self, error: FieldError) -> str:
@@ -127,7 +132,7 @@ def _add_field(parser: CommandParser, one: RequestField, *, positional: bool) ->
         parser.add_argument(option, action=BooleanOptionalAction, default=None, **about)
         return
     if one.rule.sort == "object":
-        about |= {"type": Path, "metavar": "FILE.toml"}
+        about |= {"nargs": "+", "metavar": "FILE.toml|KEY=VALUE"}
     if one.upload is not None:
         about["metavar"] = "FILE"
     if one.many:
@@ -154,11 +159,38 @@ def _help(one: RequestField) -> str:
 
 def _value(one: RequestField, given: Any) -> Any:
     """What was typed, as JSON has it."""
-    if isinstance(given, Path):
-        return tomllib.loads(given.read_text(encoding="utf-8"))
+    if one.rule.sort == "object":
+        return _table(one, list(map(str, given)) if isinstance(given, list | tuple) else [str(given)])
     if isinstance(given, list):
-        return [one.read_text(text) if isinstance(text, str) else text for text in given]
+        texts = [part for text in given for part in _parts(one, text)]
+        return [one.read_text(text) if isinstance(text, str) else text for text in texts]
     return one.read_text(given) if isinstance(given, str) else given
+
+
+def _parts(one: RequestField, text: Any) -> list[Any]:
+    """What one argument lists, separated by commas; a file's name may have some."""
+    if not isinstance(text, str) or one.upload is not None or one.server_file is not None:
+        return [text]
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _table(one: RequestField, texts: list[str]) -> dict[str, Any]:
+    """A table: of a TOML file, or of what was typed as KEY=VALUE, where a value that is no TOML is a text."""
+    if len(texts) == 1 and "=" not in texts[0]:
+        return tomllib.loads(Path(texts[0]).read_text(encoding="utf-8"))
+    try:
+        return tomllib.loads("\n".join(map(_toml_line, texts)))
+    except tomllib.TOMLDecodeError as error:
+        raise invalid(one.name, "toml", message=error) from error
+
+
+def _toml_line(text: str) -> str:
+    key, _sign, value = text.partition("=")
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return f"{key}={json.dumps(value)}"
+    return text
 
 
 class _Commands(dict[str, Any]):

@@ -5,15 +5,10 @@ from django.urls import URLPattern
 from evaluation.api import (
     captions_data,
     features,
-    judged,
     queries,
-    runs,
     systems,
 )
 
 #: Whose functions are served.
-MODULES = (
-    *(systems, features, captions_data, runs, queries),
-    judged,
-)
+MODULES = (systems, features, captions_data, queries)
 urlpatterns: list[URLPattern] = []

@@ -3,7 +3,6 @@
 from django.urls import path
 
 from evaluation.web import (
-    archiving,
     batch_builder,
     batches,
     comparing,
@@ -40,9 +39,7 @@ urlpatterns = [
     path("runs/<slug:name>/queries/", queries.query_list, name="queries"),
     path("runs/<slug:name>/queries/<int:query>/", queries.query_detail, name="query"),
     path("qrels/", qrels.qrels_list, name="qrels_list"),
-    path("qrels/<slug:name>/", qrels.qrels_detail, name="qrels"),
-    path("qrels/<slug:name>/export", qrels.qrels_export, name="export_qrels"),
-    path("qrels/<slug:name>/remove/", qrels.qrels_delete, name="remove_qrels"),
+    path("qrels/<str:name>/", qrels.qrels_detail, name="qrels"),
     path("freeze/", qrels_forms.qrels_freeze, name="freeze_qrels"),
     path("import/", qrels_forms.qrels_import, name="import_qrels"),
     path("compare/", comparing.run_compare, name="compare"),
@@ -50,7 +47,6 @@ urlpatterns = [
     path("new-batch/", batch_builder.batch_build, name="new_batch"),
     path("batches/<slug:name>/", batches.batch_detail, name="batch"),
     path("batches/<slug:name>/act/", batches.batch_act, name="act_on_batch"),
-    path("batches/<slug:name>/put-away/", archiving.batch_archive, name="archive_batch"),
     path("reports/", reports.report_list, name="reports"),
     path("new-report/", reports.report_build, name="new_report"),
     path("reports/<slug:name>/", reports.report_detail, name="report"),

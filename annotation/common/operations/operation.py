@@ -123,8 +123,8 @@ class Rest:
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """What a command has of its own: fields that are `positional`, how its result is written as text, and in
-    which other `layouts`, each of which is an option, as csv."""
+    """What a command has of its own: fields that are `positional`, how its result is written as `text`, and
+    in other `layouts`, each with its switch, as --csv."""
 
     positional: tuple[str, ...] = ()
     text: Callable[[Any], str] | None = None

@@ -27,7 +27,6 @@ PAGES: dict[str, list[str | int]] = {
     "captions": ["nothing"],
     "qrels_list": [],
     "qrels": ["nothing"],
-    "export_qrels": ["nothing"],
     "freeze_qrels": [],
     "import_qrels": [],
     "compare": [],
@@ -43,13 +42,19 @@ PAGES: dict[str, list[str | int]] = {
 #: What takes a POST and nothing else.
 ACTS: dict[str, list[str | int]] = {
     "steer_job": [1],
-    **{f"archive_{what}": ["nothing"] for what in ("batch",)},
+    "rank": ["nothing"],
+    "decode": ["nothing"],
+    "write_captions": ["nothing"],
+    "judge_captions": ["nothing"],
+    "remove_captions": ["nothing"],
+    "tag_images": ["nothing"],
+    "score_tags": ["nothing"],
+    "remove_tags": ["nothing"],
     "remove_features": [],
     "extract_features": [],
     "import_parses": [],
     "train_word_vectors": [],
     "collection_features": [],
-    "remove_qrels": ["nothing"],
     "act_on_batch": ["nothing"],
 }
 #: Pages that also take a POST.
