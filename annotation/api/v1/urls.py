@@ -10,7 +10,6 @@ from annotation.api.v1 import (
     dashboard,
     me,
     notifying,
-    people,
     phrases,
     reviewing,
     server,
@@ -25,7 +24,7 @@ from annotation.api.v1.preparing import control_items, plans, texts
 MODULES = (
     *(corpora, phrases, campaigns, dashboard, campaign_settings, texts, control_items, workers),
     *(plans, several_workers, paying),
-    *(reviewing, work, streams, me, own_work, people, machines, uploads, notifying, server),
+    *(reviewing, work, streams, me, own_work, machines, uploads, notifying, server),
 )
 urlpatterns = [
     path("openapi.json", document.openapi_document, name="v1_openapi"),

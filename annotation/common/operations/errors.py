@@ -38,6 +38,8 @@ WORDING: Mapping[str, str | Promise] = {
     "unknown_of": _("There is no %(kind)s “%(value)s” here; known: %(known)s."),
     "taken": _("“%(value)s” exists already: choose another name."),
     "only_with": _("This is taken only with %(other)s."),
+    "not_with": _("This is not taken together with %(other)s."),
+    "email": _("Expected an e-mail address."),
     "repeated": _("“%(value)s” is given twice."),
     "file_expected": _("Expected a file."),
     "too_large": _("The files have %(size)s; expected at most %(most)s."),

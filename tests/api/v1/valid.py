@@ -163,12 +163,12 @@ def _token() -> ValidCall:
     return ValidCall({"number": made.token.pk})
 
 
-def _stranger(*, active: bool) -> int:
+def _stranger(*, active: bool) -> str:
     """An account of nobody who calls."""
     name = f"stranger-{active}"
     made, _new = Account.objects.get_or_create(username=name, defaults={"is_active": active})
     Account.objects.filter(pk=made.pk).update(is_active=active)
-    return made.pk
+    return name
 
 
 def _unused_system() -> ValidCall:
@@ -457,11 +457,11 @@ VALID: dict[str, Make] = {
     "judgments_stream": at(name="quay"),
     "layer_mentions_stream": _layer,
     "me_show": nothing,
-    "people_list": asked({"who": "staff", "state": "active"}),
-    "person_show": lambda: ValidCall({"number": Account.objects.get(username="researcher").pk}),
-    "person_deactivate": lambda: ValidCall({"number": _stranger(active=True)}),
-    "person_reactivate": lambda: ValidCall({"number": _stranger(active=False)}),
-    "audit_list": asked({"group": "people"}),
+    "list_accounts": asked({"who": "staff", "state": "active"}),
+    "show_account": at(account="researcher"),
+    "deactivate_account": lambda: ValidCall({"account": _stranger(active=True)}),
+    "reactivate_account": lambda: ValidCall({"account": _stranger(active=False)}),
+    "list_audit": asked({"group": "people"}),
     "tokens_list": nothing,
     "token_revoke": _token,
     "corpus_delete": _spare_corpus,
