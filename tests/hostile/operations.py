@@ -40,7 +40,6 @@ from annotation.jobs import JobProgress
 from annotation.jobs.kinds.check_upload import check_upload_job
 from annotation.models import (
     Account,
-    AlarmSubscription,
     ApiToken,
     Assignment,
     Campaign,
@@ -58,7 +57,7 @@ from annotation.models import (
     Worker,
 )
 from annotation.moderation import rulings
-from annotation.notifications import events, hooks
+from annotation.notifications import hooks
 from annotation.protocol import questions as q
 from annotation.protocol.questions import Answer
 from annotation.protocol.rulings import KeepApart
@@ -1506,53 +1505,7 @@ def _hook(at: At) -> int:
 
 
 get("notifications", RUNNERS)
-post(
-    "make_webhook",
-    RUNNERS,
-    name="our bot",
-    address="https://hooks.example.org/a?b=c",
-    events=list(hooks.EVENTS),
-    scope=lambda at: at.one("", "corpus:quay", "campaign:quay"),
-)
-post(
-    "change_alarms",
-    RUNNERS,
-    act="subscribe",
-    scope=lambda at: at.one("", "corpus:quay", "campaign:quay"),
-    called="subscribe",
-)
-post("change_alarms", RUNNERS, act="unsubscribe", subscription=lambda at: _subscription(at), called="end")
 get("webhook", RUNNERS, _hook)
-for _act in ("on", "off", "test", "secret", "remove"):
-    post("act_on_webhook", RUNNERS, _hook, act=_act)
-post(
-    "act_on_webhook",
-    RUNNERS,
-    _hook,
-    act="save",
-    name="another",
-    address="https://hooks.example.org/",
-    events="job.ended",
-)
-
-
-def _subscription(at: At) -> int:
-    """One of theirs, or, of somebody who has none, one that is nobody's."""
-    if at.role == STRANGER:
-        return 1
-    corpus = Corpus.objects.get(name="quay")
-    row, _made = AlarmSubscription.objects.get_or_create(
-        account=at.account, corpus=corpus, defaults={"language": "en", "origin": "https://here"}
-    )
-    return row.pk
-
-
-@by("send_again", "sent", RUNNERS)
-def _send_again(at: At) -> Call:
-    line = events.announce_test(_webhook(at))
-    return Call("POST", reverse("send_again", args=[line.webhook_id, line.pk]))
-
-
 get("server", (ADMIN,), state="failed")
 post("send_test_mail", (ADMIN,))
 post(

@@ -20,7 +20,6 @@ from annotation.api.rest.operations import ROUTE_PREFIX, served
 from annotation.common.roles import ADMIN, ANNOTATOR, RESEARCHER, REVIEWER, ROLES
 from annotation.datasets.tags import keep_tags
 from annotation.models import Campaign, Corpus, Flag, Invitation, Job, Ruling, Webhook, WebhookDelivery
-from annotation.notifications import events
 from annotation.protocol import questions as q
 from annotation.protocol.contents import plain_ruling
 from annotation.protocol.rulings import Closure
@@ -159,7 +158,7 @@ def built() -> dict[str, Any]:
     hook = Webhook.objects.create(
         name="q-hook", address="https://hooks.example.org/", events=[], salt="q", campaign=world.campaign
     )
-    line = events.announce_test(hook)
+    people.perform("test_webhook", webhook=hook.pk)
     name = world.campaign.name
     held = world.held(1)
     kind = q.COREF_LINK
@@ -221,8 +220,6 @@ def built() -> dict[str, Any]:
                 "void_payment": [name, 1],
                 "withdraw_bonus": [name, 1],
                 "webhook": [hook.pk],
-                "act_on_webhook": [hook.pk],
-                "send_again": [hook.pk, line.pk],
                 "steer_any_job": [export.pk],
                 "retire_known_item": [name, 1],
                 "text": [name, "consent"],

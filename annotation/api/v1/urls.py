@@ -9,7 +9,6 @@ from annotation.api.v1 import (
     corpora,
     dashboard,
     me,
-    notifying,
     phrases,
     reviewing,
     server,
@@ -24,7 +23,7 @@ from annotation.api.v1.preparing import control_items, plans, texts
 MODULES = (
     *(corpora, phrases, campaigns, dashboard, campaign_settings, texts, control_items, workers),
     *(plans, several_workers, paying),
-    *(reviewing, work, streams, me, own_work, machines, uploads, notifying, server),
+    *(reviewing, work, streams, me, own_work, machines, uploads, server),
 )
 urlpatterns = [
     path("openapi.json", document.openapi_document, name="v1_openapi"),

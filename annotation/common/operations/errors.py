@@ -39,6 +39,8 @@ WORDING: Mapping[str, str | Promise] = {
     "taken": _("“%(value)s” exists already: choose another name."),
     "only_with": _("This is taken only with %(other)s."),
     "not_with": _("This is not taken together with %(other)s."),
+    "unprintable": _("Expected visible characters, on one line."),
+    "webhook_address": "%(message)s",
     "email": _("Expected an e-mail address."),
     "repeated": _("“%(value)s” is given twice."),
     "file_expected": _("Expected a file."),

@@ -129,6 +129,8 @@ class RequestForm(forms.Form):
             )
         if one.one_of is not None:
             choices = [(value, title or value) for value, title in one.one_of.choices().items()]
+            if one.many:
+                return forms.CheckboxSelectMultiple(choices=choices)
             return forms.Select(choices=choices if one.default else [("", one.one_of.none), *choices])
         attributes: dict[str, Any] = {"autocapitalize": "none", "spellcheck": "false"}
         if one.named is not None and one.named.kind is None:

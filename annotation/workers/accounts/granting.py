@@ -6,7 +6,7 @@ last admin of the whole server cannot be removed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -15,11 +15,11 @@ from django.utils.translation import gettext_lazy
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.common.operations import FieldError, Help, Named, OneOf, OperationContext
+from annotation.common.operations import Help, OneOf, OperationContext
 from annotation.common.roles import ADMIN, ANNOTATOR, ROLE_NAMES, WHOLE_SERVER
 from annotation.models import Account, Campaign, Corpus, RoleGrant
 from annotation.selectors.people.accounts import AccountName
-from annotation.selectors.stored_kinds import CAMPAIGNS, CORPORA
+from annotation.selectors.scope_request import ScopeRequest
 from annotation.workers import sessions
 from annotation.workers.accounts import second_factor
 
@@ -29,34 +29,7 @@ class GrantError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RoleScope:
-    """What a role is for: a corpus and all that belongs to it, a campaign, or, with neither, the whole
-    server."""
-
-    corpus: Annotated[
-        Annotated[str, Named(CORPORA)] | None,
-        Help(gettext_lazy("Corpus"), gettext_lazy("For it, its campaigns, systems, runs, batches, reports")),
-    ] = None
-    campaign: Annotated[
-        Annotated[str, Named(CAMPAIGNS)] | None,
-        Help(gettext_lazy("Campaign"), gettext_lazy("For it alone; with neither, for the whole server")),
-    ] = None
-
-    def problems(self) -> Iterator[FieldError]:
-        """It is for one thing."""
-        if self.corpus is not None and self.campaign is not None:
-            yield FieldError("campaign", "not_with", {"other": "corpus"})
-
-    def rows(self) -> tuple[Corpus | None, Campaign | None]:
-        """The corpus and the campaign that it names."""
-        return (
-            Corpus.objects.get(name=self.corpus) if self.corpus is not None else None,
-            Campaign.objects.get(name=self.campaign) if self.campaign is not None else None,
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GrantRoleRequest(RoleScope):
+class GrantRoleRequest(ScopeRequest):
     """Grant a role to an account, for a corpus and all that belongs to it, for one campaign, or, with
     neither, for the whole server."""
 

@@ -20,7 +20,8 @@ from annotation.common import database
 from annotation.common.operations import FieldError, Help, Named, OneOf, OperationContext, StoredKind
 from annotation.common.roles import ADMIN, ANNOTATOR, ROLE_NAMES, WHOLE_SERVER
 from annotation.models import Account, Campaign, Corpus, StaffInvitation
-from annotation.workers.accounts.granting import GrantError, RoleScope, check_grants, grant
+from annotation.selectors.scope_request import ScopeRequest
+from annotation.workers.accounts.granting import GrantError, check_grants, grant
 
 DAYS = 7
 #: Characters of an e-mail address.
@@ -34,7 +35,7 @@ STAFF_INVITATIONS = StoredKind(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InviteStaffRequest(RoleScope):
+class InviteStaffRequest(ScopeRequest):
     """Somebody who has no account gets a link, and with it an account and a role. It can be used once, within
     seven days."""
 
@@ -47,7 +48,7 @@ class InviteStaffRequest(RoleScope):
             validate_email(self.email)
         except ValidationError:
             yield FieldError("email", "email")
-        yield from RoleScope.problems(self)
+        yield from ScopeRequest.problems(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

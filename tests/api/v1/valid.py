@@ -30,11 +30,9 @@ from annotation.models import (
     Invitation,
     Job,
     OpenImage,
-    Webhook,
     WorkerMessage,
 )
 from annotation.moderation import discarding, rulings
-from annotation.notifications import alarms, events, hooks
 from annotation.protocol.rulings import KeepApart
 from annotation.workers import api_tokens, bonuses, payments, pseudonyms
 from evaluation.comparison.inspection import queries_in_order
@@ -44,6 +42,7 @@ from evaluation.services.judgments.freezing import freeze_protocol
 from models_core.systems.table11 import TABLE_11
 from tests.hostile.world import IMAGES
 from tests.review.world import HAT, MAN
+from tests.web.world import perform
 
 TREC = b"scene-2.png Q0 scene-2.png#0 1 1.0 x\nscene-5.png Q0 scene-2.png#0 1 1.0 x\n"
 GRADES = b"image,caption,grade\nscene-2.png,scene-2.png#0,4.5\n"
@@ -248,27 +247,24 @@ def _vectors() -> bytes:
 def _webhook(**more: Any) -> Make:
     def make() -> ValidCall:
         owner = Account.objects.get(username="researcher")
-        wanted = hooks.WebhookRequest("bot", "https://hooks.example.org/", hooks.EVENTS)
-        made = hooks.make_webhook(wanted=wanted, account=owner).webhook
-        return ValidCall({"name": made.pk}, **more)
+        made = perform("make_webhook", owner, name="bot", address="https://hooks.example.org/")
+        return ValidCall({"webhook": made.number}, **more)
 
     return make
 
 
 def _line() -> ValidCall:
     made = _webhook()()
-    line = events.announce_test(Webhook.objects.get(pk=made.place["name"]))
-    return ValidCall({**made.place, "delivery": line.pk})
+    return ValidCall({**made.place, "delivery": perform("test_webhook", **made.place).number})
 
 
 def _log() -> ValidCall:
-    return ValidCall({"name": _line().place["name"]})
+    return ValidCall({"webhook": _line().place["webhook"]})
 
 
 def _subscription() -> ValidCall:
-    owner = Account.objects.get(username="researcher")
-    row = alarms.subscribe(account=owner, language="en", origin="https://here")
-    return ValidCall({"number": row.pk})
+    row = perform("subscribe_to_alarms", Account.objects.get(username="researcher"))
+    return ValidCall({"subscription": row.number})
 
 
 def _machine() -> ValidCall:
@@ -364,7 +360,7 @@ def _checked() -> ValidCall:
 #: What is of the researcher alone, whose valid call succeeds for nobody else.
 OWN = frozenset(
     {
-        *("token_revoke", "alarms_unsubscribe", "upload_show", "upload_part", "upload_check"),
+        *("token_revoke", "unsubscribe_from_alarms", "upload_show", "upload_part", "upload_check"),
         *("upload_import", "upload_problems", "upload_remove", "own_message_read"),
     }
 )
@@ -503,20 +499,20 @@ VALID: dict[str, Make] = {
     "weak_collections_list": nothing,
     "weak_collection_import": told({"name": "another", "file": "weak.csv"}),
     "collection_features_import": told({"name": "cnn", "file": "weak.npz"}, collection="weak"),
-    "webhooks_list": nothing,
-    "webhook_make": told(
+    "list_webhooks": nothing,
+    "make_webhook": told(
         {"name": "bot", "address": "https://hooks.example.org/", "events": ["job.ended"], "corpus": "quay"}
     ),
-    "webhook_show": _webhook(),
-    "webhook_change": _webhook(body={"active": False, "events": ["alarm.raised"]}),
-    "webhook_remove": _webhook(),
-    "webhook_renew_secret": _webhook(),
-    "webhook_test": _webhook(),
-    "webhook_log_list": _log,
-    "webhook_send_again": _line,
-    "alarm_subscriptions_list": nothing,
-    "alarms_subscribe": told({"campaign": "quay"}),
-    "alarms_unsubscribe": _subscription,
+    "show_webhook": _webhook(),
+    "change_webhook": _webhook(body={"active": False, "events": ["alarm.raised"]}),
+    "remove_webhook": _webhook(),
+    "renew_webhook_secret": _webhook(),
+    "test_webhook": _webhook(),
+    "list_deliveries": _log,
+    "send_delivery_again": _line,
+    "list_alarm_subscriptions": nothing,
+    "subscribe_to_alarms": told({"campaign": "quay"}),
+    "unsubscribe_from_alarms": _subscription,
     "operations": nothing,
     "server_show": nothing,
     "server_test_mail": nothing,
