@@ -26,13 +26,15 @@ class StoredKind:
     """A kind of stored thing that requests name, as a run.
 
     `rows(account, *roles)` are those that an account may use, by its roles; all of them for the account None,
-    which is whoever runs commands on the server. `scope` is the field of a row that says what it belongs to.
-    `column` is the one that names a row; pages offer rows to choose from only where it is "name".
+    which is whoever runs commands on the server. Roles for one are granted for the corpus, or the campaign,
+    that it is or is `within`. `column` is the one that names a row; pages offer rows to choose from only
+    where it is "name".
     """
 
     title: str | Promise
     rows: Callable[..., QuerySet[Any]]
     pattern: str = NAME_PATTERN
+    within: str = "corpus"
     column: str = "name"
 
     def find(self, name: str | int, account: Any, roles: Iterable[str]) -> Model | None:
