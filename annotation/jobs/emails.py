@@ -275,7 +275,7 @@ def _send(name: str, to: str, language: str, about: Mapping[str, Any]) -> None:
         # Its own words may hold the address.
         raise NotSent(
             f"the mail server at {settings.EMAIL_HOST} took no e-mail ({type(error).__name__}); "
-            "check EMAIL_URL, then manage.py jobs --resume"
+            "check EMAIL_URL, then resume the job"
         ) from None
 
 

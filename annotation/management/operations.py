@@ -5,13 +5,15 @@ from __future__ import annotations
 import functools
 import tomllib
 from argparse import BooleanOptionalAction
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import is_dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from django.core import management
 from django.core.management.base import CommandError, CommandParser
+from django.db.models import QuerySet
 from django.utils import translation
 
 from annotation.common.operations import (
@@ -53,6 +55,8 @@ class OperationCommand(ReportCommand):
         for one in request_fields(self.operation.request).values():
             positional = one.name in self.operation.command.positional
             _add_field(parser, one, positional=positional)
+        if self.operation.listed:
+            parser.add_argument("--limit", type=int, metavar="NUMBER", help="List so many at most")
         if isinstance(self.operation.result, File):
             parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="The new file")
 
@@ -75,9 +79,8 @@ class OperationCommand(ReportCommand):
             more = plain_result(self.result) if is_dataclass(self.result) else {}
             return {"file": str(options["out"]), **more}
         if isinstance(self.result, Listing):
-            listing = self.result
-            rows = listing.rows.order_by(listing.by)
-            return {"results": [plain_result(listing.result(row)) for row in rows.iterator(_ROWS)]}
+            rows = islice(_ordered(self.result), options["limit"])
+            return {"results": [plain_result(self.result.result(row)) for row in rows]}
         return plain_result(self.result) if self.result is not None else {"done": self.operation.name}
 
     def show(self, report: dict[str, Any]) -> str:
@@ -94,6 +97,13 @@ class OperationCommand(ReportCommand):
         option = name if name in self.operation.command.positional else f"--{name.replace('_', '-')}"
         number = f" ({int(place[0]) + 1}.)" if place and place[0].isdigit() else ""
         return f"{option}{number or '.'.join(['', *place])}: {error.detail}"
+
+
+def _ordered(listing: Listing) -> Iterable[Any]:
+    rows, by = listing.rows, listing.by
+    if isinstance(rows, QuerySet):
+        return rows.order_by(cast(str, by)).iterator(_ROWS)
+    return sorted(rows, key=cast(Any, by))
 
 
 def _rows_text(rows: list[dict[str, Any]]) -> str:

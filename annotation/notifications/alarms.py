@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from django.db.models import Q, QuerySet
 from django.utils.translation import get_language, gettext_lazy
@@ -73,7 +73,8 @@ class Subscription:
     created_at: datetime
 
 
-class FoundAlarm(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class FoundAlarm:
     """Something wrong that a look found: what, of which kind of question (or ""), and in words."""
 
     code: str

@@ -44,11 +44,6 @@ EVENTS = tuple(EVENT_NAMES)
 TEST_EVENT = "webhook.test"
 #: Webhooks that an account may own at a time.
 MOST_WEBHOOKS = 20
-#: Webhooks by their numbers.
-WEBHOOKS = StoredKind(
-    gettext_lazy("webhook"), lambda account, *roles: webhooks_of(account, *roles), column="pk"
-)
-WebhookNumber = Annotated[int, Named(WEBHOOKS), Help(gettext_lazy("Webhook"), gettext_lazy("Its number"))]
 _NameText = Annotated[str, Field(min_length=1, max_length=100)]
 _AddressText = Annotated[str, Field(min_length=1, max_length=LONGEST_ADDRESS)]
 _Events = Annotated[tuple[Annotated[str, OneOf(EVENT_NAMES.copy)], ...], Field(min_length=1, max_length=10)]
@@ -58,6 +53,23 @@ _ADDRESS = Help(gettext_lazy("Address"), gettext_lazy("It begins with https:// a
 
 class WebhookRefused(ValueError):
     """A webhook that cannot be; one line with the remedy."""
+
+
+def webhooks_of(account: Account | None, *roles: str) -> QuerySet[Webhook]:
+    """The webhooks that tell of what an account holds one of `roles` for; None: all."""
+    rows = Webhook.objects.select_related("corpus", "campaign__corpus", "owner")
+    if account is None:
+        return rows
+    of_campaigns = within_scope(account, *roles, corpus="campaign__corpus", campaign="campaign")
+    of_corpora = within_scope(account, *roles, corpus="corpus")
+    return rows.filter(campaign__isnull=False).filter(of_campaigns) | rows.filter(campaign=None).filter(
+        of_corpora
+    )
+
+
+#: Webhooks by their numbers.
+WEBHOOKS = StoredKind(gettext_lazy("webhook"), webhooks_of, within="campaign", column="pk")
+WebhookNumber = Annotated[int, Named(WEBHOOKS), Help(gettext_lazy("Webhook"), gettext_lazy("Its number"))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,18 +152,6 @@ class WebhookWithSecret(WebhookSummary):
     under the same key is answered with null in its place."""
 
     secret: str | None
-
-
-def webhooks_of(account: Account | None, *roles: str) -> QuerySet[Webhook]:
-    """The webhooks that tell of what an account holds one of `roles` for; None: all."""
-    rows = Webhook.objects.select_related("corpus", "campaign__corpus", "owner")
-    if account is None:
-        return rows
-    of_campaigns = within_scope(account, *roles, corpus="campaign__corpus", campaign="campaign")
-    of_corpora = within_scope(account, *roles, corpus="corpus")
-    return rows.filter(campaign__isnull=False).filter(of_campaigns) | rows.filter(campaign=None).filter(
-        of_corpora
-    )
 
 
 def list_webhooks(request: WebhooksRequest, context: OperationContext) -> Listing:

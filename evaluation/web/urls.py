@@ -7,7 +7,6 @@ from evaluation.web import (
     batch_builder,
     batches,
     comparing,
-    job_lines,
     qrels,
     qrels_forms,
     queries,
@@ -85,5 +84,4 @@ urlpatterns = [
     path("reports/<slug:name>/put-away/", archiving.report_put_away, name="archive_report"),
     path("reports/<slug:name>/remove/", reports.report_delete, name="remove_report"),
     path("reports/<slug:name>/files/<path:path>", reports.report_file, name="report_file"),
-    path("jobs/<int:job>/", job_lines.job_steer, name="steer_job"),
 ]

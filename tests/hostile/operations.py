@@ -40,7 +40,6 @@ from annotation.jobs import JobProgress
 from annotation.jobs.kinds.check_upload import check_upload_job
 from annotation.models import (
     Account,
-    ApiToken,
     Assignment,
     Campaign,
     CampaignDraft,
@@ -69,7 +68,7 @@ from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from annotation.task_types.relevance.rules import RELEVANCE
 from annotation.web.common.addresses import signed_picture_address
-from annotation.workers import api_tokens, invitations
+from annotation.workers import invitations
 from annotation.workers.accounts import inviting, second_factor
 from config.old_addresses import OLD_ADDRESSES
 from evaluation.models import CaptionSet, LocalizationSet, Run, System, TagSet
@@ -868,8 +867,6 @@ def _draft_campaign(at: At) -> str:
 
 
 post("start_job", RUNNERS, _draft_campaign, act="open")
-post("steer_job", RUNNERS, "quay", _job(Job.QUEUED), called="cancelled", act="cancel")
-post("steer_job", RUNNERS, "quay", _job(Job.CANCELLED, "refresh_layer"), act="resume")
 get("download", RUNNERS, "quay", _job(Job.DONE))
 
 # Evaluation ------------------------------------------------------------------------------------
@@ -1263,12 +1260,6 @@ get(
 post("evaluation:remove_report", RUNNERS, "spring")
 
 
-@by("evaluation:steer_job", "cancelled", RUNNERS)
-def steered(at: At) -> Call:
-    address = reverse("evaluation:steer_job", args=[_job(Job.QUEUED, "collect_judgments")(at)])
-    return Call("POST", address, query=[("next", "/evaluation/")], fields=[("act", "cancel")])
-
-
 # Roles, the first account, invitations of staff
 
 
@@ -1427,17 +1418,6 @@ def _spare_corpus(at: At) -> str:
 # Tokens of programs
 
 
-def _own_token(at: At) -> int:
-    """A token that can be revoked; where nobody like this can have one, another's."""
-    owner = at.account if at.role in READERS else Account.objects.get(username=RESEARCHER)
-    # There may be so many: the oldest make room.
-    own = ApiToken.objects.filter(account=owner)
-    newest = own.order_by("-pk").values_list("pk", flat=True)[: api_tokens.MOST_TOKENS - 1]
-    own.exclude(pk__in=list(newest)).delete()
-    made = api_tokens.make_api_token(account=owner, name=at.new("token"), days=1, writes=False)
-    return made.token.pk
-
-
 def _code(at: At) -> str:
     """What the app of whoever calls shows now, while it is being set up in their session."""
     at.client.get(reverse("set_up_second_factor"))
@@ -1485,7 +1465,6 @@ post(
     scope=lambda at: at.one("", "corpus:quay", "campaign:quay"),
     password=web.PASSWORD,
 )
-post("revoke_token", READERS, _own_token)
 
 
 def _webhook(at: At) -> Webhook:
@@ -1507,12 +1486,3 @@ def _hook(at: At) -> int:
 get("notifications", RUNNERS)
 get("webhook", RUNNERS, _hook)
 get("server", (ADMIN,), state="failed")
-post("send_test_mail", (ADMIN,))
-post(
-    "steer_any_job",
-    (ADMIN,),
-    lambda at: (
-        Job.objects.filter(state=Job.CANCELLED).order_by("pk").values_list("pk", flat=True).first() or 1
-    ),
-    act="resume",
-)

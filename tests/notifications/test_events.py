@@ -184,7 +184,7 @@ def test_the_periodic_work_keeps_when_it_was_done_and_that_it_failed(monkeypatch
     monkeypatch.setitem(schedule.PERIODIC, "sweep_jobs", schedule.Periodic("sweep_jobs", 15, fail))
     assert not schedule.do("sweep_jobs")
     (state,) = upkeep.periodic_states({"sweep_jobs": 15})
-    assert state.failed and state.next == LastTurn.objects.get().begun_at + timedelta(seconds=15)
+    assert state.failed and state.next_at == LastTurn.objects.get().begun_at + timedelta(seconds=15)
     assert [(a.code, a.kind) for a in upkeep.server_alarms({"sweep_jobs": 15})] == [
         ("periodic", "sweep_jobs")
     ]

@@ -179,7 +179,7 @@ def test_the_server_page_shows_jobs_periodic_work_disk_and_backup(root: Client, 
     shown = page(root, "server")
     assert "monday.tar" in shown and "2.9" in shown and "the roof fell in" in shown
     assert "nobody has made a backup for" in shown
-    root.post(reverse("steer_any_job", args=[failed.pk]), {"act": "resume"})
+    act(root, "resume_job", job=failed.pk)
     failed.refresh_from_db()
     assert failed.state == Job.QUEUED
 
@@ -200,11 +200,11 @@ def test_all_jobs_are_paged_by_key_and_chosen_by_state(root: Client) -> None:
 
 
 def test_a_test_email_is_sent_and_the_page_says_so(root: Client) -> None:
-    root.post(reverse("send_test_mail"))
+    act(root, "send_test_mail")
     due = jobs.due_job()
     assert due is not None and jobs.run_queued_job(due) == Job.DONE
     (sent,) = mail.outbox
     assert sent.to == ["root@example.org"] and "The last one was sent on" in page(root, "server")
     Account.objects.update(email="")
-    answer = root.post(reverse("send_test_mail"), follow=True)
+    answer = act(root, "send_test_mail")
     assert "no e-mail address" in answer.content.decode() and len(mail.outbox) == 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -63,11 +63,12 @@ class OperationContext:
 
 
 class Listing(NamedTuple):
-    """What an operation returns that lists stored things: `rows`, ordered by the column `by` ("-pk": the last
-    first), which no two share, and what makes a row a result."""
+    """What an operation returns that lists things: `rows`, and what makes a row a result. Those of a table
+    are ordered by the column `by` ("-pk": the last first), others by a function that makes a text of one; no
+    two share it."""
 
-    rows: QuerySet[Any]
-    by: str
+    rows: QuerySet[Any] | Sequence[Any]
+    by: str | Callable[[Any], str]
     result: Callable[[Any], Any]
 
 

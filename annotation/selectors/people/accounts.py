@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.common.operations import Help, Listing, Named, OneOf, OperationContext, StoredKind
 from annotation.common.roles import ANNOTATOR
-from annotation.models import Account, RoleGrant, SecondFactor
+from annotation.models import Account, Campaign, Corpus, RoleGrant, SecondFactor
 
 #: Whom a list of people is of, and how their accounts stand.
 STAFF, ANNOTATORS, EVERYBODY = "staff", "annotators", "everybody"
@@ -56,7 +56,7 @@ def people_found(*, kind: str = EVERYBODY, state: str = "") -> QuerySet[Account]
 
 
 #: Accounts by their user names, for admins of the whole server.
-ACCOUNTS = StoredKind(_("account"), lambda account, *roles: people_found(), r"^[\w.@+-]+$", "username")
+ACCOUNTS = StoredKind(_("account"), lambda account, *roles: people_found(), r"^[\w.@+-]+$", column="username")
 AccountName = Annotated[str, Named(ACCOUNTS, LONGEST_USERNAME), Help(_("Account"), _("Its user name"))]
 
 
@@ -108,6 +108,41 @@ def list_accounts(request: AccountsRequest, context: OperationContext) -> Listin
 def show_account(request: AccountRequest, context: OperationContext) -> AccountSummary:
     """One account."""
     return _summary(people_found().get(username=request.account))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeRequest:
+    """Who calls, and what this token or session lets them do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Me:
+    """Who calls, and with which roles."""
+
+    username: str
+    roles: tuple[HeldRole, ...]
+
+
+def show_me(request: MeRequest, context: OperationContext) -> Me:
+    """Whoever asks; a token may hold less than its account does."""
+    held = sorted(context.actor.granted, key=str)
+    corpora = _names(Corpus, {one.scope.corpus for one in held})
+    campaigns = _names(Campaign, {one.scope.campaign for one in held})
+    return Me(
+        username=context.actor.get_username(),
+        roles=tuple(
+            HeldRole(
+                role=one.role,
+                corpus=corpora.get(one.scope.corpus),
+                campaign=campaigns.get(one.scope.campaign),
+            )
+            for one in held
+        ),
+    )
+
+
+def _names(model: Any, ids: set[int | None]) -> dict[int | None, str]:
+    return dict(model.objects.filter(pk__in=ids - {None}).values_list("pk", "name")) if ids - {None} else {}
 
 
 def _summary(account: Any) -> AccountSummary:

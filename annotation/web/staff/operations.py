@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import path, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation import jobs
@@ -51,6 +52,7 @@ def operation_list(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
 @login_required
 @confirmed_where(lambda request: _operation(request.path.rstrip("/").rpartition("/")[2]).confirms)
 def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
@@ -116,7 +118,7 @@ def _page(
     **more: Any,
 ) -> HttpResponse:
     newest = Job.objects.filter(kind=operation.name, created_by=form.account).order_by("-pk")[:_JOBS]
-    about = {"operation": operation, "form": form, "jobs": [job_line(job, "") for job in newest], **more}
+    about = {"operation": operation, "form": form, "jobs": [job_line(job) for job in newest], **more}
     return render(request, "operations/operation.html", about, status=status)
 
 

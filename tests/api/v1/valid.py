@@ -153,13 +153,13 @@ def _message() -> ValidCall:
     made = WorkerMessage.objects.create(
         campaign=Campaign.objects.get(name="quay"), worker=worker, text="Thank you."
     )
-    return ValidCall({"number": made.pk})
+    return ValidCall({"message": made.pk})
 
 
 def _token() -> ValidCall:
     account = Account.objects.get(username="researcher")
     made = api_tokens.make_api_token(account=account, name="to go", days=1, writes=False)
-    return ValidCall({"number": made.token.pk})
+    return ValidCall({"token": made.token.pk})
 
 
 def _stranger(*, active: bool) -> str:
@@ -360,8 +360,8 @@ def _checked() -> ValidCall:
 #: What is of the researcher alone, whose valid call succeeds for nobody else.
 OWN = frozenset(
     {
-        *("token_revoke", "unsubscribe_from_alarms", "upload_show", "upload_part", "upload_check"),
-        *("upload_import", "upload_problems", "upload_remove", "own_message_read"),
+        *("revoke_token", "unsubscribe_from_alarms", "upload_show", "upload_part", "upload_check"),
+        *("upload_import", "upload_problems", "upload_remove", "read_message"),
     }
 )
 _RUNS = ["good-annotation", "bad-annotation"]
@@ -435,31 +435,31 @@ VALID: dict[str, Make] = {
     "bonus_withdraw": _bonus,
     "ledger_download": at(name="quay"),
     "platform_list": told({"platform": "prolific", "list": "submissions"}, name="quay"),
-    "earnings_list": nothing,
-    "own_messages_list": nothing,
-    "own_message_read": _message,
+    "list_earnings": nothing,
+    "list_received_messages": nothing,
+    "read_message": _message,
     "review_queue_list": at(name="review"),
     "review_image_show": _ruled,
     "ruling_make": told({"ruling": {"kind": "keep_apart", "a": MAN, "b": HAT}}, name="review", key="man"),
     "ruling_withdraw": _ruling,
     "flags_list": at(name="review"),
     "flag_resolve": lambda: ValidCall({"name": "review", "flag": Flag.objects.get().pk}),
-    "jobs_list": nothing,
-    "job_show": lambda: ValidCall({"number": _job("export_dataset", Job.DONE)}),
-    "job_cancel": lambda: ValidCall({"number": _job("export_dataset", Job.QUEUED)}),
-    "job_resume": lambda: ValidCall({"number": _job("refresh_layer", Job.CANCELLED)}),
+    "list_jobs": nothing,
+    "show_job": lambda: ValidCall({"job": _job("export_dataset", Job.DONE)}),
+    "cancel_job": lambda: ValidCall({"job": _job("export_dataset", Job.QUEUED)}),
+    "resume_job": lambda: ValidCall({"job": _job("refresh_layer", Job.CANCELLED)}),
     "export_make": told({"format": "jsonl", "layer": "import"}, name="quay"),
     "export_download": lambda: ValidCall({"number": _job("export_dataset", Job.DONE)}),
     "judgments_stream": at(name="quay"),
     "layer_mentions_stream": _layer,
-    "me_show": nothing,
+    "show_me": nothing,
     "list_accounts": asked({"who": "staff", "state": "active"}),
     "show_account": at(account="researcher"),
     "deactivate_account": lambda: ValidCall({"account": _stranger(active=True)}),
     "reactivate_account": lambda: ValidCall({"account": _stranger(active=False)}),
     "list_audit": asked({"group": "people"}),
-    "tokens_list": nothing,
-    "token_revoke": _token,
+    "list_tokens": nothing,
+    "revoke_token": _token,
     "corpus_delete": _spare_corpus,
     "machines_list": at(name="quay"),
     "machine_add": told({"name": "drawer"}, name="quay"),
@@ -514,8 +514,8 @@ VALID: dict[str, Make] = {
     "subscribe_to_alarms": told({"campaign": "quay"}),
     "unsubscribe_from_alarms": _subscription,
     "operations": nothing,
-    "server_show": nothing,
-    "server_test_mail": nothing,
+    "show_server": nothing,
+    "send_test_mail": nothing,
     "systems_list": nothing,
     "system_train": told(
         {
