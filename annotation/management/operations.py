@@ -57,8 +57,19 @@ class OperationCommand(ReportCommand):
             _add_field(parser, one, positional=positional)
         if self.operation.listed:
             parser.add_argument("--limit", type=int, metavar="NUMBER", help="List so many at most")
+        for layout in self.operation.command.layouts:
+            parser.add_argument(f"--{layout}", action="store_true", help=f"Print the result as {layout}")
         if isinstance(self.operation.result, File):
             parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="The new file")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        assert self.operation.command is not None
+        layouts = self.operation.command.layouts
+        chosen = [name for name in ("json", *layouts) if options[name.replace("-", "_")]]
+        if len(chosen) > 1:
+            raise CommandError(f"--{' and --'.join(chosen)}: use only one of them")
+        self.text = self.operation.command.text if not chosen else layouts.get(chosen[0])
+        super().handle(*args, **options)
 
     def report(self, **options: Any) -> dict[str, Any]:
         fields = request_fields(self.operation.request)
@@ -84,10 +95,8 @@ class OperationCommand(ReportCommand):
         return plain_result(self.result) if self.result is not None else {"done": self.operation.name}
 
     def show(self, report: dict[str, Any]) -> str:
-        assert self.operation.command is not None
-        text = self.operation.command.text
-        if text is not None:
-            return text(self.result)
+        if self.text is not None:
+            return self.text(self.result)
         return _rows_text(report["results"]) if self.operation.listed else super().show(report)
 
     def _line(self, error: FieldError) -> str:
@@ -154,8 +163,16 @@ def _value(one: RequestField, given: Any) -> Any:
     if isinstance(given, Path):
         return tomllib.loads(given.read_text(encoding="utf-8"))
     if isinstance(given, list):
-        return [one.read_text(text) if isinstance(text, str) else text for text in given]
+        texts = [part for text in given for part in _parts(one, text)]
+        return [one.read_text(text) if isinstance(text, str) else text for text in texts]
     return one.read_text(given) if isinstance(given, str) else given
+
+
+def _parts(one: RequestField, text: Any) -> list[Any]:
+    """What one argument lists, separated by commas; a file's name may have some."""
+    if not isinstance(text, str) or one.upload is not None or one.server_file is not None:
+        return [text]
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 class _Commands(dict[str, Any]):

@@ -71,7 +71,7 @@ from annotation.web.common.addresses import signed_picture_address
 from annotation.workers import invitations
 from annotation.workers.accounts import inviting, second_factor
 from config.old_addresses import OLD_ADDRESSES
-from evaluation.models import CaptionSet, LocalizationSet, Run, System, TagSet
+from evaluation.models import System
 from evaluation.services.features.store import NewSet, write_set
 from evaluation.services.judgments.freezing import freeze_protocol
 from models_core.estimators.base import METHODS
@@ -886,20 +886,9 @@ FORM_OF_REPORT: dict[str, Any] = {"qrels": "own", "measures": "MRR, R@1", "seed"
 }
 
 get("evaluation:systems", RUNNERS, find="go", sort="origin", down=1, after="trained,1", archived="")
-for _what, _which in (("system", SYSTEM), ("run", RUN), ("batch", "batch"), ("report", "spring")):
+for _what, _which in (("run", RUN), ("batch", "batch")):
     post(f"evaluation:archive_{_what}", RUNNERS, _which, undo=lambda at: at.one("", "1"))
 get("evaluation:system", RUNNERS, SYSTEM)
-post(
-    "evaluation:rank",
-    RUNNERS,
-    SYSTEM,
-    split="test",
-    protocol="any of five",
-    seed="1",
-    name=lambda at: at.new("r"),
-)
-
-post("evaluation:decode", RUNNERS, SYSTEM, layer=lambda at: at.new("layer"), split="test", beta="2")
 
 
 def _system_for(predicts: str) -> Callable[[At], str]:
@@ -915,103 +904,16 @@ def _system_for(predicts: str) -> Callable[[At], str]:
     return find
 
 
-def _proposals(at: At) -> str:
-    """Regions of an image of the corpus quay, as they are called."""
-    name = at.new("regions")
-    key = Corpus.objects.get(name="quay").images.order_by("position").values_list("key", flat=True)[0]
-    new = NewSet(
-        corpus="quay",
-        name=name,
-        kind="region",
-        ids=[key],
-        dimensions=1,
-        dtype="float32",
-        origin={},
-        boxes=np.array([[1, 1, 9, 9]]),
-    )
-    write_set(new, lambda done: [np.ones((1, 1))][done:])
-    return f"{name}:1"
-
-
-post(
-    "evaluation:write_captions",
-    RUNNERS,
-    _system_for("captions"),
-    name=lambda at: at.new("captions"),
-    split="test",
-    beam="3",
-)
 WRITTEN = "written"
 get("evaluation:captions", RUNNERS, WRITTEN)
-get("evaluation:export_captions", RUNNERS, WRITTEN)
-post(
-    "evaluation:judge_captions",
-    RUNNERS,
-    WRITTEN,
-    name=lambda at: at.new("candidates"),
-    people="1",
-    images="1",
-    controls="0",
-)
 
 
-@by("evaluation:remove_captions", "sent", RUNNERS)
-def captions_removed(at: At) -> Call:
-    spare = CaptionSet.objects.get(name="written")
-    spare.pk, spare.name = None, at.new("spare")
-    spare.save()
-    return Call("POST", reverse("evaluation:remove_captions", args=[spare.name]))
-
-
-post(
-    "evaluation:localize",
-    RUNNERS,
-    _system_for("localizations"),
-    name=lambda at: at.new("localizations"),
-    regions=_proposals,
-    layer="",
-    split="test",
-)
 FOUND = "found"
 get("evaluation:localizations", RUNNERS, FOUND, show="far", layer="gold")
-get("evaluation:export_localizations", RUNNERS, FOUND)
-post("evaluation:score_localizations", RUNNERS, FOUND, layer="import", against="")
 
 
-@by("evaluation:remove_localizations", "sent", RUNNERS)
-def localizations_removed(at: At) -> Call:
-    spare = LocalizationSet.objects.get(name="found")
-    spare.pk, spare.name = None, at.new("spare")
-    spare.save()
-    return Call("POST", reverse("evaluation:remove_localizations", args=[spare.name]))
-
-
-post(
-    *("evaluation:tag_images", RUNNERS, _system_for("tags")),
-    name=lambda at: at.new("tags"),
-    split="test",
-    score="own",
-    top="5",
-    vocabulary="corpus",
-)
 TAGGED = "tagged"
 get("evaluation:tags", RUNNERS, TAGGED)
-get("evaluation:export_tags", RUNNERS, TAGGED)
-post("evaluation:score_tags", RUNNERS, TAGGED, split="test")
-
-
-@by("evaluation:remove_tags", "sent", RUNNERS)
-def tags_removed(at: At) -> Call:
-    spare = TagSet.objects.get(name=TAGGED)
-    spare.pk, spare.name = None, at.new("spare")
-    spare.save()
-    return Call("POST", reverse("evaluation:remove_tags", args=[spare.name]))
-
-
-@by("evaluation:remove_system", "sent", RUNNERS)
-def system_removed(at: At) -> Call:
-    Run.objects.filter(made_by__name="spare").delete()
-    return Call("POST", reverse("evaluation:remove_system", args=["spare"]))
 
 
 get("evaluation:train", RUNNERS, corpus="quay")
@@ -1078,13 +980,6 @@ post(
     epochs="1",
     least="1",
 )
-post(
-    "evaluation:rank_tags",
-    RUNNERS,
-    corpus="quay",
-    unit=lambda at: at.one("nouns", "compounds"),
-    place="words",
-)
 get("evaluation:weak_collections", RUNNERS)
 post(
     "evaluation:weak_collections",
@@ -1122,7 +1017,7 @@ def runs_brought(at: At) -> Call:
 @by("evaluation:bring", "localizations", RUNNERS)
 def localizations_brought(at: At) -> Call:
     fields = [
-        ("act", "localizations"),
+        ("act", "import_localizations"),
         ("name", at.new("l")),
         ("corpus", "quay"),
         ("system", ""),
@@ -1253,11 +1148,9 @@ post(
     **FORM_OF_REPORT,
 )
 get("evaluation:report", RUNNERS, "spring")
-get("evaluation:report_archive", RUNNERS, "spring")
 get(
     "evaluation:report_file", RUNNERS, "spring", lambda at: at.one("report.html", "report.json", "SHA256SUMS")
 )
-post("evaluation:remove_report", RUNNERS, "spring")
 
 
 # Roles, the first account, invitations of staff

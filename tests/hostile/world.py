@@ -219,7 +219,10 @@ def _evaluated(folder: Path) -> None:
         JudgmentsImport(corpus="quay", path=grades, format="table", name="graded", scale=scale_named("0-5"))
     )
     launch(plan(BatchRequest(corpus="quay", runs=runs, depth=2, campaign_settings=UNTESTED)), "batch")
-    building.build_report(ReportRequest("spring", "own", runs, measures=MEASURES, rounds=50, resamples=20))
+    building.build_report(
+        ReportRequest(name="spring", qrels="own", runs=runs, measures=MEASURES, rounds=50, resamples=20),
+        OperationContext(),
+    )
 
 
 def _collected(sources: Path) -> None:

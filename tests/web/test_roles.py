@@ -250,33 +250,15 @@ def built() -> dict[str, Any]:
                 },
                 "task_answer_again": [name, kind, held.id],
                 **{f"api_{act}": [held.id] for act in ("answer", "change", "return", "heartbeat")},
-                **{
-                    f"evaluation:{route}": ["q-system"]
-                    for route in (
-                        *("system", "rank", "decode", "write_captions", "localize", "tag_images"),
-                        *("archive_system", "remove_system"),
-                    )
-                },
-                **{f"evaluation:{act}_localizations": ["q-found"] for act in ("export", "score", "remove")},
+                "evaluation:system": ["q-system"],
                 "evaluation:localizations": ["q-found"],
-                **{
-                    f"evaluation:{route}": ["q-captions"]
-                    for route in ("captions", "export_captions", "judge_captions", "remove_captions")
-                },
-                **{
-                    f"evaluation:{route}": ["q-tags"]
-                    for route in ("tags", "export_tags", "score_tags", "remove_tags")
-                },
+                "evaluation:captions": ["q-captions"],
+                "evaluation:tags": ["q-tags"],
                 **{f"evaluation:{route}": ["q-run"] for route in ("run", "queries")},
                 "evaluation:query": ["q-run", 1],
                 **{f"evaluation:{route}": ["q-qrels"] for route in ("qrels", "export_qrels", "remove_qrels")},
-                **{
-                    f"evaluation:{route}": ["q-batch"] for route in ("batch", "act_on_batch", "archive_batch")
-                },
-                **{
-                    f"evaluation:{route}": ["q-report"]
-                    for route in ("report", "report_archive", "archive_report", "remove_report")
-                },
+                **{f"evaluation:{route}": ["q-batch"] for route in ("batch", "act_on_batch")},
+                "evaluation:report": ["q-report"],
                 "evaluation:report_file": ["q-report", "report.html"],
                 **_places_of_the_api(world, name, export.pk),
             }

@@ -3,10 +3,10 @@ is helped. pydantic checks them, and takes them into the JSON schema."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.db.models import Model, QuerySet
@@ -43,6 +43,11 @@ class StoredKind:
             return None
         found: Model | None = self.rows(account, *roles).filter(**{self.column: name}).first()
         return found
+
+    def names(self, account: Any, roles: Iterable[str]) -> Sequence[str]:
+        """The names of the rows that the account may use, in order; what of it is not read is not loaded."""
+        names: Any = self.rows(account, *roles).order_by(self.column).values_list(self.column, flat=True)
+        return cast(Sequence[str], names)
 
 
 @dataclass(frozen=True)

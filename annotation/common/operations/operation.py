@@ -124,10 +124,12 @@ class Rest:
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """What a command has of its own: fields that are `positional`, and how its result is written as text."""
+    """What a command has of its own: fields that are `positional`, how its result is written as `text`, and
+    in other `layouts`, each with its switch, as --csv."""
 
     positional: tuple[str, ...] = ()
     text: Callable[[Any], str] | None = None
+    layouts: Mapping[str, Callable[[Any], str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,8 +229,8 @@ class Operation:
 def _unknown_name(
     place: str, name: str | int, kind: StoredKind, account: Any, roles: Iterable[str]
 ) -> FieldError:
-    known = list(kind.rows(account, *roles).values_list(kind.column, flat=True)[: _LISTED + 1])
-    params = {"kind": kind.title, "value": str(name)[:100], "known": ", ".join(map(str, sorted(known)))}
+    known = kind.names(account, roles)[: _LISTED + 1]
+    params = {"kind": kind.title, "value": str(name)[:100], "known": ", ".join(map(str, known))}
     return FieldError(place, "unknown_of" if 0 < len(known) <= _LISTED else "unknown", params)
 
 

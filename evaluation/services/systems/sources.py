@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
 
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
+
+from annotation.common.operations import Help, OperationContext, ServerFile, invalid
+from evaluation.formats.arrays import SUFFIXES
 from evaluation.services.features.store import FeatureKind, feature_set, is_label
 from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW
 from models_core.systems.recipe import BadRecipe, Recipe
@@ -16,6 +23,28 @@ SET_KINDS: Mapping[str, FeatureKind] = {
     "words": "word",
     "text": "caption",
 }
+
+
+_VECTOR_FILES = ServerFile("features", SUFFIXES)
+_ID_FILES = ServerFile("features", (".txt",))
+_LEMMA_FILES = ServerFile("lemmas", (".txt",))
+_Label = Annotated[str, Field(max_length=200)]
+#: Fields of requests about what is known of a corpus's images and captions.
+FeaturesField = Annotated[
+    str,
+    Field(max_length=1000),
+    Help(_("Vectors of images"), _("A feature set, or a file of vectors, in place of visual words")),
+]
+FeatureIdsField = Annotated[
+    Annotated[str, _ID_FILES] | None,
+    Help(_("Ids of the vectors"), _("Names of the images of a file of vectors, one on each line")),
+]
+LemmasField = Annotated[
+    Annotated[str, _LEMMA_FILES] | None,
+    Help(_("Lemmatised captions"), _("A file such as Flickr8k.lemma.token.txt")),
+]
+RegionsField = Annotated[_Label, Help(_("Regions of images"), _("A feature set"))]
+TextField = Annotated[_Label, Help(_("Vectors of captions"), _("A feature set"))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +92,33 @@ class Sources:
             words=labels.get("words", ""),
             text=labels.get("text", ""),
         )
+
+
+def item_sources(request: Any, context: OperationContext) -> dict[str, Any]:
+    """What a request says of images and captions, as fields of Sources: files by their whole paths, since a
+    system remembers them. Raises Invalid for vectors of images that are no file of the server's."""
+    features = request.features
+    of_file = bool(features) and (not is_label(features) or (context.by_path and Path(features).exists()))
+    if of_file and not context.by_path and features not in (known := _VECTOR_FILES.names()):
+        known_names = ", ".join(known)
+        raise invalid(
+            "features",
+            "unknown_of" if known else "unknown",
+            kind=_("file"),
+            value=features[:100],
+            known=known_names,
+        )
+    return {
+        "features": _whole_path(_VECTOR_FILES, features, context) if of_file else features,
+        "ids": _whole_path(_ID_FILES, request.feature_ids, context),
+        "lemmas": _whole_path(_LEMMA_FILES, request.lemmas, context),
+        "regions": request.regions,
+        "text": request.text,
+    }
+
+
+def _whole_path(files: ServerFile, name: str | None, context: OperationContext) -> str:
+    return "" if name is None else str(files.path(name, by_path=context.by_path).resolve())
 
 
 def check_sets(recipe: Recipe, sources: Sources) -> None:

@@ -176,7 +176,7 @@ def _unused_system() -> ValidCall:
     row.pk, row.name = None, "unused"
     row.origin = "runs"
     row.save()
-    return ValidCall({"name": "unused"})
+    return ValidCall({"system": "unused"})
 
 
 def _spare_run() -> str:
@@ -207,7 +207,7 @@ def _report() -> ValidCall:
     row = Report.objects.get(name="spring")
     row.pk, row.name, row.files = None, "to-go", {}
     row.save()
-    return ValidCall({"name": row.name})
+    return ValidCall({"report": row.name})
 
 
 def _scores() -> bytes:
@@ -220,14 +220,7 @@ def _scores() -> bytes:
 
 def _writing() -> ValidCall:
     System.objects.filter(name="good").update(settings={"recipe": {"method": "alignment"}})
-    return ValidCall({"name": "good"}, body={"name": "captions", "split": "test", "beam": 3})
-
-
-def _caption_set() -> ValidCall:
-    row = CaptionSet.objects.get(name="written")
-    row.pk, row.name = None, "to-go"
-    row.save()
-    return ValidCall({"name": row.name})
+    return ValidCall({"system": "good"}, body={"name": "captions", "split": "test", "beam": 3})
 
 
 def _feature_set() -> ValidCall:
@@ -284,7 +277,7 @@ def _localizing() -> ValidCall:
     new = NewSet(**about, ids=ids, dimensions=1, origin={"regions": "edges"}, boxes=boxes)
     made, _written = write_set(new, lambda done: [np.ones((1, 1))][done:])
     body = {"name": "found-here", "regions": made.label, "split": "test", "layer": "import"}
-    return ValidCall({"name": "good"}, body=body)
+    return ValidCall({"system": "good"}, body=body)
 
 
 def _query() -> int:
@@ -299,14 +292,14 @@ def _localized() -> bytes:
 
 def _tagging() -> ValidCall:
     _method("tag-neighbours")
-    return ValidCall({"name": "good"}, body={"name": "tagged-here", "split": "test", "top": 5})
+    return ValidCall({"system": "good"}, body={"name": "tagged-here", "split": "test", "top": 5})
 
 
-def _spare(model: Any, name: str) -> ValidCall:
+def _spare(model: Any, name: str, place: str) -> ValidCall:
     row = model.objects.get(name=name)
     row.pk, row.name = None, "to-go"
     row.save()
-    return ValidCall({"name": row.name})
+    return ValidCall({place: row.name})
 
 
 def _spare_corpus() -> ValidCall:
@@ -475,27 +468,27 @@ VALID: dict[str, Make] = {
     "upload_import": _checked,
     "upload_problems": _checked,
     "upload_remove": _upload(),
-    "system_localize": _localizing,
-    "localization_sets_list": nothing,
-    "localization_set_upload": lambda: ValidCall(
+    "localize": _localizing,
+    "list_localization_sets": nothing,
+    "import_localizations": lambda: ValidCall(
         body={"name": "sent-regions", "corpus": "quay", "split": "test"},
         files={"file": ("sent.jsonl", _localized())},
     ),
-    "localization_set_show": at(name="found"),
-    "localization_set_remove": lambda: _spare(LocalizationSet, "found"),
-    "localization_set_download": at(name="found"),
-    "localization_set_score": told({"layer": "import"}, name="found"),
-    "system_tag": _tagging,
-    "tag_sets_list": nothing,
-    "tag_set_show": at(name="tagged"),
-    "tag_set_remove": lambda: _spare(TagSet, "tagged"),
-    "tag_set_download": at(name="tagged"),
-    "tag_set_score": told({"split": "test"}, name="tagged"),
+    "show_localization_set": at(localization_set="found"),
+    "remove_localization_set": lambda: _spare(LocalizationSet, "found", "localization_set"),
+    "download_localization_set": at(localization_set="found"),
+    "score_localization": told({"layer": "import"}, localization_set="found"),
+    "tag": _tagging,
+    "list_tag_sets": nothing,
+    "show_tag_set": at(tag_set="tagged"),
+    "remove_tag_set": lambda: _spare(TagSet, "tagged", "tag_set"),
+    "download_tag_set": at(tag_set="tagged"),
+    "score_tags": told({"split": "test"}, tag_set="tagged"),
     "parses_import": told({"corpus": "quay", "file": "quay.conllu"}),
     "word_vectors_train": told(
         {"corpus": "quay", "name": "own-words", "split": "all", "dimensions": 4, "epochs": 1}
     ),
-    "tags_rank": told({"corpus": "quay", "unit": "nouns"}),
+    "rank_tags": told({"corpus": "quay", "unit": "nouns"}),
     "weak_collections_list": nothing,
     "weak_collection_import": told({"name": "another", "file": "weak.csv"}),
     "collection_features_import": told({"name": "cnn", "file": "weak.npz"}, collection="weak"),
@@ -516,7 +509,7 @@ VALID: dict[str, Make] = {
     "operations": nothing,
     "show_server": nothing,
     "send_test_mail": nothing,
-    "systems_list": nothing,
+    "list_systems": nothing,
     "system_train": told(
         {
             "name": "first",
@@ -525,21 +518,21 @@ VALID: dict[str, Make] = {
             "train": "train",
         }
     ),
-    "system_show": at(name="good"),
-    "system_change": told({"archived": True}, name="good"),
-    "system_delete": _unused_system,
-    "system_rank": told({"split": "test"}, name="spare"),
+    "show_system": at(system="good"),
+    "archive_system": told({"archived": True}, system="good"),
+    "remove_system": _unused_system,
+    "rank": told({"split": "test"}, system="spare"),
     "system_upload": lambda: ValidCall(
         body={"name": "sent", "corpus": "quay", "format": "scores"},
         files={"file": ("sent.npz", _scores())},
     ),
-    "system_write": _writing,
-    "system_decode": told({"layer": "aligned", "split": "test", "beta": 1.0}, name="good"),
-    "caption_sets_list": nothing,
-    "caption_set_show": at(name="written"),
-    "caption_set_remove": _caption_set,
-    "caption_set_download": at(name="written"),
-    "caption_set_mix": told({"name": "candidates", "people": 1, "images": 1}, name="written"),
+    "generate_captions": _writing,
+    "decode_alignments": told({"layer": "aligned", "split": "test", "beta": 1.0}, system="good"),
+    "list_caption_sets": nothing,
+    "show_caption_set": at(caption_set="written"),
+    "remove_caption_set": lambda: _spare(CaptionSet, "written", "caption_set"),
+    "download_caption_set": at(caption_set="written"),
+    "judge_captions": told({"name": "candidates", "sets": ["written"], "people": 1, "images": 1}),
     "features_extract": told(
         {"name": "net", "corpus": "quay", "network": "colours.onnx", "method": "grid", "limit": 4}
     ),
@@ -552,7 +545,7 @@ VALID: dict[str, Make] = {
         body={"name": "sent-set", "corpus": "quay", "kind": "image"},
         files={"file": ("x.npz", _vectors())},
     ),
-    "recipes_list": nothing,
+    "list_recipes": nothing,
     "feature_sets_list": nothing,
     "list_runs": nothing,
     "import_run": lambda: ValidCall(
@@ -563,10 +556,11 @@ VALID: dict[str, Make] = {
     "archive_run": told({"archived": True}, run="good-annotation"),
     "remove_run": lambda: ValidCall({"run": _spare_run()}),
     "export_run": at(run="good-annotation"),
-    "run_scores": asked({"qrels": "own"}, name="good-annotation"),
+    "score_run": asked({"qrels": "own"}, run="good-annotation"),
+    "export_values": asked({"runs": _RUNS[:1], "qrels": "own"}),
     "queries_list": asked({"qrels": "own", "order": "worst", "limit": 2}, name="good-annotation"),
     "query_show": lambda: ValidCall({"name": "good-annotation", "query": _query()}, {"qrels": "own"}),
-    "runs_compare": asked({"runs": _RUNS, "qrels": "own"}),
+    "compare_runs": asked({"runs": _RUNS, "qrels": "own"}),
     "judgment_sets_list": nothing,
     "judgments_upload": lambda: ValidCall(
         body={"name": "sent-grades", "corpus": "quay", "format": "table", "scale": "0-5"},
@@ -590,10 +584,10 @@ VALID: dict[str, Make] = {
     "plan_reassignment": at(batch="batch"),
     "reassign_pages": told({}, batch="batch"),
     "next_round": _in_rounds,
-    "reports_list": nothing,
-    "report_build": told({"name": "summer", "qrels": "own", "runs": _RUNS, "rounds": 50, "resamples": 20}),
-    "report_show": at(name="spring"),
-    "report_change": told({"archived": True}, name="spring"),
-    "report_delete": _report,
-    "report_download": at(name="spring"),
+    "list_reports": nothing,
+    "build_report": told({"name": "summer", "qrels": "own", "runs": _RUNS, "rounds": 50, "resamples": 20}),
+    "show_report": at(report="spring"),
+    "archive_report": told({"archived": True}, report="spring"),
+    "remove_report": _report,
+    "download_report": at(report="spring"),
 }

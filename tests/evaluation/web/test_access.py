@@ -25,7 +25,6 @@ PAGES: dict[str, list[str | int]] = {
     "queries": ["nothing"],
     "query": ["nothing", 1],
     "captions": ["nothing"],
-    "export_captions": ["nothing"],
     "qrels_list": [],
     "qrels": ["nothing"],
     "export_qrels": ["nothing"],
@@ -38,10 +37,8 @@ PAGES: dict[str, list[str | int]] = {
     "reports": [],
     "new_report": [],
     "report": ["nothing"],
-    "report_archive": ["nothing"],
     "report_file": ["nothing", "report.html"],
     "tags": ["nothing"],
-    "export_tags": ["nothing"],
 }
 #: What takes a POST and nothing else.
 ACTS: dict[str, list[str | int]] = {
@@ -53,17 +50,15 @@ ACTS: dict[str, list[str | int]] = {
     "tag_images": ["nothing"],
     "score_tags": ["nothing"],
     "remove_tags": ["nothing"],
-    **{f"archive_{what}": ["nothing"] for what in ("system", "batch", "report")},
+    "archive_system": ["nothing"],
     "remove_system": ["nothing"],
     "remove_features": [],
     "extract_features": [],
     "import_parses": [],
     "train_word_vectors": [],
-    "rank_tags": [],
     "collection_features": [],
     "remove_qrels": ["nothing"],
     "act_on_batch": ["nothing"],
-    "remove_report": ["nothing"],
 }
 #: Pages that also take a POST.
 BOTH = (

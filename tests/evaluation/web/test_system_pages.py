@@ -45,7 +45,7 @@ def test_embeddings_are_brought_ranked_by_a_job_and_removed(ada):
     assert "Embeddings" in words(page) and "cosine True" in words(page) and "clip.npz" in words(page)
     page = press(ada, "/evaluation/systems/clip/", "Rank", split="test")
     assert said(page) == ["Ranking the images and captions."]
-    assert "Ranking with a system clip, test queued" in words(page)
+    assert "Rank with a system clip, test queued" in words(page)
     assert 'data-live="on"' in page.content.decode()
     assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
     page = ada.get("/evaluation/")
@@ -54,10 +54,10 @@ def test_embeddings_are_brought_ranked_by_a_job_and_removed(ada):
         ada.get("/evaluation/systems/clip/")
     )
     page = press(ada, "/evaluation/systems/clip/", "Remove this system")
-    assert "clip-annotation, run clip-search were made by it" in said(page)[0]
+    assert "clip-annotation, run clip-search use it" in said(page)[0]
     for run in ("clip-annotation", "clip-search"):
         press(ada, f"/evaluation/runs/{run}/", "Remove this run")
-    assert said(press(ada, "/evaluation/systems/clip/", "Remove this system")) == ["System “clip” removed."]
+    assert said(press(ada, "/evaluation/systems/clip/", "Remove this system")) == ["The system is removed."]
     assert not System.objects.exists() and not Run.objects.exists() and not system_folder("clip").exists()
 
 
@@ -66,7 +66,7 @@ def test_a_system_ranks_all_images_where_no_split_is_written(ada):
     assert "Without a split, the system ranks all images" in words(ada.get("/evaluation/systems/clip/"))
     page = press(ada, "/evaluation/systems/clip/", "Rank")
     assert said(page) == ["Ranking the images and captions."]
-    assert Job.objects.get().arguments["split"] == ""
+    assert Job.objects.get().arguments == {"system": "clip"}
     assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
     assert set(Run.objects.values_list("query_count", "split")) == {(3, "")}
     shown = words(ada.get("/evaluation/systems/clip/"))
@@ -287,6 +287,7 @@ def test_a_name_that_is_taken_is_not_trained_again(ada):
 
 def test_a_split_is_not_a_path(ada):
     bring(ada, "embeddings", images=little.embeddings())
-    page = ada.post("/evaluation/systems/clip/rank/", {"split": "/etc/passwd"}, follow=True)
-    assert said(page) == ["“/etc/passwd” is not a split of small: choose a split, or a fold such as 1/5."]
+    for field in ("split", "features"):
+        page = ada.post("/operations/rank/", {"system": "clip", field: "/etc/passwd"})
+        assert page.status_code == 400 and "“/etc/passwd” here" in page.content.decode(), field
     assert not Job.objects.exists()

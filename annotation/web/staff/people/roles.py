@@ -63,17 +63,18 @@ def role_list(request: HttpRequest) -> HttpResponse:
         "invitations": [
             (row, _address(request, row), _delivery(sending.get(row.pk))) for row in waiting.rows
         ],
-        "granting": _form(request, "grant_role"),
-        "inviting": _form(request, "invite_staff"),
+        **{
+            name: RequestForm(
+                operation_named(name),
+                account_of(request),
+                initial={"role": RESEARCHER},
+                ids=f"{name}_%s",  # of two forms
+            )
+            for name in ("grant_role", "invite_staff")
+        },
         "sends": settings.SENDS_MAIL,
     }
     return render(request, "annotation/staff/roles.html", about)
-
-
-def _form(request: HttpRequest, name: str) -> RequestForm:
-    form = RequestForm(operation_named(name), account_of(request), initial={"role": RESEARCHER})
-    form.auto_id = f"{name}_%s"  # the page has two
-    return form
 
 
 def _address(request: HttpRequest, row: StaffInvitation) -> str:

@@ -66,9 +66,7 @@ def _form(name: str, account: Account) -> RequestForm:
             if first is not None:
                 initial = {kind: first}
                 break
-    form = RequestForm(operation_named(name), account, initial=initial)
-    form.auto_id = f"{name}_%s"  # the page has two
-    return form
+    return RequestForm(operation_named(name), account, initial=initial, ids=f"{name}_%s")
 
 
 urlpatterns = [path("", notification_list, name="notifications")]
