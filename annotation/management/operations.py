@@ -8,6 +8,7 @@ import tomllib
 from argparse import BooleanOptionalAction
 from collections.abc import Iterable, Iterator
 from dataclasses import is_dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
@@ -56,6 +57,8 @@ class OperationCommand(ReportCommand):
         for one in request_fields(self.operation.request).values():
             positional = one.name in self.operation.command.positional
             _add_field(parser, one, positional=positional)
+        if self.operation.listed:
+            parser.add_argument("--limit", type=int, metavar="NUMBER", help="List so many at most")
         for layout in self.operation.command.layouts:
             parser.add_argument(f"--{layout}", action="store_true", help=f"Print the result as {layout}")
         if isinstance(self.operation.result, File):
@@ -90,7 +93,8 @@ class OperationCommand(ReportCommand):
             more = plain_result(self.result) if is_dataclass(self.result) else {}
             return {"file": str(options["out"]), **more}
         if isinstance(self.result, Listing):
-            return {"results": [plain_result(self.result.result(row)) for row in _ordered(self.result)]}
+            rows = islice(_ordered(self.result), options["limit"])
+            return {"results": [plain_result(self.result.result(row)) for row in rows]}
         return plain_result(self.result) if self.result is not None else {"done": self.operation.name}
 
     def show(self, report: dict[str, Any]) -> str:

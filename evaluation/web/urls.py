@@ -6,7 +6,6 @@ from evaluation.web import (
     batch_builder,
     batches,
     comparing,
-    job_lines,
     qrels,
     qrels_forms,
     queries,
@@ -51,5 +50,4 @@ urlpatterns = [
     path("new-report/", reports.report_build, name="new_report"),
     path("reports/<slug:name>/", reports.report_detail, name="report"),
     path("reports/<slug:name>/files/<path:path>", reports.report_file, name="report_file"),
-    path("jobs/<int:job>/", job_lines.job_steer, name="steer_job"),
 ]

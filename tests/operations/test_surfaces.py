@@ -104,6 +104,15 @@ def test_a_field_is_the_same_everywhere(operation: Operation, one: RequestField,
         assert tuple(choices) == rule.choices
 
 
+def sample(one: RequestField) -> Any:
+    """A value that a field may hold, though nothing may have that name."""
+    if one.rule.choices:
+        return one.rule.choices[0]
+    texts = {"email": "x@example.org", "address": "https://example.org/"}
+    kinds = {"boolean": True, "array": ["x"], "integer": 1}
+    return kinds.get(one.rule.sort, texts.get(one.name, "x"))
+
+
 def wrong_values(one: RequestField) -> Iterator[tuple[str, Any]]:
     """Texts that a person may type, and what a program would send, which the field cannot hold."""
     rule = one.rule.each if one.many and one.rule.each is not None else one.rule
@@ -131,7 +140,7 @@ def test_a_wrong_value_is_the_same_error_everywhere(
     operation: Operation, one: RequestField, text: str, value: Any, admin_client: Client
 ) -> None:
     others = {
-        name: True if each.rule.sort == "boolean" else ["x"] if each.many else "x"
+        name: sample(each)
         for name, each in request_fields(operation.request).items()
         if each.required and name != one.name
     } | ALSO.get(operation.name, {})

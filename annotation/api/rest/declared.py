@@ -108,7 +108,8 @@ def _done(operation: Operation, call: ApiCall, data: Mapping[str, Any]) -> Opera
     row = operation.admit(request, call.account)
     if operation.as_job:
         return jobs.enqueue_operation(operation, request, row=row, actor=call.account)
-    result = operation.run(request, OperationContext(call.account))
+    site = call.request.build_absolute_uri("/").rstrip("/")
+    result = operation.run(request, OperationContext(call.account, site=site))
     match result:
         case None:
             return None

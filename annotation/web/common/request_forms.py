@@ -142,7 +142,7 @@ class RequestForm(forms.Form):
             return forms.Select(choices=names if one.required else [("", ""), *names])
         if one.rule.sort == "object":
             return _TableArea({"rows": 6, "spellcheck": "false", "class": "code"})
-        if one.named is not None and one.named.kind is not None:
+        if one.named is not None and one.named.kind is not None and one.named.kind.column == "name":
             kind, account, roles = one.named.kind, self.account, self.operation.permission.roles
 
             def rows() -> Any:
@@ -156,11 +156,13 @@ class RequestForm(forms.Form):
             )
         if one.one_of is not None:
             choices = [(value, title or value) for value, title in one.one_of.choices().items()]
+            if one.many:
+                return forms.CheckboxSelectMultiple(choices=choices)
             return forms.Select(choices=choices if one.default else [("", one.one_of.none), *choices])
         if one.many:
             return _Words({"autocapitalize": "none", "spellcheck": "false"})
         attributes: dict[str, Any] = {"autocapitalize": "none", "spellcheck": "false"}
-        if one.named is not None:
+        if one.named is not None and one.named.kind is None:
             attributes |= {"pattern": NAME_PATTERN.strip("^$"), "maxlength": one.named.max_length}
         if one.required:
             attributes["required"] = True

@@ -41,7 +41,6 @@ PAGES: dict[str, list[str | int]] = {
 }
 #: What takes a POST and nothing else.
 ACTS: dict[str, list[str | int]] = {
-    "steer_job": [1],
     "rank": ["nothing"],
     "decode": ["nothing"],
     "write_captions": ["nothing"],
