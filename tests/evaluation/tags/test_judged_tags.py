@@ -18,6 +18,7 @@ from annotation.simulation.visits import ORDERLY
 from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
 from annotation.task_types.tag_relevance.rules import MOST_TRUE, TAG_RELEVANCE
 from evaluation.models import Batch, QrelsRow, Run
+from evaluation.services.reports.building import report_folder
 from evaluation.services.tagging import judging
 from evaluation.services.tagging.judging import NAMED_BY
 from tests.evaluation.database.conftest import said
@@ -143,11 +144,11 @@ def test_a_batch_of_two_systems_goes_from_simulated_judges_to_a_report(
     # good: three of its four tags fit, P@5 counts five places; poor: its fifth tag is the first that fits.
     assert figures["tagged-good"] == {"S@1": 1.0, "P@5": pytest.approx(3 / 5)}
     assert figures["tagged-poor"] == {"S@1": 0.0, "P@5": pytest.approx(1 / 5)}
-    out = tmp_path / "report"
     said(
         *("build_report", "spring", "--qrels", "scale", "--batch", "first", "--runs", *made["runs"]),
-        *("--measures", "S@1,P@5", "--rounds", 20, "--resamples", 20, "--out", out),
+        *("--measures", "S@1", "P@5", "--rounds", 20, "--resamples", 20),
     )
+    out = report_folder("spring")
     told = json.loads((out / "report.json").read_text(encoding="utf-8"))
     assert "tagged-good" in json.dumps(told) and (out / "report.html").is_file()
 
