@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import tomllib
 from argparse import BooleanOptionalAction
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from django.core import management
 from django.core.management.base import CommandError, CommandParser
+from django.db.models import QuerySet
 from django.utils import translation
 
 from annotation.common.operations import (
@@ -21,6 +22,7 @@ from annotation.common.operations import (
     NewFile,
     Operation,
     OperationContext,
+    Pages,
     RequestField,
     all_operations,
     plain_result,
@@ -67,15 +69,15 @@ class OperationCommand(ReportCommand):
                 )
                 self.result = self.operation.run(request, context)
                 if isinstance(self.result, NewFile):
-                    self.result.write(options["out"])
+                    _write(self.result, options["out"])
         except Invalid as error:
             raise CommandError("\n".join(self._line(one) for one in error.errors)) from error
         if isinstance(self.result, NewFile):
             return {"file": str(options["out"])}
         if isinstance(self.result, Listing):
-            listing = self.result
-            rows = listing.rows.order_by(listing.by)
-            return {"results": [plain_result(listing.result(row)) for row in rows.iterator(_ROWS)]}
+            return {"results": [plain_result(self.result.result(row)) for row in _ordered(self.result)]}
+        if isinstance(self.result, Pages):
+            return {"results": list(map(plain_result, _each(self.result)))}
         return plain_result(self.result) if self.result is not None else {"done": self.operation.name}
 
     def show(self, report: dict[str, Any]) -> str:
@@ -92,6 +94,32 @@ class OperationCommand(ReportCommand):
         option = name if name in self.operation.command.positional else f"--{name.replace('_', '-')}"
         number = f" ({int(place[0]) + 1}.)" if place and place[0].isdigit() else ""
         return f"{option}{number or '.'.join(['', *place])}: {error.detail}"
+
+
+def _write(made: NewFile, out: Path) -> None:
+    """Make a file that is there whole, or not at all."""
+    partial = out.with_name(f".{out.name}.partial")
+    try:
+        made.write(partial)
+        partial.replace(out)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _ordered(listing: Listing) -> Iterable[Any]:
+    rows, by = listing.rows, listing.by
+    if isinstance(rows, QuerySet):
+        return rows.order_by(cast(str, by)).iterator(_ROWS)
+    return sorted(rows, key=cast(Any, by))
+
+
+def _each(pages: Pages) -> Iterator[Any]:
+    mark = None
+    while True:
+        results, mark = pages.page(mark, _ROWS)
+        yield from results
+        if mark is None:
+            return
 
 
 def _rows_text(rows: list[dict[str, Any]]) -> str:

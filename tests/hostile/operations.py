@@ -767,13 +767,13 @@ post("move_campaign", RUNNERS, "paused", act="resume")
 post("move_campaign", RUNNERS, "paused", act="close", sure="yes", reason="over")
 get("workers", RUNNERS, _campaign, sort="accuracy", way="up", kind="", state="", find="w", after=0)
 get("worker", RUNNERS, "quay", _worker)
-for _act in ("suspend", "reinstate", "discard", "restore"):
+for _act in ("suspend_workers", "reinstate_workers", "withdraw_answers", "restore_answers"):
     post(
-        "act_on_worker",
+        "operation",
         RUNNERS,
-        "quay",
-        _worker,
-        act=_act,
+        _act,
+        campaign="quay",
+        workers=_worker,
         kind=lambda at: at.one("", q.COREF_LINK),
         reason="@x",
     )
@@ -787,7 +787,7 @@ def _machine(at: At) -> str:
 get("machines", RUNNERS, "quay")
 post("act_on_machines", RUNNERS, "quay", act="add", name=lambda at: at.new("drawer"))
 post("act_on_machines", RUNNERS, "quay", act="teach", name=_machine)
-post("erase_worker", [ADMIN], "quay", _worker, sure="yes")
+post("operation", [ADMIN], "erase_worker", worker=_worker)
 get("entry", RUNNERS, "quay")
 post("make_invitation", RUNNERS, "quay", label="-2+3", uses="5", until="2031-02-03", language="de")
 post("revoke_invitation", RUNNERS, lambda at: "quay", _mine(Invitation))

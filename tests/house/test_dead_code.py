@@ -45,8 +45,8 @@ NAMED_BY_NOBODY = {
     **dict.fromkeys(("startElement", "endElement"), "the XML parser calls it"),
     **dict.fromkeys(
         (
-            *("change_settings_job", "discard_job", "restore_job", "export_dataset_job", "open_images_job"),
-            *("discard_several_job", "mail_messages_job", "delete_corpus_job"),
+            *("change_settings_job", "export_dataset_job", "open_images_job"),
+            *("mail_messages_job", "delete_corpus_job"),
             *("build_report_job", "extract_features_job", "freeze_qrels_job", "rank_job"),
             *(
                 "decode_alignments_job",

@@ -6,6 +6,8 @@ import argparse
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,10 +16,18 @@ from django.http import QueryDict
 from django.test import Client
 from django.utils import translation
 
-from annotation.common.operations import Operation, RequestField, all_operations, read_request, request_fields
+from annotation.common.operations import (
+    File,
+    Operation,
+    RequestField,
+    all_operations,
+    read_request,
+    request_fields,
+)
 from annotation.common.operations.errors import WORDING, Invalid
 from annotation.management.operations import OperationCommand
 from annotation.models import Account
+from annotation.web.common.confirm import mark_confirmed
 from annotation.web.common.request_forms import RequestForm
 from tests.api.v1.test_operations import openapi
 
@@ -67,7 +77,7 @@ def test_a_field_is_the_same_everywhere(operation: Operation, one: RequestField,
         if not in_address:
             assert schema["description"] == ". ".join(words) + "."
             if not one.required:
-                assert schema["default"] == one.default
+                assert schema["default"] == (list(one.default) if one.default == () else one.default)
             held = plain(schema)
             assert tuple(held.get("enum", ())) == rule.choices
             if not one.many:
@@ -95,14 +105,31 @@ def wrong_values(one: RequestField) -> Iterator[tuple[str, Any]]:
     rule = one.rule.each if one.many and one.rule.each is not None else one.rule
     if rule.sort in ("integer", "number"):
         yield "many", "many"
-        if rule.least is not None:
-            yield f"{rule.least - 1:g}", type(rule.least)(rule.least - 1)
-        if rule.most is not None:
-            yield f"{rule.most + 1:g}", type(rule.most)(rule.most + 1)
+        for value in ([rule.least - 1] if rule.least is not None else []) + (
+            [rule.most + 1] if rule.most is not None else []
+        ):
+            yield str(value), value
     elif rule.choices:
         yield "nonsense", "nonsense"
     elif one.named is not None:
         yield "no-such-thing" if one.named.kind else "a b", "no-such-thing" if one.named.kind else "a b"
+
+
+def other_values(operation: Operation) -> dict[str, Any]:
+    """What an operation needs, of the right kind; names name nothing."""
+    fields = request_fields(operation.request)
+
+    def taken(one: RequestField) -> Any:
+        rule = one.rule.each if one.many and one.rule.each is not None else one.rule
+        plain = {"boolean": True, "integer": 1, "number": 1.0}.get(rule.sort, (*rule.choices, "x")[0])
+        return [plain] if one.many else plain
+
+    found = {name: taken(one) for name, one in fields.items() if one.required}
+    try:
+        read_request(operation.request, found)
+    except Invalid as error:  # of two, one is needed
+        found |= {each.field: taken(fields[each.field]) for each in error.errors if each.code == "missing"}
+    return found
 
 
 def of_wrong_values() -> Iterator[Any]:
@@ -116,12 +143,11 @@ def of_wrong_values() -> Iterator[Any]:
 def test_a_wrong_value_is_the_same_error_everywhere(
     operation: Operation, one: RequestField, text: str, value: Any, admin_client: Client
 ) -> None:
-    others = {
-        name: True if each.rule.sort == "boolean" else ["x"] if each.many else "x"
-        for name, each in request_fields(operation.request).items()
-        if each.required and name != one.name
-    }
+    others = {name: taken for name, taken in other_values(operation).items() if name != one.name}
     data = {**others, one.name: [value] if one.many else value}
+    session = admin_client.session
+    mark_confirmed(SimpleNamespace(session=session))  # type: ignore[arg-type]
+    session.save()
     account = Account.objects.get(username="admin")
     try:
         operation.admit(read_request(operation.request, data), account)
@@ -154,6 +180,8 @@ def test_a_wrong_value_is_the_same_error_everywhere(
     if operation.command is not None:
         options = {name: held for name, held in data.items() if name not in operation.command.positional}
         options[one.name] = [text] if one.many else text
+        if isinstance(operation.result, File):
+            options["out"] = Path("nowhere")
         positional = [str(data[name]) for name in operation.command.positional if name != one.name]
         if one.name in operation.command.positional:
             positional.insert(operation.command.positional.index(one.name), text)

@@ -132,7 +132,7 @@ def test_a_bonus_is_due_until_it_is_paid_and_may_be_withdrawn_before(world, ada)
     assert dues(world) == {"quay-w0": 1_570_000, "quay-w1": 1_550_000}
     assert said(press(ada, PAGE, "Withdraw this bonus", reason="wrong person")) == ["Bonus withdrawn."]
     assert sorted(dues(world).values()) == [50_000, 1_570_000]
-    payments.pay_everybody(campaign=world.campaign, reference="all")
+    payments.pay_all_due(campaign=world.campaign, reference="all")
     paid = Bonus.objects.get(withdrawn_at__isnull=True)
     with pytest.raises(PaymentError, match="void the payment first"):
         bonuses.withdraw_bonus(campaign=world.campaign, bonus=paid.pk, reason="no")

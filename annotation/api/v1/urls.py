@@ -18,13 +18,13 @@ from annotation.api.v1 import (
     uploads,
     work,
 )
-from annotation.api.v1.crowd import machines, own_work, paying, several_workers, workers
+from annotation.api.v1.crowd import machines, own_work
 from annotation.api.v1.preparing import control_items, plans, texts
 
 #: Whose functions are served.
 MODULES = (
-    *(corpora, phrases, campaigns, dashboard, campaign_settings, texts, control_items, workers),
-    *(plans, several_workers, paying),
+    *(corpora, phrases, campaigns, dashboard, campaign_settings, texts, control_items),
+    plans,
     *(reviewing, work, streams, me, own_work, people, machines, uploads, notifying, server),
 )
 urlpatterns = [

@@ -28,10 +28,21 @@ from annotation.models import Account
 _MOST_ROWS = 200
 
 
+class _Words(forms.TextInput):
+    """A list of words: in one text, or each sent by itself, as ticked boxes are."""
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
+        return " ".join(data.getlist(name))
+
+    def format_value(self, value: Any) -> Any:
+        return super().format_value(" ".join(map(str, value)) if isinstance(value, list | tuple) else value)
+
+
 class RequestForm(forms.Form):
     """The form of an operation for an account: with `sent`, what was sent of it; else `initial` values, and
     the defaults. `fields_shown` are those that the page has (default: all); the others are as by default.
-    `files` are the paths of what was sent of fields that hold files (`received_files`).
+    `files` are the paths of what was sent of fields that hold files (`received_files`). `ids` makes a field's
+    id of its name, on a page of several forms.
 
     Where it is valid, `request` is the request, and `row` what its permission is about.
     """
@@ -49,8 +60,9 @@ class RequestForm(forms.Form):
         initial: Mapping[str, Any] | None = None,
         fields_shown: Collection[str] | None = None,
         files: Mapping[str, str] | None = None,
+        ids: str = "%s",
     ) -> None:
-        super().__init__(sent, initial=dict(initial or {}), auto_id="%s")
+        super().__init__(sent, initial=dict(initial or {}), auto_id=ids)
         self.operation, self.account, self.received = operation, account, files or {}
         self.label_suffix = ""
         self.known = {
@@ -130,6 +142,10 @@ class RequestForm(forms.Form):
         if one.one_of is not None:
             choices = [(value, title or value) for value, title in one.one_of.choices().items()]
             return forms.Select(choices=choices if one.default else [("", one.one_of.none), *choices])
+        if one.many:
+            return _Words({"autocapitalize": "none", "spellcheck": "false"})
+        if one.lines > 1:
+            return forms.Textarea({"rows": one.lines})
         attributes: dict[str, Any] = {"autocapitalize": "none", "spellcheck": "false"}
         if one.named is not None:
             attributes |= {"pattern": NAME_PATTERN.strip("^$"), "maxlength": one.named.max_length}

@@ -71,7 +71,7 @@ def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
                 jobs.enqueue_operation(operation, form.request, row=form.row, actor=account)
                 return _after(request, operation, operation.page.started or _("The job is queued."))
             if form.is_valid():
-                result = operation.run(form.request, OperationContext(account))
+                result = operation.run(form.request, OperationContext(account, site=_site(request)))
                 status = 200
             if isinstance(result, NewFile):
                 return sent_file(operation, result)
@@ -82,7 +82,8 @@ def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
     except errors as error:
         wrong, status = str(error), 409
     if status == 200 and "next" in request.POST:
-        return _after(request, operation, operation.page.done or _("Done."))
+        done = operation.page.done
+        return _after(request, operation, (done(result) if callable(done) else done) or _("Done."))
     shown = plain_result(result).items() if result is not None else ()
     return _page(request, operation, form, result=shown, wrong=wrong, status=status)
 
@@ -96,7 +97,7 @@ def operation_file(request: HttpRequest, name: str) -> HttpResponseBase:
         raise Http404(_("There is no such file."))
     try:
         asked, _row = sent_request(operation, account, request.GET)
-        return sent_file(operation, operation.run(asked, OperationContext(account)))
+        return sent_file(operation, operation.run(asked, OperationContext(account, site=_site(request))))
     except Forbidden as error:
         return role_missing(request, *error.roles)
     except Invalid as error:
@@ -114,7 +115,9 @@ def _page(
     **more: Any,
 ) -> HttpResponse:
     newest = Job.objects.filter(kind=operation.name, created_by=form.account).order_by("-pk")[:_JOBS]
-    about = {"operation": operation, "form": form, "jobs": [job_line(job, "") for job in newest], **more}
+    lines = [job_line(job, "") for job in newest]
+    following = request.POST.get("next", "")
+    about = {"operation": operation, "form": form, "jobs": lines, "following": following, **more}
     return render(request, "operations/operation.html", about, status=status)
 
 
@@ -125,6 +128,10 @@ def _after(request: HttpRequest, operation: Operation, done: Any) -> HttpRespons
     if url_has_allowed_host_and_scheme(following, request.get_host(), request.is_secure()):
         return redirect(following)
     return redirect("operation", operation.name)
+
+
+def _site(request: HttpRequest) -> str:
+    return request.build_absolute_uri("/").rstrip("/")
 
 
 def _operation(name: str) -> Operation:

@@ -111,14 +111,14 @@ def _discarded() -> ValidCall:
     campaign = Campaign.objects.get(name="quay")
     worker = _pseudonym()
     discarding.discard_worker(campaign=campaign, worker=discarding.worker_named(worker, campaign))
-    return ValidCall({"name": "quay", "pseudonym": worker})
+    return of_workers({})()
 
 
 def _suspended() -> ValidCall:
     campaign = Campaign.objects.get(name="quay")
     worker = _pseudonym()
     discarding.suspend_worker(campaign=campaign, worker=discarding.worker_named(worker, campaign))
-    return ValidCall({"name": "quay", "pseudonym": worker}, body={})
+    return of_workers({})()
 
 
 def _pseudonym() -> str:
@@ -127,25 +127,27 @@ def _pseudonym() -> str:
     return str(found.worker.pseudonym)
 
 
-def of_worker(body: dict[str, Any] | None = None) -> Make:
-    return lambda: ValidCall({"name": "quay", "pseudonym": _pseudonym()}, body=body)
-
-
 def of_workers(body: dict[str, Any]) -> Make:
-    return lambda: ValidCall({"name": "quay"}, body={**body, "workers": [_pseudonym()]})
+    return lambda: ValidCall({"campaign": "quay"}, body={**body, "workers": [_pseudonym()]})
 
 
 def _bonus() -> ValidCall:
     campaign = Campaign.objects.get(name="quay")
     worker = discarding.worker_named(_pseudonym(), campaign)
     (made,) = bonuses.give_bonus(campaign=campaign, workers=[worker], amount=2_000_000, reason="Patience")
-    return ValidCall({"name": "quay", "bonus": made.pk}, body={"reason": "The wrong worker."})
+    return ValidCall({"campaign": "quay", "bonus": made.pk}, body={"reason": "The wrong worker."})
 
 
 def _payment() -> ValidCall:
     _bonus()
-    made = payments.pay_everybody(campaign=Campaign.objects.get(name="quay"), reference="by mistake")[0]
-    return ValidCall({"name": "quay", "payment": made.pk}, body={"reason": "Not sent."})
+    made = payments.pay_all_due(campaign=Campaign.objects.get(name="quay"), reference="by mistake")[0]
+    return ValidCall({"campaign": "quay", "payment": made.pk}, body={"reason": "Not sent."})
+
+
+def _owed() -> ValidCall:
+    _bonus()
+    body = {"amount": "1.00", "reference": "bank 7"}
+    return ValidCall({"campaign": "quay", "worker": _pseudonym()}, body=body)
 
 
 def _message() -> ValidCall:
@@ -420,25 +422,25 @@ VALID: dict[str, Make] = {
         {"name": "tested", "item": Control.objects.filter(campaign__name="tested", active=True)[0].pk}
     ),
     "layer_refresh": at(name="quay"),
-    "workers_list": at(name="quay"),
-    "worker_show": of_worker(),
-    "worker_suspend": of_worker({"reason": "Look again."}),
-    "worker_reinstate": _suspended,
-    "worker_discard": of_worker({"reason": "At random."}),
-    "worker_restore": _discarded,
+    "list_workers": at(campaign="quay"),
+    "show_worker": lambda: ValidCall({"campaign": "quay", "worker": _pseudonym()}),
+    "export_workers": asked({"everyone": "true"}, campaign="quay"),
+    "suspend_workers": of_workers({"reason": "Look again."}),
+    "reinstate_workers": _suspended,
+    "withdraw_answers": of_workers({"reason": "At random."}),
+    "restore_answers": _discarded,
+    "message_workers": of_workers({"text": "Draw tighter boxes, please."}),
     "dashboard_show": at(name="quay"),
-    "several_workers": of_workers({"act": "suspend", "reason": "Look again."}),
-    "several_workers_discard": of_workers({"reason": "At random."}),
-    "messages_send": of_workers({"text": "Draw tighter boxes, please."}),
-    "dues_list": at(name="quay"),
-    "payments_list": at(name="quay"),
-    "payments_record": told({"reference": "march"}, name="quay"),
-    "payment_void": _payment,
-    "bonuses_list": at(name="quay"),
-    "bonus_give": of_workers({"amount": "1.50", "reason": "Patience"}),
-    "bonus_withdraw": _bonus,
-    "ledger_download": at(name="quay"),
-    "platform_list": told({"platform": "prolific", "list": "submissions"}, name="quay"),
+    "list_dues": at(campaign="quay"),
+    "list_payments": at(campaign="quay"),
+    "pay_workers": of_workers({"reference": "march"}),
+    "pay_worker": _owed,
+    "void_payment": _payment,
+    "list_bonuses": at(campaign="quay"),
+    "give_bonus": of_workers({"amount": "1.50", "reason": "Patience"}),
+    "withdraw_bonus": _bonus,
+    "export_ledger": at(campaign="quay"),
+    "export_platform_list": told({"platform": "prolific", "list": "submissions"}, campaign="quay"),
     "earnings_list": nothing,
     "own_messages_list": nothing,
     "own_message_read": _message,

@@ -115,7 +115,7 @@ class StudyWanted(CallFields):
     """A study: the platform, its id there (of Prolific), how many answers a visit takes, and the codes for
     those who finish and those who are screened out. The same one again is changed."""
 
-    provider = serializers.ChoiceField(PROVIDERS)
+    provider = serializers.ChoiceField(list(PROVIDERS))
     study = TextField(required=False, max_length=100)
     wanted = WholeField()
     completion_code = TextField(required=False, max_length=50)

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation import jobs
@@ -22,16 +22,9 @@ from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import machine_kinds
 from annotation.selectors.machines.reports import machine_reports
 from annotation.selectors.machines.savings import machine_saving
+from annotation.selectors.workers.standing import STATES_IN_WORDS
 from annotation.web.common.access import account_of, for_roles_on
 from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame, said
-from annotation.web.staff.wording import STANDINGS
-
-#: How a machine stands, in words.
-STATES = {
-    **STANDINGS,
-    "blocked": gettext_lazy("suspended by a researcher"),
-    "withdrawn": gettext_lazy("answers withdrawn"),
-}
 
 
 @require_safe
@@ -49,7 +42,7 @@ def machine_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             campaign,
             "workers",
             machines=[
-                (report, STATES.get(report.state, report.state), source_in_words(report.source))
+                (report, STATES_IN_WORDS.get(report.state, report.state), source_in_words(report.source))
                 for report in reports
             ],
             settings=settings,
