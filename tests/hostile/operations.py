@@ -785,8 +785,8 @@ def _machine(at: At) -> str:
 
 
 get("machines", RUNNERS, "quay")
-post("act_on_machines", RUNNERS, "quay", act="add", name=lambda at: at.new("drawer"))
-post("act_on_machines", RUNNERS, "quay", act="teach", name=_machine)
+post("operation", RUNNERS, "add_machine", campaign="quay", name=lambda at: at.new("drawer"))
+post("operation", RUNNERS, "teach_machine", campaign="quay", machine=_machine)
 post("operation", [ADMIN], "erase_worker", worker=_worker)
 get("entry", RUNNERS, "quay")
 post("make_invitation", RUNNERS, "quay", label="-2+3", uses="5", until="2031-02-03", language="de")

@@ -67,7 +67,6 @@ NAMED_BY_NOBODY = {
                 "send_alarms_job",
                 "send_test_mail_job",
                 "tag_job",
-                "teach_machine_job",
                 "train_system_job",
                 "train_word_vectors_job",
             ),

@@ -203,7 +203,7 @@ def built() -> dict[str, Any]:
                         *("open_to_all", "make_invitation", "save_study", "known_items", "add_known_items"),
                         *("new_known_item", "texts", "jobs", "start_job", "task_consent", "api_consent"),
                         *("payments", "dashboard"),
-                        *("machines", "act_on_machines", "duplicate_campaign", "go_on_with_all"),
+                        *("machines", "duplicate_campaign", "go_on_with_all"),
                     )
                 },
                 "review_image": [name, "man"],

@@ -18,14 +18,14 @@ from annotation.api.v1 import (
     uploads,
     work,
 )
-from annotation.api.v1.crowd import machines, own_work
+from annotation.api.v1.crowd import own_work, studies
 from annotation.api.v1.preparing import control_items, plans, texts
 
 #: Whose functions are served.
 MODULES = (
     *(corpora, phrases, campaigns, dashboard, campaign_settings, texts, control_items),
     plans,
-    *(reviewing, work, streams, me, own_work, people, machines, uploads, notifying, server),
+    *(reviewing, work, streams, me, own_work, people, studies, uploads, notifying, server),
 )
 urlpatterns = [
     path("openapi.json", document.openapi_document, name="v1_openapi"),

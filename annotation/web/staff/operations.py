@@ -80,7 +80,7 @@ def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
     except Forbidden as error:
         return role_missing(request, *error.roles)
     except errors as error:
-        wrong, status = str(error), 409
+        result, wrong, status = None, str(error), 409
     if status == 200 and "next" in request.POST:
         done = operation.page.done
         return _after(request, operation, (done(result) if callable(done) else done) or _("Done."))

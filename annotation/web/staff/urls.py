@@ -38,7 +38,6 @@ urlpatterns = [
     path("campaigns/<slug:name>/workers/", workers.worker_list, name="workers"),
     path("campaigns/<slug:name>/payments/", payments.payments_page, name="payments"),
     path("campaigns/<slug:name>/machines/", machines.machine_list, name="machines"),
-    path("campaigns/<slug:name>/machines/act/", machines.machine_act, name="act_on_machines"),
     path("campaigns/<slug:name>/workers/<str:pseudonym>/", workers.worker_detail, name="worker"),
     path("campaigns/<slug:name>/recruiting/", recruiting.recruiting_page, name="entry"),
     path("campaigns/<slug:name>/recruiting/open/", recruiting.open_to_all, name="open_to_all"),

@@ -276,7 +276,7 @@ def _subscription() -> ValidCall:
 def _machine() -> ValidCall:
     campaign = Campaign.objects.get(name="quay")
     made = machines.machine_add(campaign=campaign, name="drawer")
-    return ValidCall({"name": "quay", "machine": made.name})
+    return ValidCall({"campaign": "quay", "machine": made.name}, body={})
 
 
 def _method(method: str) -> None:
@@ -467,10 +467,10 @@ VALID: dict[str, Make] = {
     "tokens_list": nothing,
     "token_revoke": _token,
     "corpus_delete": _spare_corpus,
-    "machines_list": at(name="quay"),
-    "machine_add": told({"name": "drawer"}, name="quay"),
-    "machine_saving": at(name="quay"),
-    "machine_teach": _machine,
+    "list_machines": at(campaign="quay"),
+    "add_machine": told({"name": "drawer"}, campaign="quay"),
+    "machine_saving": at(campaign="quay"),
+    "teach_machine": _machine,
     "studies_list": at(name="quay"),
     "study_save": told({"provider": "prolific", "study": "another", "wanted": 3}, name="quay"),
     "uploads_list": nothing,
