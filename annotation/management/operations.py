@@ -77,7 +77,7 @@ class OperationCommand(ReportCommand):
         if isinstance(self.result, Listing):
             return {"results": [plain_result(self.result.result(row)) for row in _ordered(self.result)]}
         if isinstance(self.result, Pages):
-            return {"results": list(map(plain_result, _each(self.result)))}
+            return {"results": list(map(plain_result, self.result.every(_ROWS)))}
         return plain_result(self.result) if self.result is not None else {"done": self.operation.name}
 
     def show(self, report: dict[str, Any]) -> str:
@@ -111,15 +111,6 @@ def _ordered(listing: Listing) -> Iterable[Any]:
     if isinstance(rows, QuerySet):
         return rows.order_by(cast(str, by)).iterator(_ROWS)
     return sorted(rows, key=cast(Any, by))
-
-
-def _each(pages: Pages) -> Iterator[Any]:
-    mark = None
-    while True:
-        results, mark = pages.page(mark, _ROWS)
-        yield from results
-        if mark is None:
-            return
 
 
 def _rows_text(rows: list[dict[str, Any]]) -> str:

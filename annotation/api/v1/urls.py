@@ -12,7 +12,6 @@ from annotation.api.v1 import (
     notifying,
     people,
     phrases,
-    reviewing,
     server,
     streams,
     uploads,
@@ -25,7 +24,7 @@ from annotation.api.v1.preparing import control_items, plans, texts
 MODULES = (
     *(corpora, phrases, campaigns, dashboard, campaign_settings, texts, control_items),
     plans,
-    *(reviewing, work, streams, me, own_work, people, studies, uploads, notifying, server),
+    *(work, streams, me, own_work, people, studies, uploads, notifying, server),
 )
 urlpatterns = [
     path("openapi.json", document.openapi_document, name="v1_openapi"),

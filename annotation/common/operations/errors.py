@@ -38,6 +38,7 @@ WORDING: Mapping[str, str | Promise] = {
     "unknown": _("There is no %(kind)s “%(value)s” here."),
     "unknown_of": _("There is no %(kind)s “%(value)s” here; known: %(known)s."),
     "taken": _("“%(value)s” exists already: choose another name."),
+    "two_expected": _("Expected two."),
     "decimal": _("Expected a decimal number, as %(example)s: %(currency)s has %(digits)d decimals."),
     "only_with": _("This is taken only with %(other)s."),
     "repeated": _("“%(value)s” is given twice."),

@@ -66,6 +66,14 @@ class Pages(NamedTuple):
 
     page: Callable[[Any, int], tuple[Iterable[Any], Any]]
 
+    def every(self, size: int = 500) -> Iterator[Any]:
+        """All results, read page by page."""
+        results, mark = self.page(None, size)
+        yield from results
+        while mark is not None:
+            results, mark = self.page(mark, size)
+            yield from results
+
 
 @dataclass(frozen=True, slots=True)
 class File:

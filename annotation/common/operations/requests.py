@@ -50,18 +50,23 @@ class RequestField:
 
     def read_text(self, text: str) -> Any:
         """What a person's text says, as JSON has it; the text itself where it is nothing of the kind."""
-        rule = self.rule.each if self.many and self.rule.each is not None else self.rule
-        match rule.sort:
-            case "integer":
-                return int(text) if _WHOLE.fullmatch(text) else text
-            case "number":
-                try:
-                    return float(text.replace(",", "."))
-                except ValueError:
-                    return text
-            case "boolean":
-                return _TRUTHS.get(text.lower(), text)
-        return text
+        return _read_text(self.rule.each if self.many and self.rule.each is not None else self.rule, text)
+
+
+def _read_text(rule: FieldRule, text: str) -> Any:
+    match rule.sort:
+        case "integer":
+            return int(text) if _WHOLE.fullmatch(text) else text
+        case "number":
+            try:
+                return float(text.replace(",", "."))
+            except ValueError:
+                return text
+        case "boolean":
+            return _TRUTHS.get(text.lower(), text)
+        case "array" if rule.each is not None:  # in a list: its parts are between commas
+            return [_read_text(rule.each, part.strip()) for part in text.split(",")]
+    return text
 
 
 def request_fields(kind: type[Any]) -> Mapping[str, RequestField]:

@@ -29,12 +29,6 @@ urlpatterns = [
     path("campaigns/<slug:name>/review/", review.review_list, name="review"),
     path("campaigns/<slug:name>/images/<str:key>/", review.review_image, name="review_image"),
     path("campaigns/<slug:name>/images/<str:key>/rulings/add/", review.ruling_make, name="rule"),
-    path(
-        "campaigns/<slug:name>/images/<str:key>/rulings/<int:ruling>/withdraw/",
-        review.ruling_withdraw,
-        name="withdraw_ruling",
-    ),
-    path("campaigns/<slug:name>/flags/<int:flag>/resolve/", review.flag_resolve, name="resolve_flag"),
     path("campaigns/<slug:name>/workers/", workers.worker_list, name="workers"),
     path("campaigns/<slug:name>/payments/", payments.payments_page, name="payments"),
     path("campaigns/<slug:name>/machines/", machines.machine_list, name="machines"),

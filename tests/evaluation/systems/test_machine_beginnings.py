@@ -29,7 +29,7 @@ from tests.queue.world import World
 
 __all__ = ["quick", "world"]
 
-LESSON = {"campaign": "NAME", "machine": "drawer"}
+LESSON = {"campaign": "quay", "machine": "drawer"}
 pytestmark = pytest.mark.django_db
 
 

@@ -43,7 +43,7 @@ from tests.web.staff import words
 
 __all__ = ["quick", "world"]
 
-LESSON = {"campaign": "NAME", "machine": "drawer"}
+LESSON = {"campaign": "quay", "machine": "drawer"}
 pytestmark = pytest.mark.django_db
 
 
