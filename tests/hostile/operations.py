@@ -193,7 +193,8 @@ def post(route: str, roles: Iterable[str], *args: Any, called: str = "", **field
                     call.fields.append((name.rstrip("_"), str(each)))
         return call
 
-    _keep(route, called or fields.get("act") or "sent", roles, make)
+    usual = str(args[0]) if route == "operation" else "sent"
+    _keep(route, called or fields.get("act") or usual, roles, make)
 
 
 def api(route: str, called: str, make: Callable[[At], tuple[list[Any], Any]], method: str = "POST") -> None:
@@ -645,16 +646,25 @@ post("rule", READERS, "review", "man", act="apart", a=MAN, b=HAT)
 post("rule", READERS, "review", "man", act="resume", chain=_chain)
 
 
-@by("withdraw_ruling", "sent", READERS)
+@by("operation", "withdraw_ruling", READERS)
 def withdrawn(at: At) -> Call:
     row = OpenImage.objects.get(campaign__name="review")
     if not Ruling.objects.filter(image=row, withdrawn_at=None).exists():
         rulings.make_ruling(image=row.pk, ruling=KeepApart(MAN, HAT), seen=[], comment="", actor=at.account)
     ruling = Ruling.objects.filter(image=row, withdrawn_at=None)[0]
-    return Call("POST", reverse("withdraw_ruling", args=["review", "man", ruling.pk]))
+    call = Call("POST", reverse("operation", args=["withdraw_ruling"]))
+    call.fields += [("campaign", "review"), ("ruling", str(ruling.pk))]
+    return call
 
 
-post("resolve_flag", READERS, "review", _mine(Flag), called="seen to", image="man")
+post(
+    "operation",
+    READERS,
+    "resolve_flag",
+    campaign="review",
+    flag=_mine(Flag),
+    next="/campaigns/review/review/",
+)
 get("open_campaign", RUNNERS, corpus="quay")
 post(
     "open_campaign",

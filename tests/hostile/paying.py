@@ -64,6 +64,7 @@ for _name in ("pay_workers", "give_bonus", "suspend_workers", "reinstate_workers
         "operation",
         RUNNERS,
         _name,
+        called=f"{_name} of several",
         campaign="quay",
         workers=WORKER,
         everyone=lambda at: at.one("", "true"),

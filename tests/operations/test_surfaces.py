@@ -121,7 +121,9 @@ def other_values(operation: Operation) -> dict[str, Any]:
 
     def taken(one: RequestField) -> Any:
         rule = one.rule.each if one.many and one.rule.each is not None else one.rule
-        plain = {"boolean": True, "integer": 1, "number": 1.0}.get(rule.sort, (*rule.choices, "x")[0])
+        plain: Any = {"boolean": True, "integer": 1, "number": 1.0, "array": ["x"]}.get(
+            rule.sort, (*rule.choices, "x")[0]
+        )
         return [plain] if one.many else plain
 
     found = {name: taken(one) for name, one in fields.items() if one.required}

@@ -208,8 +208,6 @@ def built() -> dict[str, Any]:
                 },
                 "review_image": [name, "man"],
                 "rule": [name, "man"],
-                "withdraw_ruling": [name, "man", Ruling.objects.get().pk],
-                "resolve_flag": [name, Flag.objects.get().pk],
                 "worker": [name, "q-review-w0"],
                 "revoke_invitation": [name, link.pk],
                 "revoke_token": [1],

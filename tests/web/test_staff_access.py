@@ -44,8 +44,6 @@ PAGES = {
 #: Route -> what its address needs, and who may do it.
 ACTS = {
     "rule": (OF_IMAGE, READERS),
-    "withdraw_ruling": ([*OF_IMAGE, "RULING"], READERS),
-    "resolve_flag": (["review", "FLAG"], READERS),
     "move_campaign": (OF_IT, RUNNERS),
     "delete_campaign": (OF_IT, RUNNERS),
     "duplicate_campaign": (OF_IT, RUNNERS),

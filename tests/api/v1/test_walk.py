@@ -160,7 +160,7 @@ def test_a_lab_goes_from_an_empty_database_to_the_latex_of_a_report_by_the_clien
     (waiting,) = client.rows("campaigns/people/review")
     (chain,) = waiting["chains"]
     address = f"campaigns/people/review/images/{waiting['image']}/rulings"
-    client.post(address, {"ruling": {"kind": "partition", "groups": [chain["mentions"]]}})
+    client.post(address, {"kind": "partition", "groups": [chain["mentions"]]})
     assert list(client.rows("campaigns/people/review")) == []
     suspended = {"workers": [bob.pseudonym], "reason": "The boxes are too large."}
     client.post("campaigns/people/several-workers/suspend", suspended)

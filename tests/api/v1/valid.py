@@ -99,12 +99,12 @@ def _pilot() -> ValidCall:
 def _ruling() -> ValidCall:
     image = OpenImage.objects.get(campaign__name="review")
     made = rulings.make_ruling(image=image.pk, ruling=KeepApart(MAN, HAT))
-    return ValidCall({"name": "review", "ruling": made.ruling.pk})
+    return ValidCall({"campaign": "review", "ruling": made.ruling.pk})
 
 
 def _ruled() -> ValidCall:
     _ruling()
-    return ValidCall({"name": "review", "key": "man"})
+    return ValidCall({"campaign": "review", "image": "man"})
 
 
 def _discarded() -> ValidCall:
@@ -444,12 +444,12 @@ VALID: dict[str, Make] = {
     "earnings_list": nothing,
     "own_messages_list": nothing,
     "own_message_read": _message,
-    "review_queue_list": at(name="review"),
-    "review_image_show": _ruled,
-    "ruling_make": told({"ruling": {"kind": "keep_apart", "a": MAN, "b": HAT}}, name="review", key="man"),
-    "ruling_withdraw": _ruling,
-    "flags_list": at(name="review"),
-    "flag_resolve": lambda: ValidCall({"name": "review", "flag": Flag.objects.get().pk}),
+    "review_queue": at(campaign="review"),
+    "review_image": _ruled,
+    "make_ruling": told({"kind": "keep_apart", "mentions": [MAN, HAT]}, campaign="review", image="man"),
+    "withdraw_ruling": _ruling,
+    "list_flags": at(campaign="review"),
+    "resolve_flag": lambda: ValidCall({"campaign": "review", "flag": Flag.objects.get().pk}),
     "jobs_list": nothing,
     "job_show": lambda: ValidCall({"number": _job("export_dataset", Job.DONE)}),
     "job_cancel": lambda: ValidCall({"number": _job("export_dataset", Job.QUEUED)}),
