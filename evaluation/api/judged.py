@@ -33,7 +33,7 @@ from evaluation.services.judgments.freezing import remove_qrels
 from evaluation.services.judgments.qrels_files import ASKING_SIDES, export_qrels
 from evaluation.services.systems import registry
 from evaluation.web import offered
-from evaluation.web.qrels import QRELS, version_of_qrels
+from evaluation.web.qrels import QRELS_OF_ADDRESS, version_of_qrels
 from evaluation.web.qrels_forms import (
     FROM_JUDGMENTS,
     FROM_PROTOCOL,
@@ -44,7 +44,7 @@ from evaluation.web.qrels_forms import (
 from evaluation.web.uploads import READ_AT_ONCE, UPLOAD_REFUSALS, upload_folder
 
 _TAG = "judgments and qrels"
-_ON_QRELS = On(QRELS, (RESEARCHER,))
+_ON_QRELS = On(QRELS_OF_ADDRESS, (RESEARCHER,))
 _ONE = "qrels/<slug:name>"
 
 

@@ -9,15 +9,13 @@ from evaluation.api import (
     judged,
     localized,
     queries,
-    reports,
-    runs,
     systems,
     tagged,
 )
 
 #: Whose functions are served.
 MODULES = (
-    *(systems, features, captions_data, runs, queries, captions, localized, tagged),
-    *(judged, reports),
+    *(systems, features, captions_data, queries, captions, localized, tagged),
+    judged,
 )
 urlpatterns: list[URLPattern] = []

@@ -51,7 +51,7 @@ class _Line:
 
 
 #: The qrels of an address, in their newest version.
-QRELS = AddressedThing(
+QRELS_OF_ADDRESS = AddressedThing(
     lambda name: (
         QrelsSnapshot.objects.select_related("corpus", "judgments")
         .filter(name=name, published=True)
@@ -91,7 +91,7 @@ def qrels_list(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@for_roles_on(QRELS, *RUNNING)
+@for_roles_on(QRELS_OF_ADDRESS, *RUNNING)
 def qrels_detail(request: HttpRequest, newest_row: QrelsSnapshot) -> HttpResponse:
     """One version, by default the newest: what it was made of, who can be compared by it, and the others."""
     every = QrelsSnapshot.objects.filter(name=newest_row.name, published=True)
@@ -124,7 +124,7 @@ def qrels_detail(request: HttpRequest, newest_row: QrelsSnapshot) -> HttpRespons
 
 
 @require_safe
-@for_roles_on(QRELS, *RUNNING)
+@for_roles_on(QRELS_OF_ADDRESS, *RUNNING)
 def qrels_export(request: HttpRequest, row: QrelsSnapshot) -> HttpResponseBase:
     """A version as a file, in the format, by the ids and with the side first that the address asks for."""
     format = text_parameter(request.GET, "format") or "trec"
@@ -148,7 +148,7 @@ def qrels_export(request: HttpRequest, row: QrelsSnapshot) -> HttpResponseBase:
 
 
 @require_POST
-@for_roles_on(QRELS, *RUNNING)
+@for_roles_on(QRELS_OF_ADDRESS, *RUNNING)
 def qrels_delete(request: HttpRequest, row: QrelsSnapshot) -> HttpResponse:
     """Remove a version; refused while a report was made from it."""
     then = redirect("evaluation:qrels", row.name)

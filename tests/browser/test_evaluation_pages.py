@@ -11,6 +11,7 @@ from django.core.cache import cache
 from playwright.sync_api import expect
 
 from annotation import jobs
+from annotation.common.operations import OperationContext
 from annotation.datasets.layer_rows import write_layer
 from annotation.models import Corpus, Job
 from annotation.protocol.terms import Box, Chain, LayerObject, LayerRecord, Mention
@@ -119,7 +120,9 @@ def judged(transactional_db: None, tmp_path: Path, settings, monkeypatch: pytest
     chosen = [
         f"{name}-all-{direction}" for name in ("clip", "noise") for direction in ("annotation", "search")
     ]
-    building.build_report(ReportRequest("spring", "crowd", chosen, rounds=50, resamples=20))
+    building.build_report(
+        ReportRequest(name="spring", qrels="crowd", runs=chosen, rounds=50, resamples=20), OperationContext()
+    )
     launch(plan(BatchRequest(corpus=corpus.name, runs=chosen, depth=2, threshold=0, reuse=[])), "first")
     told = CaptionSet.objects.create(
         corpus=corpus, name="told", made_by=System.objects.get(name="clip"), regions="", published=True

@@ -900,7 +900,7 @@ FORM_OF_REPORT: dict[str, Any] = {"qrels": "own", "measures": "MRR, R@1", "seed"
 }
 
 get("evaluation:systems", RUNNERS, find="go", sort="origin", down=1, after="trained,1", archived="")
-for _what, _which in (("system", SYSTEM), ("run", RUN), ("batch", "batch"), ("report", "spring")):
+for _what, _which in (("system", SYSTEM), ("run", RUN), ("batch", "batch")):
     post(f"evaluation:archive_{_what}", RUNNERS, _which, undo=lambda at: at.one("", "1"))
 get("evaluation:system", RUNNERS, SYSTEM)
 post(
@@ -1158,8 +1158,8 @@ get(
 )
 get("evaluation:run", RUNNERS, RUN, qrels="own:1", split="1/3", missing=lambda at: at.one("worst", ""))
 get("evaluation:run", RUNNERS, RUN, called="each query", qrels="own", as_="queries-csv")
-get("evaluation:trec", RUNNERS, RUN, ties=lambda at: at.one("keep", "break"))
-post("evaluation:remove_run", RUNNERS, "spare-annotation")
+get("operation_file", RUNNERS, "export_run", run=RUN, ties=lambda at: at.one("keep", "break"))
+post("operation", RUNNERS, "remove_run", run="spare-annotation")
 get("evaluation:queries", RUNNERS, RUN, qrels="own", order="difference", with_=OTHER)
 
 
@@ -1267,11 +1267,9 @@ post(
     **FORM_OF_REPORT,
 )
 get("evaluation:report", RUNNERS, "spring")
-get("evaluation:report_archive", RUNNERS, "spring")
 get(
     "evaluation:report_file", RUNNERS, "spring", lambda at: at.one("report.html", "report.json", "SHA256SUMS")
 )
-post("evaluation:remove_report", RUNNERS, "spring")
 
 
 @by("evaluation:steer_job", "cancelled", RUNNERS)

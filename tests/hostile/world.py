@@ -14,6 +14,7 @@ import numpy as np
 from django.conf import settings
 
 from annotation import campaigns, instructions, jobs
+from annotation.common.operations import OperationContext
 from annotation.datasets.tags import keep_tags
 from annotation.models import Account, Campaign, Identity, Job, Worker
 from annotation.models.crowd import ROLES
@@ -176,8 +177,9 @@ def _evaluated(folder: Path) -> None:
             runs += [run] if name != "spare" else []
             import_run(
                 RunImport(
-                    name=run, corpus="quay", path=file, format="scores", direction=direction, system=name
-                )
+                    name=run, corpus="quay", file=file, format="scores", direction=direction, system=name
+                ),
+                OperationContext(),
             )
     written = CaptionSet.objects.create(
         corpus=System.objects.get(name="good").corpus,
@@ -217,7 +219,10 @@ def _evaluated(folder: Path) -> None:
         JudgmentsImport(corpus="quay", path=grades, format="table", name="graded", scale=scale_named("0-5"))
     )
     launch(plan(BatchRequest(corpus="quay", runs=runs, depth=2, campaign_settings=UNTESTED)), "batch")
-    building.build_report(ReportRequest("spring", "own", runs, measures=MEASURES, rounds=50, resamples=20))
+    building.build_report(
+        ReportRequest(name="spring", qrels="own", runs=runs, measures=MEASURES, rounds=50, resamples=20),
+        OperationContext(),
+    )
 
 
 def _collected(sources: Path) -> None:

@@ -47,7 +47,7 @@ NAMED_BY_NOBODY = {
         (
             *("change_settings_job", "export_dataset_job", "open_images_job"),
             *("mail_messages_job", "delete_corpus_job"),
-            *("build_report_job", "extract_features_job", "freeze_qrels_job", "rank_job"),
+            *("extract_features_job", "freeze_qrels_job", "rank_job"),
             *(
                 "decode_alignments_job",
                 "extract_regions_job",

@@ -3,10 +3,10 @@ is helped. pydantic checks them, and takes them into the JSON schema."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.db.models import Model, QuerySet
@@ -24,17 +24,24 @@ class StoredKind:
     """A kind of stored thing that requests name, as a run.
 
     `rows(account, *roles)` are those that an account may use, by its roles; all of them for the account None,
-    which is whoever runs commands on the server. `scope` is the field of a row that says what it belongs to.
+    which is whoever runs commands on the server. Roles for one are granted for the corpus, or the campaign,
+    that it is or is `within`.
     """
 
     title: str | Promise
     rows: Callable[..., QuerySet[Any]]
     pattern: str = NAME_PATTERN
+    within: str = "corpus"
 
     def find(self, name: str, account: Any, roles: Iterable[str]) -> Model | None:
         """The row of that name that the account may use; None where there is none."""
         found: Model | None = self.rows(account, *roles).filter(name=name).first()
         return found
+
+    def names(self, account: Any, roles: Iterable[str]) -> Sequence[str]:
+        """The names of the rows that the account may use, in order; what of it is not read is not loaded."""
+        names: Any = self.rows(account, *roles).order_by("name").values_list("name", flat=True)
+        return cast(Sequence[str], names)
 
 
 @dataclass(frozen=True)

@@ -36,8 +36,8 @@ class MachineSaving:
 
     Alone they would have drawn the boxes that were accepted, and not looked at those that were refused. What
     people draw and is refused in turn is left out, so the saving is rather larger. `shares` are those of the
-    seconds over a grid of prices: a row for each of a look, in it one for each of a drawing. `measured` is the one at the campaign's own
-    seconds, None where people have not drawn and looked yet.
+    seconds over a grid of prices: a row for each of a look, in it one for each of a drawing. `measured` is
+    the one at the campaign's own seconds, None where people have not drawn and looked yet.
     """
 
     times: AnswerTimes

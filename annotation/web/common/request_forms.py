@@ -28,14 +28,20 @@ from annotation.models import Account
 _MOST_ROWS = 200
 
 
+class _Files(forms.FileInput):
+    """A field of several files."""
+
+    allow_multiple_selected = True
+
+
 class _Words(forms.TextInput):
     """A list of words: in one text, or each sent by itself, as ticked boxes are."""
 
     def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
-        return " ".join(data.getlist(name))
+        return ", ".join(data.getlist(name))
 
     def format_value(self, value: Any) -> Any:
-        return super().format_value(" ".join(map(str, value)) if isinstance(value, list | tuple) else value)
+        return super().format_value(", ".join(map(str, value)) if isinstance(value, list | tuple) else value)
 
 
 class RequestForm(forms.Form):
@@ -59,7 +65,7 @@ class RequestForm(forms.Form):
         *,
         initial: Mapping[str, Any] | None = None,
         fields_shown: Collection[str] | None = None,
-        files: Mapping[str, str] | None = None,
+        files: Mapping[str, Any] | None = None,
         ids: str = "%s",
     ) -> None:
         super().__init__(sent, initial=dict(initial or {}), auto_id=ids)
@@ -113,11 +119,11 @@ class RequestForm(forms.Form):
                 return [tomllib.loads(text)]
             except (ValueError, RecursionError) as error:  # numbers of no end too
                 raise Invalid(FieldError(one.name, "toml", {"message": error})) from error
-        return [[one.read_text(each) for each in text.split()] if one.many else one.read_text(text)]
+        return [[one.read_text(each) for each in _words(text)] if one.many else one.read_text(text)]
 
     def _widget(self, one: RequestField) -> forms.Widget:
         if one.upload is not None:
-            return forms.FileInput()
+            return _Files({"multiple": True}) if one.many else forms.FileInput()
         if one.rule.sort == "boolean":
             return forms.CheckboxInput()
         if one.server_file is not None:
@@ -131,7 +137,7 @@ class RequestForm(forms.Form):
             kind, account, roles = one.named.kind, self.account, self.operation.permission.roles
 
             def rows() -> Any:
-                names = kind.rows(account, *roles).order_by("name").values_list("name", flat=True)
+                names = kind.names(account, roles)
                 empty = [] if one.many or one.required else [("", "")]
                 return empty + [(name, name) for name in names[:_MOST_ROWS]]
 
@@ -168,6 +174,12 @@ def sent_request(operation: Operation, account: Account, sent: QueryDict, **addr
         assert form.invalid is not None
         raise form.invalid
     return form.request, form.row
+
+
+def _words(text: str) -> list[str]:
+    """What a person lists in one field: separated by commas, else by spaces."""
+    parts = text.split(",") if "," in text else text.split()
+    return [part.strip() for part in parts if part.strip()]
 
 
 def _clean(text: str) -> str:

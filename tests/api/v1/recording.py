@@ -20,8 +20,8 @@ SHOWN = frozenset(
         *("campaigns_list", "campaign_show", "campaign_plan", "campaign_controls_list"),
         *("corpora_list", "corpus_show", "images_list", "layers_list"),
         *("workers_list", "worker_show", "jobs_list", "job_show", "me_show"),
-        *("list_batches", "batch_status", "plan_batch", "reports_list", "report_show"),
-        *("runs_list", "run_show", "systems_list", "system_show", "qrels_list", "qrels_show"),
+        *("list_batches", "batch_status", "plan_batch", "list_reports", "show_report"),
+        *("list_runs", "show_run", "systems_list", "system_show", "qrels_list", "qrels_show"),
     }
 )
 #: Operation -> its answer, as far as this session has recorded any.

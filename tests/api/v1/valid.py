@@ -210,7 +210,7 @@ def _report() -> ValidCall:
     row = Report.objects.get(name="spring")
     row.pk, row.name, row.files = None, "to-go", {}
     row.save()
-    return ValidCall({"name": row.name})
+    return ValidCall({"report": row.name})
 
 
 def _scores() -> bytes:
@@ -560,19 +560,20 @@ VALID: dict[str, Make] = {
     ),
     "recipes_list": nothing,
     "feature_sets_list": nothing,
-    "runs_list": nothing,
-    "run_upload": lambda: ValidCall(
+    "list_runs": nothing,
+    "import_run": lambda: ValidCall(
         body={"name": "sent-run", "corpus": "quay", "direction": "annotation"},
         files={"file": ("x.trec", TREC)},
     ),
-    "run_show": at(name="good-annotation"),
-    "run_change": told({"archived": True}, name="good-annotation"),
-    "run_delete": lambda: ValidCall({"name": _spare_run()}),
-    "run_download": at(name="good-annotation"),
-    "run_scores": asked({"qrels": "own"}, name="good-annotation"),
+    "show_run": at(run="good-annotation"),
+    "archive_run": told({"archived": True}, run="good-annotation"),
+    "remove_run": lambda: ValidCall({"run": _spare_run()}),
+    "export_run": at(run="good-annotation"),
+    "score_run": asked({"qrels": "own"}, run="good-annotation"),
+    "export_values": asked({"runs": _RUNS[:1], "qrels": "own"}),
     "queries_list": asked({"qrels": "own", "order": "worst", "limit": 2}, name="good-annotation"),
     "query_show": lambda: ValidCall({"name": "good-annotation", "query": _query()}, {"qrels": "own"}),
-    "runs_compare": asked({"runs": _RUNS, "qrels": "own"}),
+    "compare_runs": asked({"runs": _RUNS, "qrels": "own"}),
     "judgment_sets_list": nothing,
     "judgments_upload": lambda: ValidCall(
         body={"name": "sent-grades", "corpus": "quay", "format": "table", "scale": "0-5"},
@@ -596,10 +597,10 @@ VALID: dict[str, Make] = {
     "plan_reassignment": at(batch="batch"),
     "reassign_pages": told({}, batch="batch"),
     "next_round": _in_rounds,
-    "reports_list": nothing,
-    "report_build": told({"name": "summer", "qrels": "own", "runs": _RUNS, "rounds": 50, "resamples": 20}),
-    "report_show": at(name="spring"),
-    "report_change": told({"archived": True}, name="spring"),
-    "report_delete": _report,
-    "report_download": at(name="spring"),
+    "list_reports": nothing,
+    "build_report": told({"name": "summer", "qrels": "own", "runs": _RUNS, "rounds": 50, "resamples": 20}),
+    "show_report": at(report="spring"),
+    "archive_report": told({"archived": True}, report="spring"),
+    "remove_report": _report,
+    "download_report": at(report="spring"),
 }

@@ -11,6 +11,7 @@ import pytest
 import pytrec_eval
 from django.core.management import CommandError
 
+from annotation.common.operations import OperationContext
 from annotation.common.registry import UnknownName
 from annotation.datasets.importing import import_records
 from annotation.models import Image
@@ -27,7 +28,7 @@ from evaluation.services.judgments.freezing import freeze_protocol, freeze_qrels
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from evaluation.services.reports import building
 from evaluation.services.reports.building import outdated
-from evaluation.services.runs.files import BREAK, RunImport, export_run, import_run
+from evaluation.services.runs.files import BREAK, RunImport, import_run, write_run_file
 from tests.evaluation.database.conftest import matrix_file, said
 
 pytestmark = pytest.mark.django_db
@@ -58,7 +59,10 @@ def a_run(folder: Path, name: str, direction: str, scores: np.ndarray, images: l
     """A run over some of the images with all their captions; `scores` has shape (images, 5 * images)."""
     captions = [f"{IMAGES[n]}#{k}" for n in images for k in range(5)]
     file = matrix_file(folder, name, scores, [IMAGES[n] for n in images], captions)
-    import_run(RunImport(name=name, corpus="many", path=file, format="scores", direction=direction, depth=0))
+    import_run(
+        RunImport(name=name, corpus="many", file=file, format="scores", direction=direction, depth=0),
+        OperationContext(),
+    )
     return name
 
 
@@ -78,7 +82,7 @@ def trec(
             qrels.setdefault(query, {})[item] = relevance
             items.add(item)
     file = folder / f"{run}.trec"
-    export_run(name=run, out=file)
+    write_run_file(run, file)
     rankings = {
         query: {item: float(value) for item, value in zip(ranked, scores, strict=True) if item in items}
         for query, (ranked, scores) in read_run(file).rankings.items()
@@ -103,9 +107,12 @@ def a_case(folder: Path, seed: int) -> None:
     run = a_run(folder, f"run-{seed}", direction, scores.astype(float), images)
     if tied:
         # trec_eval knows no ties: what it is handed is written apart, and so is what we score.
-        export_run(name=run, out=folder / f"apart-{seed}.txt", ties=BREAK)
+        write_run_file(run, folder / f"apart-{seed}.txt", ties=BREAK)
         run = f"apart-{seed}"
-        import_run(RunImport(name=run, corpus="many", path=folder / f"apart-{seed}.txt", direction=direction))
+        import_run(
+            RunImport(name=run, corpus="many", file=folder / f"apart-{seed}.txt", direction=direction),
+            OperationContext(),
+        )
     (folder / "te.txt").write_text("\n".join(IMAGES[n] for n in dice.choice(NUMBER, 12, replace=False)))
     what = ("", "test", f"{1 + seed % 4}/4", str(folder / "te.txt"), f"run:{run}")[seed % 5]
     subset = subset_named("many", what, seed=seed)
@@ -243,7 +250,7 @@ def test_what_nobody_judged_of_a_subset_stands_in_the_way_too(
         if image in inside and caption.split("#")[0] in inside:
             query, item = (image, caption) if direction == Run.ANNOTATION else (caption, image)
             qrels.setdefault(query, {})[item] = int(grade)
-    export_run(name="r", out=tmp_path / "r.trec")
+    write_run_file("r", tmp_path / "r.trec")
     rankings = {
         query: {i: float(s) for i, s in zip(items, scores, strict=True) if i.split("#")[0] in inside}
         for query, (items, scores) in read_run(tmp_path / "r.trec").rankings.items()
@@ -283,7 +290,7 @@ def test_a_comparison_is_of_the_queries_that_all_runs_rank_and_says_what_they_la
     assert all({names[q] for q in one.queries.tolist()} == set(IMAGES[8:16]) for one in scored)
     assert [(one.asked, one.missing) for one in scored] == [(24, 8), (24, 8)] and len(tests) == 3
     command = (
-        *("compare_systems", "first", "second", "--qrels", "own", "--measures", "R@10", "--rounds", 10),
+        *("compare_runs", "first", "second", "--qrels", "own", "--measures", "R@10", "--rounds", 10),
         *("--missing", "leave-out"),
     )
     apart = (
@@ -306,7 +313,7 @@ def test_a_comparison_is_of_the_queries_that_all_runs_rank_and_says_what_they_la
     with pytest.raises(
         CommandError, match="run 'third' ranks no query of qrels 'own version 1' that the runs before it rank"
     ):
-        said("compare_systems", "first", "third", "--qrels", "own", "--missing", "leave-out")
+        said("compare_runs", "first", "third", "--qrels", "own", "--missing", "leave-out")
 
 
 def test_the_queries_of_a_run_that_lacks_some_have_values(tmp_path: Path) -> None:
@@ -358,7 +365,7 @@ def test_each_querys_values_come_out_and_their_means_are_the_figures(tmp_path: P
     found = {}
     for ending in ("csv", "json", "parquet"):
         file = tmp_path / f"values.{ending}"
-        report = json.loads(said("score_run", "r", *base, "--per-query", file, "--json"))
+        said("export_values", "r", *base, "--out", file)
         if ending == "parquet":
             found[ending] = parquet.read_table(file).to_pylist()
         elif ending == "json":
@@ -366,22 +373,20 @@ def test_each_querys_values_come_out_and_their_means_are_the_figures(tmp_path: P
     assert found["json"] == found["parquet"] and len(found["json"]) == NUMBER
     lines = (tmp_path / "values.csv").read_text().splitlines()
     assert lines[0] == "query,run,R@5,median rank,basis" and lines[1].startswith("i0.jpg,r,")
+    report = json.loads(said("score_run", "r", *base, "--json"))
     value = {m["measure"]: m["value"] for m in report["measures"]}
     assert np.mean([row["R@5"] for row in found["json"]]) == pytest.approx(value["R@5"])
     assert np.median([row["median rank"] for row in found["json"]]) == pytest.approx(value["median rank"])
-    said("compare_systems", "r", "s", *base, "--rounds", 10, "--per-query", tmp_path / "both.csv")
+    said("export_values", "r", "s", *base, "--out", tmp_path / "both.csv")
     assert len((tmp_path / "both.csv").read_text().splitlines()) == 1 + 2 * NUMBER
-    said("score_run", "r", *base, "--folds", 4, "--per-query", tmp_path / "folds.csv")
+    said("export_values", "r", *base, "--folds", 4, "--out", tmp_path / "folds.csv")
     assert (tmp_path / "folds.csv").read_text().splitlines()[-1].startswith("4,i23.jpg,r,")
     for named, wrong in (
         ("values.csv", "already exists"),
         ("values.txt", "ends in '.txt'; expected one of .csv"),
     ):
         with pytest.raises(CommandError, match=wrong):
-            said("score_run", "r", *base, "--per-query", tmp_path / named)
-    with pytest.raises(CommandError, match="at least two different"):
-        said("compare_systems", "r", "r", *base, "--per-query", tmp_path / "not.csv")
-    assert not (tmp_path / "not.csv").exists()
+            said("export_values", "r", *base, "--out", tmp_path / named)
 
 
 @pytest.mark.parametrize(
@@ -390,7 +395,7 @@ def test_each_querys_values_come_out_and_their_means_are_the_figures(tmp_path: P
         ("9/5", "fold 9/5: unknown fold; expected 1/5 to 5/5"),
         ("1/2", "fold 1/2: 24 images in 2 folds; expected at least 3 folds"),
         ("dev", "unknown split 'dev' of corpus 'many'; known: 'test', 'val', a file of image names, a fold"),
-        ("run:nobody", "unknown run 'nobody'; known: r"),
+        ("run:nobody", "has no run 'nobody'"),
         ("FILE a b c d i1.jpg", "names 4 images \\('a', 'b', 'c', ...\\) that corpus 'many' lacks"),
         ("FILE i1.jpg i2 i1 i2.jpg", "names 2 images \\('i1.jpg', 'i2.jpg'\\) more than once"),
         ("FILE ", "it names no image"),

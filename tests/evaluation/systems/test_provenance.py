@@ -143,7 +143,7 @@ def test_a_figure_of_training_images_says_so_wherever_it_is_shown(system):
     assert told in found["basis"]["provenance"]["train-annotation"]
     assert f"train-annotation: {told}" in said("score_run", "train-annotation", "--qrels", "train")
     said("rank", "mine", "--split", "train", "--name", "again", "--depth", "20")
-    compared = said("compare_systems", "train-annotation", "again-annotation", "--qrels", "train")
+    compared = said("compare_runs", "train-annotation", "again-annotation", "--qrels", "train")
     assert f"train-annotation: {told}" in compared and f"again-annotation: {told}" in compared
 
     runs = ("train-annotation", "train-search")

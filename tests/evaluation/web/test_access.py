@@ -38,7 +38,6 @@ PAGES: dict[str, list[str | int]] = {
     "reports": [],
     "new_report": [],
     "report": ["nothing"],
-    "report_archive": ["nothing"],
     "report_file": ["nothing", "report.html"],
     "tags": ["nothing"],
     "export_tags": ["nothing"],
@@ -54,7 +53,7 @@ ACTS: dict[str, list[str | int]] = {
     "tag_images": ["nothing"],
     "score_tags": ["nothing"],
     "remove_tags": ["nothing"],
-    **{f"archive_{what}": ["nothing"] for what in ("system", "run", "batch", "report")},
+    "archive_system": ["nothing"],
     "remove_system": ["nothing"],
     "remove_features": [],
     "extract_features": [],
@@ -62,10 +61,8 @@ ACTS: dict[str, list[str | int]] = {
     "train_word_vectors": [],
     "rank_tags": [],
     "collection_features": [],
-    "remove_run": ["nothing"],
     "remove_qrels": ["nothing"],
     "act_on_batch": ["nothing"],
-    "remove_report": ["nothing"],
 }
 #: Pages that also take a POST.
 BOTH = (

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
+from annotation.common.operations import OperationContext
 from evaluation.comparison.comparisons import compare_runs, per_query_rows, score_run
 from evaluation.comparison.subsets import subset_named
 from evaluation.models import QrelsSnapshot, Run
@@ -17,6 +18,7 @@ from evaluation.selectors import names_of, run_named, snapshot_named
 from evaluation.services.judgments.freezing import freeze_protocol, freeze_qrels
 from evaluation.services.judgments.qrels_files import QrelsImport, import_qrels
 from evaluation.services.judgments.relevance import RelevanceChoice
+from evaluation.services.runs import figures as run_figures
 from evaluation.services.runs.files import RunImport, import_run
 from evaluation.web import comparing, queries, runs
 from tests.evaluation.database.conftest import matrix_file
@@ -84,7 +86,9 @@ def run_of(folder, name: str, images: list[str]) -> Run:
     """A run for some images, of all captions that were judged."""
     scores = np.arange(3 * len(images)).reshape(len(images), 3) % 5
     file = matrix_file(folder, name, scores, images, little.JUDGED)
-    import_run(RunImport(name=name, corpus="small", path=file, format="scores", system=name))
+    import_run(
+        RunImport(name=name, corpus="small", file=file, format="scores", system=name), OperationContext()
+    )
     return run_named(name)
 
 
@@ -150,21 +154,21 @@ def test_qrels_that_judge_rankings_for_images_are_not_offered_to_rankings_for_ca
     ("asked", "says"),
     [
         ("split=7/3", "fold 7/3: unknown fold; expected 1/3 to 3/3"),
-        ("split=/etc/passwd", "“/etc/passwd” is not a split of small"),
-        ("split=run:nobody", "“nobody” is not a run of small."),
-        ("as=queries-xml", "“queries-xml” is not a file format"),
+        ("split=/etc/passwd", "There is no split “/etc/passwd” here; known: dev, test."),
+        ("split=run:nobody", "There is no split “run:nobody” here; known: dev, test."),
         ("qrels=none", "There are no qrels “none” here."),
     ],
 )
 def test_figures_that_cannot_be_are_said_in_one_line(ada, asked, says):
     page = ada.get(f"/evaluation/runs/good-annotation/?{asked}")
     assert page.context["wrong"].startswith(says) and "\n" not in page.context["wrong"]
-    assert page.status_code == (409 if asked.startswith("as=") else 200)
+    assert page.status_code == 200
 
 
 def test_each_query_s_values_are_files(ada):
     rows = list(per_query_rows([run_named("good-search")], snapshot_named("crowd")))
-    address = "/evaluation/runs/good-search/?as=queries-"
+    address = "/operations/export_values/file?runs=good-search&format="
+    assert f"{address}csv" in ada.get("/evaluation/runs/good-search/").content.decode().replace("&amp;", "&")
     answer = ada.get(f"{address}csv")
     assert answer["Content-Disposition"] == 'attachment; filename="good-search-queries.csv"'
     table = list(csv.DictReader(StringIO(b"".join(answer).decode())))
@@ -177,16 +181,13 @@ def test_each_query_s_values_are_files(ada):
 
 def test_each_query_s_values_of_compared_runs_are_files_a_direction(ada):
     asked = "run=good-search&run=bad-search&run=good-annotation&measures=R@1&split=test"
-    answer = ada.get(f"/evaluation/compare/?{asked}&as=queries-json&direction=search")
+    side = ada.get(f"/evaluation/compare/?{asked}").context["sides"][1]
+    answer = ada.get(f"/operations/export_values/file?{side.choice}&format=json")
     pair = [run_named("good-search"), run_named("bad-search")]
     subset = subset_named("small", "test")
     assert json.loads(b"".join(answer)) == list(
         per_query_rows(pair, snapshot_named("crowd"), ["R@1"], subset=subset)
     )
-    assert ada.get(f"/evaluation/compare/?{asked}&as=queries-xml").status_code == 409
-    mixed = json.loads(b"".join(ada.get(f"/evaluation/compare/?{asked}&as=queries-json")))
-    assert {row["run"] for row in mixed} == {"good-search", "bad-search"}, "one direction, that of the first"
-    assert "as=queries-csv" in ada.get(f"/evaluation/compare/?{asked}").content.decode()
 
 
 def test_runs_without_a_common_query_are_not_compared(ada, tmp_path):
@@ -210,10 +211,16 @@ def test_without_qrels_pages_lead_to_where_they_are_made(ada):
 
 def test_ties_are_told_and_may_be_broken_in_the_file(ada, tmp_path):
     file = matrix_file(tmp_path, "apart", np.array([[1, 2, 3]]), ["a.jpg"], little.JUDGED)
-    import_run(RunImport(name="apart", corpus="small", path=file, format="scores", system="apart"))
+    import_run(
+        RunImport(name="apart", corpus="small", file=file, format="scores", system="apart"),
+        OperationContext(),
+    )
     assert "items with equal scores" not in words(ada.get("/evaluation/runs/apart/"))
     file = matrix_file(tmp_path, "level", np.array([[1, 1, 0], [3, 2, 1]]), ["a.jpg", "b.jpg"], little.JUDGED)
-    import_run(RunImport(name="level", corpus="small", path=file, format="scores", system="level"))
+    import_run(
+        RunImport(name="level", corpus="small", file=file, format="scores", system="level"),
+        OperationContext(),
+    )
     page = ada.get("/evaluation/runs/level/")
     assert "1 of 2 queries has items with equal scores." in words(page)
 
@@ -221,9 +228,9 @@ def test_ties_are_told_and_may_be_broken_in_the_file(ada, tmp_path):
         lines = b"".join(ada.get(address)).decode().splitlines()
         return [float(line.split()[4]) for line in lines if line.startswith("a.jpg ")]
 
-    assert len(set(scores("/evaluation/runs/level/trec"))) == 2
-    assert 'href="/evaluation/runs/level/trec?ties=break"' in page.content.decode()
-    assert len(set(scores("/evaluation/runs/level/trec?ties=break"))) == 3
+    assert len(set(scores("/operations/export_run/file?run=level"))) == 2
+    assert 'href="/operations/export_run/file?run=level&amp;ties=break"' in page.content.decode()
+    assert len(set(scores("/operations/export_run/file?run=level&ties=break"))) == 3
 
 
 def test_an_older_version_that_was_chosen_is_shown_as_chosen(ada):
@@ -234,7 +241,7 @@ def test_an_older_version_that_was_chosen_is_shown_as_chosen(ada):
 
 
 def test_a_run_is_downloaded_as_it_was(ada):
-    answer = ada.get("/evaluation/runs/good-search/trec")
+    answer = ada.get("/operations/export_run/file?run=good-search")
     assert answer["Content-Disposition"] == 'attachment; filename="good-search.trec"'
     first = b"".join(answer).decode().splitlines()[0].split()
     assert first == ["a.jpg#2", "Q0", "a.jpg", "1", "1", "good"]
@@ -273,9 +280,9 @@ def test_one_run_alone_has_figures_and_no_marks(ada):
 
 
 def test_more_runs_than_a_page_compares_are_for_a_report(ada, monkeypatch):
-    monkeypatch.setattr(comparing, "MOST_RUNS_COMPARED", 1)
+    monkeypatch.setattr(run_figures, "MOST_RUNS_COMPARED", 1)
     page = ada.get("/evaluation/compare/?run=good-search&run=bad-search")
-    assert page.context["wrong"].startswith("You chose 2 runs of one direction; this page compares at most 1")
+    assert page.context["wrong"] == "Expected at most 1."
 
 
 @pytest.mark.parametrize(

@@ -81,12 +81,14 @@ def test_nothing_of_another_corpus_is_told(bob: Client, page: str):
         ),
         ("new_batch", {"corpus": "small", "runs": "good-search", "chosen": "1", "name": "b"}, "no corpus"),
         ("new_batch", {"corpus": "own", "runs": "good-search", "chosen": "1", "name": "b"}, "no run “good-s"),
-        ("new_report", {"qrels": "crowd", "runs": "good-search", "name": "r"}, "There are no qrels “crowd”"),
+        ("new_report", {"qrels": "crowd", "runs": "good-search", "name": "r"}, "There is no qrels “crowd”"),
     ],
 )
 def test_forms_take_nothing_of_another_corpus(bob: Client, page: str, sent: dict[str, str], says: str):
     answer = bob.post(reverse(f"evaluation:{page}"), sent)
-    assert answer.status_code == (400 if page == "new_batch" else 409) and says in words(answer)
+    assert answer.status_code == (400 if page in ("new_batch", "new_report") else 409) and says in words(
+        answer
+    )
     assert not Job.objects.exists() and not System.objects.filter(name="s").exists()
     assert not QrelsSnapshot.objects.filter(name="s").exists()
 
@@ -108,15 +110,28 @@ def test_a_report_takes_no_tag_set_of_another_corpus_and_lists_none(bob: Client)
     for name in ("theirs", "none-such"):
         sent = {"qrels": "own", "runs": "mine", "name": "r", "tags": name}
         answer = bob.post(reverse("evaluation:new_report"), sent)
-        assert answer.status_code == 409 and f"There is no tag set “{name}” here." in words(answer)
+        assert answer.status_code == 400 and f"There is no tag set “{name}” here." in words(answer)
         assert "small" not in words(answer) and ("theirs" in words(answer)) == (name == "theirs")
 
 
 def test_nobody_takes_the_place_of_a_report_of_another_corpus(bob: Client):
     qrels = QrelsSnapshot.objects.get(name="crowd")
     Report.objects.create(corpus=qrels.corpus, name="r", qrels=qrels, inputs={}, files={})
-    answer = bob.post(reverse("evaluation:new_report"), {"qrels": "own", "name": "r", "replace": "1"})
-    assert answer.status_code == 409 and "Report “r” already exists" in words(answer)
+    own = Corpus.objects.get(name="own")
+    QrelsSnapshot.objects.create(
+        corpus=own,
+        name="own",
+        version=1,
+        published=True,
+        rule="majority",
+        source="x",
+        originals=False,
+        row_count=0,
+    )
+    Run.objects.create(corpus=own, name="mine", direction="search", published=True)
+    sent = {"qrels": "own", "runs": "mine", "name": "r", "replace": "true"}
+    answer = bob.post(reverse("evaluation:new_report"), sent)
+    assert answer.status_code == 400 and "“r” exists already" in words(answer)
 
 
 def test_runs_without_a_corpus_tell_no_names(bob: Client):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from annotation.common.operations import OperationContext
 from evaluation.comparison.scoring import score_against_first
 from evaluation.formats.figure_tables import finite_or_none
 from evaluation.models import Run
@@ -145,6 +146,5 @@ def test_a_baseline_stands_for_its_system_and_is_missed_where_it_has_no_run(
     assert [one["baseline"] for one in found["findings"]["directions"]] == [ODD, ODD]
     with pytest.raises(ReportRefused, match="has no run in annotation; add a baseline from good-a, more-a"):
         Run.objects.filter(name="bad-a").update(name="more-a", system="more")
-        building.build_report(
-            wanted(["good-a", "more-a", "bad-s", "good-s"], name="other", baseline=["bad-s"])
-        )
+        asked = wanted(["good-a", "more-a", "bad-s", "good-s"], name="other", baseline=["bad-s"])
+        building.build_report(asked, OperationContext())
