@@ -336,7 +336,7 @@ def _crowd(
             kind,
             text,
             _("invite more workers, reinstate some, or have a reviewer decide"),
-            _("invite more workers, reinstate some (suspend_worker --reinstate), or have a reviewer decide"),
+            _("invite more workers, reinstate some, or have a reviewer decide"),
         )
 
 

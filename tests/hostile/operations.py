@@ -190,7 +190,8 @@ def post(route: str, roles: Iterable[str], *args: Any, called: str = "", **field
                     call.fields.append((name.rstrip("_"), str(each)))
         return call
 
-    _keep(route, called or fields.get("act") or "sent", roles, make)
+    usual = str(args[0]) if route == "operation" else "sent"
+    _keep(route, called or fields.get("act") or usual, roles, make)
 
 
 def api(route: str, called: str, make: Callable[[At], tuple[list[Any], Any]], method: str = "POST") -> None:
@@ -642,16 +643,25 @@ post("rule", READERS, "review", "man", act="apart", a=MAN, b=HAT)
 post("rule", READERS, "review", "man", act="resume", chain=_chain)
 
 
-@by("withdraw_ruling", "sent", READERS)
+@by("operation", "withdraw_ruling", READERS)
 def withdrawn(at: At) -> Call:
     row = OpenImage.objects.get(campaign__name="review")
     if not Ruling.objects.filter(image=row, withdrawn_at=None).exists():
         rulings.make_ruling(image=row.pk, ruling=KeepApart(MAN, HAT), seen=[], comment="", actor=at.account)
     ruling = Ruling.objects.filter(image=row, withdrawn_at=None)[0]
-    return Call("POST", reverse("withdraw_ruling", args=["review", "man", ruling.pk]))
+    call = Call("POST", reverse("operation", args=["withdraw_ruling"]))
+    call.fields += [("campaign", "review"), ("ruling", str(ruling.pk))]
+    return call
 
 
-post("resolve_flag", READERS, "review", _mine(Flag), called="seen to", image="man")
+post(
+    "operation",
+    READERS,
+    "resolve_flag",
+    campaign="review",
+    flag=_mine(Flag),
+    next="/campaigns/review/review/",
+)
 get("open_campaign", RUNNERS, corpus="quay")
 post(
     "open_campaign",
@@ -764,13 +774,13 @@ post("move_campaign", RUNNERS, "paused", act="resume")
 post("move_campaign", RUNNERS, "paused", act="close", sure="yes", reason="over")
 get("workers", RUNNERS, _campaign, sort="accuracy", way="up", kind="", state="", find="w", after=0)
 get("worker", RUNNERS, "quay", _worker)
-for _act in ("suspend", "reinstate", "discard", "restore"):
+for _act in ("suspend_workers", "reinstate_workers", "withdraw_answers", "restore_answers"):
     post(
-        "act_on_worker",
+        "operation",
         RUNNERS,
-        "quay",
-        _worker,
-        act=_act,
+        _act,
+        campaign="quay",
+        workers=_worker,
         kind=lambda at: at.one("", q.COREF_LINK),
         reason="@x",
     )
@@ -782,9 +792,9 @@ def _machine(at: At) -> str:
 
 
 get("machines", RUNNERS, "quay")
-post("act_on_machines", RUNNERS, "quay", act="add", name=lambda at: at.new("drawer"))
-post("act_on_machines", RUNNERS, "quay", act="teach", name=_machine)
-post("erase_worker", [ADMIN], "quay", _worker, sure="yes")
+post("operation", RUNNERS, "add_machine", campaign="quay", name=lambda at: at.new("drawer"))
+post("operation", RUNNERS, "teach_machine", campaign="quay", machine=_machine)
+post("operation", [ADMIN], "erase_worker", worker=_worker)
 get("entry", RUNNERS, "quay")
 post("make_invitation", RUNNERS, "quay", label="-2+3", uses="5", until="2031-02-03", language="de")
 post("revoke_invitation", RUNNERS, lambda at: "quay", _mine(Invitation))

@@ -161,6 +161,8 @@ class RequestForm(forms.Form):
             return forms.Select(choices=choices if one.default else [("", one.one_of.none), *choices])
         if one.many:
             return _Words({"autocapitalize": "none", "spellcheck": "false"})
+        if one.lines > 1:
+            return forms.Textarea({"rows": one.lines})
         attributes: dict[str, Any] = {"autocapitalize": "none", "spellcheck": "false"}
         if one.named is not None and one.named.kind is None:
             attributes |= {"pattern": NAME_PATTERN.strip("^$"), "maxlength": one.named.max_length}
