@@ -7,7 +7,6 @@ from annotation.api.v1 import (
     campaign_settings,
     campaigns,
     corpora,
-    dashboard,
     me,
     notifying,
     people,
@@ -23,7 +22,7 @@ from annotation.api.v1.preparing import control_items, plans, texts
 
 #: Whose functions are served.
 MODULES = (
-    *(corpora, phrases, campaigns, dashboard, campaign_settings, texts, control_items, workers),
+    *(corpora, phrases, campaigns, campaign_settings, texts, control_items, workers),
     *(plans, several_workers, paying),
     *(reviewing, work, streams, me, own_work, people, machines, uploads, notifying, server),
 )

@@ -119,12 +119,13 @@ class CommandLine:
 class FormPage:
     """The page that holds the form of an operation; `route` where it is made by hand, else one is made.
 
-    `started`: what is said when its job was enqueued; `done`: what is said when it was done at once.
+    `started`: what is said when its job was enqueued; `done`: what is said when it was done at once, or what
+    says it of the result.
     """
 
     route: str = ""
     started: str | Promise = ""
-    done: str | Promise = ""
+    done: str | Promise | Callable[[Any], str] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

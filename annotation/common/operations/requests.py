@@ -41,6 +41,7 @@ class RequestField:
     server_file: ServerFile | None
     label: str | Promise
     help: str | Promise
+    lines: int = 1
 
     @property
     def many(self) -> bool:
@@ -89,6 +90,7 @@ def _request_fields(kind: Any) -> Mapping[str, RequestField]:
             server_file=_marker(hints[one.name], ServerFile),
             label=help_.label if help_ is not None else one.name.replace("_", " ").capitalize(),
             help=help_.text if help_ is not None else rules[one.name].help,
+            lines=help_.lines if help_ is not None else 1,
         )
     return found
 

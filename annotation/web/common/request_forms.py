@@ -101,7 +101,10 @@ class RequestForm(forms.Form):
                 return [tomllib.loads(text)]
             except (ValueError, RecursionError) as error:  # numbers of no end too
                 raise Invalid(FieldError(one.name, "toml", {"message": error})) from error
-        return [[one.read_text(each) for each in text.split()] if one.many else one.read_text(text)]
+        if one.many:
+            texts = text.splitlines() if _in_lines(one) else text.split()
+            return [[one.read_text(each) for each in map(str.strip, texts) if each]]
+        return [one.read_text(text)]
 
     def _widget(self, one: RequestField) -> forms.Widget:
         if one.upload is not None:
@@ -130,7 +133,11 @@ class RequestForm(forms.Form):
         if one.one_of is not None:
             choices = [(value, title or value) for value, title in one.one_of.choices().items()]
             return forms.Select(choices=choices if one.default else [("", one.one_of.none), *choices])
+        if one.lines > 1:
+            return forms.Textarea({"rows": one.lines})
         attributes: dict[str, Any] = {"autocapitalize": "none", "spellcheck": "false"}
+        if one.many and _in_lines(one):
+            return forms.Textarea(attributes | {"rows": 6, "class": "code", "required": one.required})
         if one.named is not None:
             attributes |= {"pattern": NAME_PATTERN.strip("^$"), "maxlength": one.named.max_length}
         if one.required:
@@ -138,6 +145,8 @@ class RequestForm(forms.Form):
         modes = {"integer": "numeric", "number": "decimal"}
         if one.rule.sort in modes:
             attributes["inputmode"] = modes[one.rule.sort]
+        if one.rule.sort == "date":
+            attributes["type"] = "date"
         return forms.TextInput(attributes)
 
 
@@ -152,6 +161,11 @@ def sent_request(operation: Operation, account: Account, sent: QueryDict, **addr
         assert form.invalid is not None
         raise form.invalid
     return form.request, form.row
+
+
+def _in_lines(one: RequestField) -> bool:
+    """Whether people type one text in each line, since texts may have spaces."""
+    return one.named is None and one.rule.each is not None and one.rule.each.sort == "string"
 
 
 def _clean(text: str) -> str:

@@ -80,9 +80,10 @@ def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
     except Forbidden as error:
         return role_missing(request, *error.roles)
     except errors as error:
-        wrong, status = str(error), 409
+        wrong, status = str(error), 412 if isinstance(error, operation.stale) else 409
     if status == 200 and "next" in request.POST:
-        return _after(request, operation, operation.page.done or _("Done."))
+        done = operation.page.done
+        return _after(request, operation, (done(result) if callable(done) else done) or _("Done."))
     shown = plain_result(result).items() if result is not None else ()
     return _page(request, operation, form, result=shown, wrong=wrong, status=status)
 

@@ -1,4 +1,4 @@
-"""`manage.py archive campaign|system|run|batch|report NAME [--undo]`: out of the lists, or back."""
+"""`manage.py archive system|run|batch|report NAME [--undo]`: out of the lists, or back."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.campaigns import CampaignError, archive_campaign, campaign_named
 from annotation.common.registry import UnknownName
 from annotation.management.base import ReportCommand
 from evaluation.services.archiving import ARCHIVABLE, set_archived
-
-_CAMPAIGN = "campaign"
 
 
 class Command(ReportCommand):
@@ -19,23 +16,20 @@ class Command(ReportCommand):
         "Archive something: lists leave it out, unless they are asked for what is archived. Nothing else "
         "changes, and --undo brings it back."
     )
-    refusals = (UnknownName, CampaignError)
+    refusals = (UnknownName,)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("what", choices=[_CAMPAIGN, *ARCHIVABLE])
+        parser.add_argument("what", choices=[*ARCHIVABLE])
         parser.add_argument("name")
         parser.add_argument("--undo", action="store_true", help="Bring it back into the lists")
 
     def report(self, **options: Any) -> dict[str, Any]:
         what, name, archived = options["what"], options["name"], not options["undo"]
-        if what == _CAMPAIGN:
-            changed = archive_campaign(campaign=campaign_named(name), archived=archived)
-        else:
-            row = ARCHIVABLE[what]._default_manager.filter(name=name).first()
-            if row is None:
-                raise UnknownName(f"unknown {what} {name!r}")
-            changed = set_archived(row, archived=archived)
+        row = ARCHIVABLE[what]._default_manager.filter(name=name).first()
+        if row is None:
+            raise UnknownName(f"unknown {what} {name!r}")
+        changed = set_archived(row, archived=archived)
         return {"what": what, "name": name, "archived": archived, "changed": changed}
 
     def show(self, report: dict[str, Any]) -> str:
