@@ -50,9 +50,9 @@ def upload_fields(operation: Operation) -> list[RequestField]:
 @contextmanager
 def received_files(
     operation: Operation, sent: MultiValueDict[str, UploadedFile]
-) -> Iterator[Mapping[str, str]]:
-    """Field -> the path of the file that was sent for it, for as long as the operation is done; where a job
-    does it, for a day. Raises Invalid for files that are too large."""
+) -> Iterator[Mapping[str, Any]]:
+    """Field -> the path of the file that was sent for it (paths, where it holds several), for as long as the
+    operation is done; where a job does it, for a day. Raises Invalid for files that are too large."""
     fields = [one for one in upload_fields(operation) if one.name in sent]
     if not fields:
         yield {}
@@ -65,10 +65,11 @@ def received_files(
     remove_old_uploads(parent)
     folder = Path(tempfile.mkdtemp(dir=parent))
     try:
-        found = {one.name: _write(one, sent[one.name], folder) for one in fields}
+        names = {one.name: [_write(one, file, folder) for file in sent.getlist(one.name)] for one in fields}
         if operation.as_job:
             folder = _by_content(folder)
-        yield {name: str(folder / file) for name, file in found.items()}
+        paths = {name: [str(folder / file) for file in files] for name, files in names.items()}
+        yield {one.name: paths[one.name] if one.many else paths[one.name][-1] for one in fields}
     except Exception as error:
         raise _without_folder(error, folder) from error
     finally:

@@ -6,6 +6,7 @@ import functools
 import tomllib
 from argparse import BooleanOptionalAction
 from collections.abc import Iterator
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -67,11 +68,12 @@ class OperationCommand(ReportCommand):
                 )
                 self.result = self.operation.run(request, context)
                 if isinstance(self.result, NewFile):
-                    self.result.write(options["out"])
+                    self.result = self.result.write(options["out"])
         except Invalid as error:
             raise CommandError("\n".join(self._line(one) for one in error.errors)) from error
-        if isinstance(self.result, NewFile):
-            return {"file": str(options["out"])}
+        if isinstance(self.operation.result, File):
+            more = plain_result(self.result) if is_dataclass(self.result) else {}
+            return {"file": str(options["out"]), **more}
         if isinstance(self.result, Listing):
             listing = self.result
             rows = listing.rows.order_by(listing.by)
@@ -108,13 +110,14 @@ def _add_field(parser: CommandParser, one: RequestField, *, positional: bool) ->
     option = one.name if positional else f"--{one.name.replace('_', '-')}"
     about: dict[str, Any] = {"help": _help(one)}
     if one.rule.sort == "boolean":
+        about["required"] = one.required
         parser.add_argument(option, action=BooleanOptionalAction, default=None, **about)
         return
     if one.rule.sort == "object":
         about |= {"type": Path, "metavar": "FILE.toml"}
-    elif one.upload is not None:
+    if one.upload is not None:
         about["metavar"] = "FILE"
-    elif one.many:
+    if one.many:
         about |= {"nargs": "+" if one.rule.least else "*"}
     if not positional:
         about |= {"dest": one.name, "required": one.required, "default": None}

@@ -15,6 +15,7 @@ from annotation.common.operations import (
     Rest,
     all_operations,
     register,
+    request_fields,
 )
 from annotation.common.roles import ADMIN, RESEARCHER, REVIEWER
 
@@ -27,13 +28,14 @@ class OperationsRequest:
 
 @dataclass(frozen=True, slots=True)
 class OperationRow:
-    """An operation: `roles`, any of which is enough, `on` what its field of this name says ("": anything).
-    Where a surface does not offer it, its name there is empty."""
+    """An operation: `roles`, any of which is enough; without any, everybody who is signed in may. They are
+    granted for `scope`: "anything", "a corpus", "the corpus" or "the campaign" that it is about, or "the
+    whole server". Where a surface does not offer it, its name there is empty."""
 
     name: str
     title: str
     roles: tuple[str, ...]
-    on: str
+    scope: str
     command: str
     call: str
     page: str
@@ -59,12 +61,23 @@ def _row(operation: Operation) -> OperationRow:
         name=operation.name,
         title=str(operation.title),
         roles=operation.permission.roles,
-        on=operation.permission.on,
+        scope=_scope(operation),
         command=operation.name if operation.command is not None else "",
         call=f"{rest.method} {rest.path}" if rest is not None else "",
         page=(page.route or "operation") if page is not None else "",
         job=operation.as_job,
     )
+
+
+def _scope(operation: Operation) -> str:
+    permission = operation.permission
+    if permission.server:
+        return "the whole server"
+    if not permission.on:
+        return "a corpus" if permission.corpora else "anything"
+    named = request_fields(operation.request)[permission.on].named
+    assert named is not None and named.kind is not None
+    return f"the {named.kind.within}"
 
 
 def table_text(table: OperationTable) -> str:
@@ -73,8 +86,8 @@ def table_text(table: OperationTable) -> str:
     rows = [
         [
             one.title,
-            ", ".join(one.roles),
-            f"the {one.on}" if one.on else "anything",
+            ", ".join(one.roles) or "signed in",
+            one.scope,
             f"`{one.command}`" if one.command else "",
             f"`{one.call}`" if one.call else "",
             f"`{one.page}`" if one.page else "",

@@ -11,11 +11,10 @@ from django.views.decorators.http import require_POST
 
 from annotation.web.common.access import RUNNING, account_of, for_roles_on
 from annotation.web.staff.frame import said
-from evaluation.models import Batch, Report, Run, System
+from evaluation.models import Batch, Report, System
 from evaluation.services.archiving import set_archived
 from evaluation.web.batches import BATCH
 from evaluation.web.reports import REPORT
-from evaluation.web.runs import RUN
 from evaluation.web.systems.pages import SYSTEM
 
 
@@ -24,13 +23,6 @@ from evaluation.web.systems.pages import SYSTEM
 def system_archive(request: HttpRequest, row: System) -> HttpResponse:
     """Archive a system, or bring it back."""
     return _archived(request, row, "evaluation:system")
-
-
-@require_POST
-@for_roles_on(RUN, *RUNNING)
-def run_archive(request: HttpRequest, row: Run) -> HttpResponse:
-    """Archive a run, or bring it back."""
-    return _archived(request, row, "evaluation:run")
 
 
 @require_POST

@@ -21,7 +21,7 @@ from evaluation.comparison.subsets import subset_named
 from evaluation.formats.figure_tables import LAYOUTS, Marked, Table
 from evaluation.metrics.table import METRICS
 from evaluation.models import QrelsSnapshot, Run
-from evaluation.services.runs.files import RUN_DIRECTIONS
+from evaluation.services.runs.directions import RUN_DIRECTIONS
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, text_parameter, text_parameters
 from evaluation.web.runs import (

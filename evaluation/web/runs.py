@@ -7,21 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from django.contrib import messages
 from django.core.cache import cache
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
-from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
-from annotation.formats.base import FormatError
 from annotation.selectors.corpora import split_names
-from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles, for_roles_on
-from annotation.web.staff.frame import query_string, said
+from annotation.web.common.access import RUNNING, AddressedThing, for_roles, for_roles_on
+from annotation.web.staff.frame import query_string
 from evaluation.comparison.comparisons import per_query_rows, score_run
 from evaluation.comparison.missing import REFUSE, Missing
 from evaluation.comparison.query_sets import ASKS
@@ -30,7 +27,8 @@ from evaluation.comparison.subsets import BadSubset, Subset, subset_named
 from evaluation.formats.per_query import WRITERS, write_per_query
 from evaluation.metrics.table import UnknownMeasure
 from evaluation.models import QrelsSnapshot, Run, System
-from evaluation.services.runs.files import KEEP, RUN_DIRECTIONS, TIES, export_run, tied_queries
+from evaluation.services.runs.directions import RUN_DIRECTIONS
+from evaluation.services.runs.files import tied_queries
 from evaluation.services.systems import registry
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, file_download, text_parameter
@@ -174,31 +172,6 @@ def run_detail(request: HttpRequest, row: Run) -> HttpResponseBase:
         ),
         status=409 if wrong and text_parameter(request.GET, "as") else 200,
     )
-
-
-@require_safe
-@for_roles_on(RUN, *RUNNING)
-def run_export(request: HttpRequest, row: Run) -> HttpResponseBase:
-    """The run as a TREC file; with `ties=break` equal scores are written a hair apart."""
-    ties = text_parameter(request.GET, "ties")
-    ties = ties if ties in TIES else KEEP
-    try:
-        return file_download(f"{row.name}.trec", lambda file: export_run(name=row.name, out=file, ties=ties))
-    except FormatError as error:
-        messages.error(request, f"{error.problem}; {error.expected}")
-        return redirect("evaluation:run", row.name)
-
-
-@require_POST
-@for_roles_on(RUN, *RUNNING)
-def run_delete(request: HttpRequest, row: Run) -> HttpResponse:
-    """Remove a run; refused while a batch or a report was made from it."""
-    then = redirect("evaluation:run", row.name)
-    with said(request, registry.InUse, Busy) as tell:
-        registry.remove_run(name=row.name, actor=account_of(request))
-        tell(_("Run “%(name)s” removed.") % {"name": row.name})
-        then = redirect("evaluation:runs")
-    return then
 
 
 def qrels_of_corpus(run: Run, *others: Run) -> list[QrelsSnapshot]:

@@ -11,7 +11,6 @@ import re
 import shutil
 import tempfile
 import time
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
@@ -27,9 +26,7 @@ from django.utils.translation import gettext as _
 from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
-from annotation.formats.files.text import unpacked_size
-from evaluation.formats.arrays import SUFFIXES
-from evaluation.formats.feature_files import FEATURE_SUFFIXES, unpacked_bytes
+from evaluation.formats.unpacked import bytes_inside
 from evaluation.services.common import ImportRefused
 from evaluation.web.splits import NotOffered
 from models_core.storage import file_digest
@@ -116,7 +113,7 @@ def _write(file: Any, folder: Path, most: int) -> Path:
     with path.open("wb") as out:
         for chunk in file.chunks():
             out.write(chunk)
-    size = _unpacked(path, most)
+    size = bytes_inside(path, most)
     if size > most:
         told = filesizeformat(size) if path.suffix != ".gz" else _("more")
         raise FormatError(f"unpacks to {told}", file=path, expected=f"at most {filesizeformat(most)}")
@@ -132,17 +129,3 @@ def _short(name: str) -> str:
     # Ids lie beside their file by its name, so both are cut at the same letter.
     stem = name.removesuffix(tail).encode()[: LONGEST_NAME - LONGEST_END]
     return stem.decode(errors="ignore") + tail
-
-
-def _unpacked(path: Path, most: int) -> int:
-    """Bytes that a packed file unpacks to, at least where above `most`; 0 of what cannot be unpacked."""
-    if path.suffix == ".gz":
-        return unpacked_size(path, most)
-    if path.suffix in FEATURE_SUFFIXES and path.suffix not in SUFFIXES:
-        return unpacked_bytes(path)
-    try:
-        with zipfile.ZipFile(path) as archive:
-            # No more is unpacked of a member than it says.
-            return sum(member.file_size for member in archive.infolist())
-    except zipfile.BadZipFile:
-        return 0

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from annotation.common.operations import OperationContext
 from annotation.models import Worker
 from evaluation.services.batches.launching import launch
 from evaluation.services.batches.planning import BatchRequest, Plan, plan
@@ -79,11 +80,12 @@ def build() -> list[int]:
                     RunImport(
                         name=f"{system}-{direction}",
                         corpus=CORPUS,
-                        path=file,
+                        file=file,
                         format="scores",
                         direction=direction,
                         system=system,
-                    )
+                    ),
+                    OperationContext(),
                 )
     launch(planned("first"), "first", known_from="dev")
     return [Worker.objects.create(pseudonym=f"judge-{n}").pk for n in range(PEOPLE)]

@@ -1160,8 +1160,8 @@ get(
 )
 get("evaluation:run", RUNNERS, RUN, qrels="own:1", split="1/3", missing=lambda at: at.one("worst", ""))
 get("evaluation:run", RUNNERS, RUN, called="each query", qrels="own", as_="queries-csv")
-get("evaluation:trec", RUNNERS, RUN, ties=lambda at: at.one("keep", "break"))
-post("evaluation:remove_run", RUNNERS, "spare-annotation")
+get("operation_file", RUNNERS, "export_run", run=RUN, ties=lambda at: at.one("keep", "break"))
+post("operation", RUNNERS, "remove_run", run="spare-annotation")
 get("evaluation:queries", RUNNERS, RUN, qrels="own", order="difference", with_=OTHER)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from django.conf import settings
 
 from annotation import campaigns, instructions, jobs
+from annotation.common.operations import OperationContext
 from annotation.datasets.tags import keep_tags
 from annotation.models import Account, Campaign, Identity, Job, Worker
 from annotation.models.crowd import ROLES
@@ -176,8 +177,9 @@ def _evaluated(folder: Path) -> None:
             runs += [run] if name != "spare" else []
             import_run(
                 RunImport(
-                    name=run, corpus="quay", path=file, format="scores", direction=direction, system=name
-                )
+                    name=run, corpus="quay", file=file, format="scores", direction=direction, system=name
+                ),
+                OperationContext(),
             )
     written = CaptionSet.objects.create(
         corpus=System.objects.get(name="good").corpus,

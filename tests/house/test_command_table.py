@@ -10,6 +10,8 @@ from django.core.management import get_commands
 from django.urls import get_resolver
 
 from annotation.api.rest.operations import ROUTE_PREFIX, served
+from annotation.common.operations import OperationContext, all_operations
+from annotation.operations.table import OperationsRequest, operation_table, table_text
 from tests.conftest import REPOSITORY
 from tests.house.test_commands import OLD_NAMES
 from tests.web.test_roles import routes
@@ -37,8 +39,17 @@ def rows() -> list[Row]:
 
 
 def test_every_command_stands_in_the_table_once() -> None:
-    ours = sorted(name for name, app in get_commands().items() if str(app).partition(".")[0] in APPS)
-    assert [row.command for row in rows()] == ours
+    declared = {one.name for one in all_operations()}
+    ours = {name for name, app in get_commands().items() if str(app).partition(".")[0] in APPS}
+    assert [row.command for row in rows()] == sorted(ours - declared)
+
+
+def test_the_table_of_operations_is_made_from_their_declarations() -> None:
+    text = (REPOSITORY / "docs" / "operations.md").read_text(encoding="utf-8")
+    made = table_text(operation_table(OperationsRequest(), OperationContext()))
+    assert text.partition("| operation |")[2] == made.partition("| operation |")[2] + "\n", (
+        "docs/operations.md: put the output of manage.py operations under its first lines"
+    )
 
 
 def test_every_page_and_call_of_the_table_exists() -> None:

@@ -9,6 +9,7 @@ import pytest
 from django.core.management import get_commands
 
 from annotation.api.rest.operations import served
+from annotation.common.operations import request_fields
 from tests.house.product import REPOSITORY, command_named
 
 #: Files of evaluation that hold no output of a system: by command or route, and why.
@@ -34,7 +35,7 @@ def commands_with_files() -> dict[str, bool]:
         if not str(app).startswith("evaluation"):
             continue
         actions = command_named(name).create_parser("manage.py", name)._actions
-        if any(one.type is Path and not one.option_strings for one in actions):
+        if any((one.type is Path or one.metavar == "FILE") and not one.option_strings for one in actions):
             reading[name] = any("--trained-on" in one.option_strings for one in actions)
     return reading
 
@@ -42,7 +43,12 @@ def commands_with_files() -> dict[str, bool]:
 def calls_with_files() -> dict[str, bool]:
     """Calls of evaluation that take a file, by their route, and whether it can be declared."""
     ours = (one.about for one in served() if one.handler.__module__.startswith("evaluation."))
-    return {one.route: "trained_on" in one.body().fields for one in ours if one.uploads and one.body}
+    return {
+        one.route: "trained_on"
+        in (request_fields(one.declared.request) if one.declared else one.body().fields if one.body else ())
+        for one in ours
+        if one.uploads
+    }
 
 
 def test_commands_and_calls_that_read_output_from_outside_take_a_declaration() -> None:

@@ -1,6 +1,7 @@
 """Every route tried by each role: for the whole server, for its own corpus and campaign, and for others.
 
-What should come out is read from the table in docs/roles.md, in which every route stands once.
+What should come out is read from the table in docs/roles.md, in which every route stands once, and for calls
+of declared operations from their declarations.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, resolve, reverse
 
 from annotation.api.rest.operations import ROUTE_PREFIX, served
+from annotation.common.operations import OperationContext, all_operations
 from annotation.common.roles import ADMIN, ANNOTATOR, RESEARCHER, REVIEWER, ROLES
 from annotation.datasets.tags import keep_tags
 from annotation.models import Campaign, Corpus, Flag, Invitation, Job, Ruling, Webhook, WebhookDelivery
 from annotation.notifications import events
+from annotation.operations.table import OperationsRequest, operation_table
 from annotation.protocol import questions as q
 from annotation.protocol.contents import plain_ruling
 from annotation.protocol.rulings import Closure
@@ -62,6 +65,23 @@ def table() -> dict[str, Row]:
             for route in re.findall(r"`([^`]+)`", cells[3]):
                 assert route not in found, f"{route} stands twice in the table"
                 found[route] = Row(roles, cells[2].partition(" (")[0] if roles else cells[1])
+    return found | declared_rows()
+
+
+def declared_rows() -> dict[str, Row]:
+    """A row for each call of a declared operation; what a body names is not looked for before it is read."""
+    found = {}
+    rows = operation_table(OperationsRequest(), OperationContext()).operations
+    scopes = {one.name: one.scope for one in rows}
+    for one in all_operations():
+        if (rest := one.rest) is None:
+            continue
+        method = "" if rest.method == "GET" else f"{rest.method} "
+        permission, scope = one.permission, scopes[one.name]
+        if permission.on and f":{permission.on}>" not in rest.path:
+            scope = "a corpus" if permission.corpora else "anything"
+        route = f"{method}{ROUTE_PREFIX}{rest.route or one.name}"
+        found[route] = Row(permission.roles, scope if permission.roles else "signed in")
     return found
 
 
@@ -250,10 +270,7 @@ def built() -> dict[str, Any]:
                     f"evaluation:{route}": ["q-tags"]
                     for route in ("tags", "export_tags", "score_tags", "remove_tags")
                 },
-                **{
-                    f"evaluation:{route}": ["q-run"]
-                    for route in ("run", "trec", "archive_run", "remove_run", "queries")
-                },
+                **{f"evaluation:{route}": ["q-run"] for route in ("run", "queries")},
                 "evaluation:query": ["q-run", 1],
                 **{f"evaluation:{route}": ["q-qrels"] for route in ("qrels", "export_qrels", "remove_qrels")},
                 **{

@@ -24,12 +24,14 @@ class StoredKind:
     """A kind of stored thing that requests name, as a run.
 
     `rows(account, *roles)` are those that an account may use, by its roles; all of them for the account None,
-    which is whoever runs commands on the server. `scope` is the field of a row that says what it belongs to.
+    which is whoever runs commands on the server. Roles for one are granted for the corpus, or the campaign,
+    that it is or is `within`.
     """
 
     title: str | Promise
     rows: Callable[..., QuerySet[Any]]
     pattern: str = NAME_PATTERN
+    within: str = "corpus"
 
     def find(self, name: str, account: Any, roles: Iterable[str]) -> Model | None:
         """The row of that name that the account may use; None where there is none."""

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from django.apps import apps
 from django.db.models import QuerySet
@@ -22,6 +22,7 @@ from annotation.common.plug_ins import PlugInFolders
 from annotation.common.registry import Registry, discover
 from annotation.common.roles import RESEARCHER, REVIEWER, WHOLE_SERVER
 
+_T = TypeVar("_T")
 #: Who may see that a thing is there.
 _BROWSING = (REVIEWER, RESEARCHER)
 #: Names of a kind that an error lists at most.
@@ -47,6 +48,18 @@ class OperationContext:
         if self.progress is not None:
             self.progress.advance(max(self.progress.share, share), phase=phase)
 
+    def progress_of(self, phase: str, total: int) -> Callable[[Iterable[_T]], Iterator[_T]]:
+        """What passes things on, `total` of them, and says after each hundredth how far it is."""
+        step = max(1, total // 100)
+
+        def passed_on(things: Iterable[_T]) -> Iterator[_T]:
+            for number, thing in enumerate(things):
+                if number % step == 0:
+                    self.tell(phase, min(1.0, number / max(1, total)))
+                yield thing
+
+        return passed_on
+
 
 class Listing(NamedTuple):
     """What an operation returns that lists stored things: `rows`, ordered by the column `by` ("-pk": the last
@@ -65,7 +78,7 @@ class File:
 
 
 class NewFile(NamedTuple):
-    """A file to be made: what it is called, and what writes it to a path."""
+    """A file to be made: what it is called, and what writes it to a path. Commands show what that returns."""
 
     name: str
     write: Callable[[Path], object]

@@ -28,6 +28,12 @@ from annotation.models import Account
 _MOST_ROWS = 200
 
 
+class _Files(forms.FileInput):
+    """A field of several files."""
+
+    allow_multiple_selected = True
+
+
 class RequestForm(forms.Form):
     """The form of an operation for an account: with `sent`, what was sent of it; else `initial` values, and
     the defaults. `fields_shown` are those that the page has (default: all); the others are as by default.
@@ -48,7 +54,7 @@ class RequestForm(forms.Form):
         *,
         initial: Mapping[str, Any] | None = None,
         fields_shown: Collection[str] | None = None,
-        files: Mapping[str, str] | None = None,
+        files: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(sent, initial=dict(initial or {}), auto_id="%s")
         self.operation, self.account, self.received = operation, account, files or {}
@@ -108,7 +114,7 @@ class RequestForm(forms.Form):
 
     def _widget(self, one: RequestField) -> forms.Widget:
         if one.upload is not None:
-            return forms.FileInput()
+            return _Files({"multiple": True}) if one.many else forms.FileInput()
         if one.rule.sort == "boolean":
             return forms.CheckboxInput()
         if one.server_file is not None:

@@ -2,7 +2,6 @@
 
 python manage.py systems
 python manage.py systems clip --json
-python manage.py systems --remove-run clip-search
 python manage.py systems --remove clip
 python manage.py systems --recipes
 """
@@ -27,7 +26,7 @@ _OF_RECIPE = ("recipe", "method", "text", "image", "source")
 class Command(ReportCommand):
     help = (
         "List the systems and their runs, or the recipes that systems are trained by; show one system in "
-        "full, or remove a system or run that nothing else uses."
+        "full, or remove one that nothing else uses."
     )
     refusals = (*ReportCommand.refusals, registry.InUse, Busy)
 
@@ -39,15 +38,11 @@ class Command(ReportCommand):
             "--recipes", action="store_true", help="List the recipes that train_system knows by name"
         )
         act.add_argument("--remove", metavar="SYSTEM", help="Remove a system that has no runs")
-        act.add_argument("--remove-run", metavar="RUN", help="Remove a run that no batch or report is of")
 
     def report(self, **options: Any) -> dict[str, Any]:
         if options["remove"]:
             registry.remove_system(name=options["remove"])
             return {"removed": f"system {options['remove']}"}
-        if options["remove_run"]:
-            registry.remove_run(name=options["remove_run"])
-            return {"removed": f"run {options['remove_run']}"}
         if options["recipes"]:
             return {"recipes": [_recipe(recipe) for recipe in named_recipes().values()]}
         if options["name"]:

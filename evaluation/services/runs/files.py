@@ -12,17 +12,20 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
 from django.db import transaction
+from django.utils.translation import gettext_lazy as _
 from numpy.typing import NDArray
+from pydantic import Field
 
 from annotation.common import database
 from annotation.common.batching import chunks
-from annotation.common.registry import UnknownName
+from annotation.common.operations import FieldError, Help, Named, NewFile, OneOf, OperationContext, Upload
 from annotation.formats.files.text import whole_file
 from annotation.selectors.corpora import corpus_named
-from evaluation.comparison.provenance import UNDECLARED, Declaration
+from annotation.selectors.stored_kinds import CORPORA
 from evaluation.comparison.scoring import differing_by_ties
 from evaluation.formats.embeddings import read_sides, scores_of
 from evaluation.formats.scores import ScoreMatrix, read_scores
@@ -30,17 +33,34 @@ from evaluation.formats.trec import read_run, still_apart, write_run
 from evaluation.models import Ranking, Run
 from evaluation.selectors import CorpusNames, names_of, rankings_of, run_named, snapshot_named
 from evaluation.services.common import ImportRefused, check_file, check_name, exclusive_work
+from evaluation.services.declared import (
+    ARRAYS_SENT,
+    DECLARED_TRAINING,
+    IDS_BESIDE,
+    declared_training,
+)
+from evaluation.services.runs.directions import direction_choices
+from evaluation.services.stored_kinds import STORED_RUNS
 from evaluation.services.systems import registry
 from models_core.scoring.ranking import best_by_strip
 
 #: Raised where what the digest covers changes.
 _DEFINITION = 1
 RUN_FORMATS = ("trec", "scores", "embeddings")
-RUN_DIRECTIONS = (Run.ANNOTATION, Run.SEARCH)
 #: How many items of each ranking are kept of a score matrix.
 RUN_DEPTH = 1_000
 #: What becomes of equal scores in a file: they stay, or are written a hair apart.
 KEEP, BREAK = TIES = ("keep", "break")
+
+
+def _format_choices() -> dict[str, Any]:
+    return dict.fromkeys(RUN_FORMATS)
+
+
+def _tie_choices() -> dict[str, Any]:
+    return {KEEP: _("kept"), BREAK: _("broken")}
+
+
 #: Rankings written at once.
 _CHUNK = 100
 
@@ -93,85 +113,89 @@ class RunFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunImport:
-    """A file to be imported as the run `name`: a TREC run, or a matrix of scores, cut at `depth` (0: whole).
+    """A file that becomes a run: a TREC run, a matrix of scores, or embeddings of images and captions, in one
+    file or in two, of which scores are computed as they are read. If anything is wrong, nothing is imported.
+    If the same run already exists, nothing changes."""
 
-    A matrix may come as embeddings of images and captions, in one file or in `path` and `captions`, and
-    is then computed as it is read: cosines, or inner products. `direction`: in annotation images ask and
-    captions are ranked, in search the reverse. `system` is what made it (default: the tag of a TREC run),
-    and is entered as a system where it can be the name of one (see `registry.link_output`); `source` is what
-    the run is said to come from (default: the path). `declared` says what that system learned from.
-    """
-
-    name: str
-    corpus: str
-    path: Path
-    format: str = "trec"
-    direction: str = Run.ANNOTATION
-    system: str = ""
-    depth: int = RUN_DEPTH
-    captions: Path | None = None
-    cosine: bool = True
-    source: str = ""
-    declared: Declaration = UNDECLARED
+    name: Annotated[str, Named(), Help(_("Name"))]
+    file: Annotated[
+        Path, ARRAYS_SENT, Help(_("File"), _("A TREC run; scores or embeddings (npz, npy, safetensors)"))
+    ]
+    corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"), _("That was ranked"))]
+    format: Annotated[str, OneOf(_format_choices), Help(_("Format"))] = RUN_FORMATS[0]
+    direction: Annotated[str, OneOf(direction_choices), Help(_("Direction"))] = Run.ANNOTATION
+    ids: Annotated[tuple[Annotated[Path, Upload(beside="file")], ...], IDS_BESIDE] = ()
+    captions: Annotated[
+        Annotated[Path, ARRAYS_SENT] | None,
+        Help(_("Captions"), _("Embeddings of captions, where the other file has those of images")),
+    ] = None
+    inner_products: Annotated[
+        bool, Help(_("Inner products"), _("Score embeddings by inner products, not by cosines"))
+    ] = False
+    system: Annotated[
+        str, Field(max_length=200), Help(_("System"), _("That made it; by itself the tag of a TREC run"))
+    ] = ""
+    depth: Annotated[
+        int,
+        Field(ge=0, le=10**6),
+        Help(
+            _("Depth"), _("Items of each ranking that are stored; TREC runs are stored whole, with 0 all are")
+        ),
+    ] = RUN_DEPTH
+    trained_on: Annotated[str, Field(max_length=500), DECLARED_TRAINING] = ""
 
     @property
     def files(self) -> list[Path]:
         """The files that are read."""
-        return [self.path] if self.captions is None else [self.path, self.captions]
+        return [self.file] if self.captions is None else [self.file, self.captions]
+
+    def problems(self) -> Iterator[FieldError]:
+        """What other formats do not take."""
+        for name in ("captions", "inner_products"):
+            if self.format != "embeddings" and getattr(self, name):
+                yield FieldError(name, "only_with", {"other": "embeddings"})
 
 
-def import_run(
-    request: RunImport,
-    *,
-    wanted: registry.RequestedBy = registry.BY_COMMAND,
-    progress: _Progress = iter,
-) -> RunReport:
+def import_run(request: RunImport, context: OperationContext) -> RunReport:
     """Import a run; where it stands with the same rankings, nothing changes.
 
     Raises UnknownName, FormatError, Busy, else ImportRefused; then nothing of it remains.
     """
-    name, path, captions = request.name, request.path, request.captions
-    format, direction, system, depth = request.format, request.direction, request.system, request.depth
+    name, direction, system, depth = request.name, request.direction, request.system, request.depth
     began = time.monotonic()
-    for given, known, word in ((format, RUN_FORMATS, "run format"), (direction, RUN_DIRECTIONS, "direction")):
-        if given not in known:
-            raise UnknownName(f"unknown {word} {given!r}; known: {', '.join(known)}")
-    check_name(name, "run")
-    if format != "embeddings" and (captions is not None or not request.cosine):
-        raise ImportRefused(
-            f"format {format!r} has no embeddings; leave out the captions file and inner products"
-        )
-    files = request.files
-    for file in files:
+    for file in request.files:
         check_file(file, "a run")
-    source = request.source or " and ".join(map(str, files))
-    if not (request.source or request.cosine):
+    source = " and ".join(file.name if not context.by_path else str(file) for file in request.files)
+    if request.inner_products:
         source += ", inner products"
-    if depth < 0:
-        raise ImportRefused(f"depth {depth}: expected 1 or more, or 0 for whole rankings")
     names = names_of(request.corpus)
-    declared = request.declared
+    declared = declared_training(request.trained_on, context)
     images = declared.images()
     remarks: tuple[str, ...] = ()
-    if format == "trec":
-        read = read_run(path)
-        system, depth = system or read.tag, 0
-        rankings: Iterable[NamedRanking] = ((query, *found) for query, found in read.rankings.items())
-    elif format == "scores":
-        rankings = best_ranked(read_scores(path), direction, depth)
+    if request.format == "trec":
+        read = read_run(request.file)
+        system, depth, number = system or read.tag, 0, len(read.rankings)
+        rankings: Iterable[NamedRanking] = ((query, *result) for query, result in read.rankings.items())
     else:
-        matrix = scores_of(*read_sides(path, captions), cosine=request.cosine)
-        remarks = matrix.remarks
+        if request.format == "scores":
+            matrix = read_scores(request.file)
+        else:
+            matrix = scores_of(*read_sides(request.file, request.captions), cosine=not request.inner_products)
+        remarks, number = (
+            matrix.remarks,
+            len(matrix.images if direction == Run.ANNOTATION else matrix.captions),
+        )
         rankings = best_ranked(matrix, direction, depth)
     registry.check_declaration(system, request.corpus, declared.trained_on)
     report = _store(
-        RunFacts(name, direction, system, format, source, digest_of_files(files), depth),
+        RunFacts(name, direction, system, request.format, source, digest_of_files(request.files), depth),
         rankings,
         names,
-        progress,
+        context.progress_of("rankings", number),
         began,
     )
     row = run_named(name)
+    wanted = registry.RequestedBy(account=context.actor.pk if context.actor is not None else None)
     registry.link_output(row, system, wanted, trained_on=declared.trained_on, images=images)
     if not report.unchanged:
         registry.note_addition("add_run", wanted, run=name, corpus=request.corpus)
@@ -242,7 +266,32 @@ class RunFile:
     differ: int | None = None
 
 
-def export_run(*, name: str, out: Path, ties: str = KEEP, qrels: str = "") -> RunFile:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportRunRequest:
+    """The run becomes a new TREC file, whose tag is the name of its system."""
+
+    run: Annotated[str, Named(STORED_RUNS), Help(_("Run"))]
+    ties: Annotated[
+        str,
+        OneOf(_tie_choices),
+        Help(_("Equal scores"), _("Stay as they are, or are made to differ slightly, in the run's order")),
+    ] = KEEP
+    qrels: Annotated[
+        str | None,
+        Field(max_length=200),
+        Help(_("Qrels"), _("Under which queries are counted for which trec_eval would give other values")),
+    ] = None
+
+
+def export_run(request: ExportRunRequest, context: OperationContext) -> NewFile:
+    """The run as a file; writing it returns a RunFile."""
+    return NewFile(
+        f"{request.run}.trec",
+        lambda path: write_run_file(request.run, path, ties=request.ties, qrels=request.qrels or ""),
+    )
+
+
+def write_run_file(name: str, out: Path, *, ties: str = KEEP, qrels: str = "") -> RunFile:
     """Write the run `name` as a new TREC file, its tag the name of the system.
 
     Tied items keep their score, so that what is read back is the run; with `BREAK` they are written a hair
@@ -250,8 +299,6 @@ def export_run(*, name: str, out: Path, ties: str = KEEP, qrels: str = "") -> Ru
     get other figures from readers that resolve ties, as trec_eval does. Raises UnknownName, NotComparable,
     and FormatError for a file that stands already and ids with white space; nothing is left then.
     """
-    if ties not in TIES:
-        raise UnknownName(f"unknown choice {ties!r} for ties; known: {', '.join(TIES)}")
     run = run_named(name)
     names = names_of(run.corpus.name)
     asks, ranked = (

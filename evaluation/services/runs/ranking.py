@@ -12,9 +12,9 @@ from evaluation.comparison.subsets import FOLD, OF_RUN, subset_named
 from evaluation.models import Run, System
 from evaluation.selectors import names_of
 from evaluation.services.common import ImportRefused, check_name
+from evaluation.services.runs.directions import RUN_DIRECTIONS
 from evaluation.services.runs.files import (
     RUN_DEPTH,
-    RUN_DIRECTIONS,
     RunFacts,
     best_ranked,
     store_run,

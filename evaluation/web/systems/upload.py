@@ -12,11 +12,13 @@ from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
+from annotation.common.operations import OperationContext
 from annotation.web.common.access import RUNNING, account_of, for_roles
 from evaluation.comparison.provenance import Declaration
 from evaluation.models import Run, System
 from evaluation.services.common import check_name
-from evaluation.services.runs.files import RUN_DIRECTIONS, RunImport, import_run
+from evaluation.services.runs.directions import RUN_DIRECTIONS
+from evaluation.services.runs.files import RunImport, import_run
 from evaluation.services.systems import registry
 from evaluation.services.systems.origins import ORIGINS
 from evaluation.services.systems.upload import STORED_EMBEDDINGS, STORED_SCORES
@@ -140,13 +142,12 @@ def _runs(request: HttpRequest, folder: Path) -> str:
                 RunImport(
                     name=run,
                     corpus=corpus,
-                    path=file,
+                    file=file,
                     direction=direction,
                     system=name,
-                    source=file.name,
-                    declared=_declared(request),
+                    trained_on=text_parameter(request.POST, "trained_on"),
                 ),
-                wanted=registry.RequestedBy(account=account_of(request).pk),
+                OperationContext(account_of(request)),
             )
             if not stood:
                 new.append(run)

@@ -21,7 +21,7 @@ SHOWN = frozenset(
         *("corpora_list", "corpus_show", "images_list", "layers_list"),
         *("workers_list", "worker_show", "jobs_list", "job_show", "me_show"),
         *("list_batches", "batch_status", "plan_batch", "reports_list", "report_show"),
-        *("runs_list", "run_show", "systems_list", "system_show", "qrels_list", "qrels_show"),
+        *("list_runs", "show_run", "systems_list", "system_show", "qrels_list", "qrels_show"),
     }
 )
 #: Operation -> its answer, as far as this session has recorded any.

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from annotation.common.operations import OperationContext
 from annotation.models import Campaign, Corpus, Item
 from annotation.protocol.paging import PAGE_ROLES
 from annotation.simulation.visits import Conduct
@@ -53,11 +54,12 @@ def runs(folder: Path, name: str, *, noise: float, seed: int) -> list[str]:
             RunImport(
                 name=f"{name}-{direction}",
                 corpus="quay",
-                path=file,
+                file=file,
                 format="scores",
                 direction=direction,
                 system=name,
-            )
+            ),
+            OperationContext(),
         )
     return [f"{name}-annotation", f"{name}-search"]
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from django.core.management import CommandError
 
+from annotation.common.operations import OperationContext
 from annotation.datasets.importing import import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.comparison import ranked_runs
@@ -66,7 +67,10 @@ def a_corpus(captions: list[int]) -> str:
 def a_run(folder: Path, ranking: Ranking, direction: str) -> Run:
     file = matrix_file(folder, ranking.name, ranking.scores, ranking.images, ranking.captions)
     name = f"{ranking.name}-{direction}"
-    import_run(RunImport(name=name, corpus="some", path=file, format="scores", direction=direction, depth=0))
+    import_run(
+        RunImport(name=name, corpus="some", file=file, format="scores", direction=direction, depth=0),
+        OperationContext(),
+    )
     return run_named(name)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from django.core.management import CommandError
 
+from annotation.common.operations import OperationContext
 from annotation.datasets.importing import import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.comparison.scoring import score_against_first
@@ -47,7 +48,10 @@ def scores(db: None, tmp_path: Path) -> np.ndarray:
     captions = [f"i{n}.jpg#{k}" for n in range(NUMBER) for k in range(5)]
     file = matrix_file(tmp_path, "ten", scores, images, captions)
     for direction in DIRECTIONS:
-        import_run(RunImport(name=direction, corpus="ten", path=file, format="scores", direction=direction))
+        import_run(
+            RunImport(name=direction, corpus="ten", file=file, format="scores", direction=direction),
+            OperationContext(),
+        )
     return scores
 
 
@@ -87,8 +91,9 @@ def test_captions_of_an_image_are_exchanged_together(scores: np.ndarray, tmp_pat
     ):
         import_run(
             RunImport(
-                name=f"right-{direction}", corpus="ten", path=file, format="scores", direction=direction
-            )
+                name=f"right-{direction}", corpus="ten", file=file, format="scores", direction=direction
+            ),
+            OperationContext(),
         )
         runs = [run_named(name) for name in (direction, f"right-{direction}")]
         _, tests = score_against_first(
@@ -142,7 +147,7 @@ def test_what_an_import_cut_off_is_not_guessed(scores: np.ndarray, tmp_path: Pat
     untied = np.random.default_rng(5).permutation(scores.size).reshape(scores.shape) / scores.size
     untied[np.arange(NUMBER), np.arange(0, 5 * NUMBER, 5)] += 0.7
     file = matrix_file(tmp_path, "untied", untied, images, captions)
-    import_run(RunImport(name="cut", corpus="ten", path=file, format="scores", depth=20))
+    import_run(RunImport(name="cut", corpus="ten", file=file, format="scores", depth=20), OperationContext())
     freeze_protocol(name="own", corpus="ten", protocol="any of five")
     with pytest.raises(CommandError, match="keeps the best 20 items .* R@10 needs 10: import .* --depth 0"):
         said("score_run", "cut", "--qrels", "own", "--measures", "R@1,R@10", "--folds", 5)
@@ -161,7 +166,9 @@ def test_folds_that_are_not_equal_are_refused(scores: np.ndarray, folds: int) ->
 
 
 def test_systems_are_compared_under_a_protocol(scores: np.ndarray, tmp_path: Path) -> None:
-    import_run(RunImport(name="same", corpus="ten", path=tmp_path / "ten.npz", format="scores"))
+    import_run(
+        RunImport(name="same", corpus="ten", file=tmp_path / "ten.npz", format="scores"), OperationContext()
+    )
     freeze_protocol(name="own", corpus="ten", protocol="first caption")
     report = json.loads(said("compare_systems", "annotation", "same", "--qrels", "own", "--json"))
     assert [test["p"] for test in report["tests"]] == [1.0] * 4

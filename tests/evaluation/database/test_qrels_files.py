@@ -12,6 +12,7 @@ import pytest
 import pytrec_eval
 from django.core.management import CommandError
 
+from annotation.common.operations import OperationContext
 from annotation.datasets.importing import import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.comparison.scoring import score
@@ -51,7 +52,10 @@ def a_run(folder: Path, name: str, scores: np.ndarray, direction: str = Run.ANNO
     """Scores of shape (images, captions)."""
     captions = [str(own) for captions in NUMBERS.values() for own in captions]
     file = matrix_file(folder, name, scores, [file_of(image) for image in NUMBERS], captions)
-    import_run(RunImport(name=name, corpus="coco", path=file, format="scores", direction=direction))
+    import_run(
+        RunImport(name=name, corpus="coco", file=file, format="scores", direction=direction),
+        OperationContext(),
+    )
     return name
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from django.core.management import CommandError
 
+from annotation.common.operations import OperationContext
 from evaluation.comparison.ranked_runs import pool_of
 from evaluation.comparison.scoring import score
 from evaluation.models import Batch, QrelsSnapshot, Run
@@ -63,7 +64,10 @@ def some_runs(folder: Path, dice: np.random.Generator, images: list[str]) -> lis
         scores += np.array(own) * dice.choice([0.0, 2.0])  # some find all originals first
         name = f"run{number}"
         file = matrix_file(folder, name, scores, ours, theirs)
-        import_run(RunImport(name=name, corpus="few", path=file, format="scores", direction=direction))
+        import_run(
+            RunImport(name=name, corpus="few", file=file, format="scores", direction=direction),
+            OperationContext(),
+        )
         names.append(name)
     return names
 

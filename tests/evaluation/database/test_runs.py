@@ -11,6 +11,7 @@ import pytest
 from django.core.management import CommandError
 from safetensors.numpy import save_file
 
+from annotation.common.operations import OperationContext
 from evaluation.formats.trec import read_run
 from evaluation.models import Ranking, Run
 from evaluation.selectors import names_of, rankings_of, run_named
@@ -45,7 +46,7 @@ def scores(tmp_path: Path) -> Path:
 
 
 def test_a_trec_run_comes_back_in_its_order(corpus: str, trec: Path, tmp_path: Path) -> None:
-    report = import_run(RunImport(name="demo", corpus=corpus, path=trec))
+    report = import_run(RunImport(name="demo", corpus=corpus, file=trec), OperationContext())
     assert (report.system, report.queries, report.entries, report.unchanged) == ("demo", 2, 5, False)
     said("export_run", "demo", "--out", tmp_path / "out.trec")
     ours, theirs = read_run(tmp_path / "out.trec"), read_run(trec)
@@ -56,9 +57,16 @@ def test_a_trec_run_comes_back_in_its_order(corpus: str, trec: Path, tmp_path: P
 
 
 def test_where_a_run_came_from_is_kept(corpus: str, trec: Path) -> None:
-    report = import_run(RunImport(name="demo", corpus=corpus, path=trec, system="my system"))
+    report = import_run(
+        RunImport(name="demo", corpus=corpus, file=trec, system="my system"), OperationContext()
+    )
     run = run_named("demo")
-    assert (run.source, run.format, run.system, run.digest) == (str(trec), "trec", "my system", report.digest)
+    assert (run.source, run.format, run.system, run.digest) == (
+        "demo.trec",
+        "trec",
+        "my system",
+        report.digest,
+    )
     assert len(run.source_digest) == 64
 
 
@@ -69,7 +77,8 @@ def test_a_matrix_becomes_sorted_rankings(
 ) -> None:
     monkeypatch.setattr("evaluation.services.runs.files._CHUNK", 2)
     import_run(
-        RunImport(name="m", corpus=corpus, path=scores, format="scores", direction=direction, depth=depth)
+        RunImport(name="m", corpus=corpus, file=scores, format="scores", direction=direction, depth=depth),
+        OperationContext(),
     )
     matrix = np.load(scores)["scores"]
     names = names_of(corpus)
@@ -119,8 +128,8 @@ def test_a_file_of_two_runs_is_refused_with_its_line(corpus: str, tmp_path: Path
 
 
 def test_the_same_run_again_changes_nothing(corpus: str, trec: Path) -> None:
-    first = import_run(RunImport(name="demo", corpus=corpus, path=trec))
-    again = import_run(RunImport(name="demo", corpus=corpus, path=trec))
+    first = import_run(RunImport(name="demo", corpus=corpus, file=trec), OperationContext())
+    again = import_run(RunImport(name="demo", corpus=corpus, file=trec), OperationContext())
     assert (again.unchanged, again.digest) == (True, first.digest)
     trec.write_text(RUN.replace("0.9", "0.95"))
     with pytest.raises(CommandError, match="already exists with other rankings"):
@@ -276,8 +285,11 @@ def test_vectors_of_zeros_are_counted_where_embeddings_are_imported(
             ["--format", "embeddings"],
             "images.npy: does not contain both images and captions; .* a second file with the captions",
         ),
-        (["--format", "scores", "--captions", "images.npy"], "format 'scores' has no embeddings; leave out"),
-        (["--inner-products"], "format 'trec' has no embeddings"),
+        (
+            ["--format", "scores", "--captions", "images.npy"],
+            "--captions: This is taken only with embeddings.",
+        ),
+        (["--inner-products"], "--inner-products: This is taken only with embeddings."),
         (["--format", "embeddings", "--captions", "none.npy"], "none.npy: no such file"),
         (["--format", "embeddings", "--captions", "wide.npy"], "captions have 5 dimensions, images 4"),
         (["--format", "embeddings", "--captions", "nan.npy"], "embedding of 'a.jpg#1' is not finite"),
@@ -327,10 +339,10 @@ def test_nan_in_a_matrix_is_named_by_its_ids(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--format", "xml"], "unknown run format 'xml'; known: trec, scores, embeddings"),
-        (["--direction", "back"], "unknown direction 'back'; known: annotation, search"),
+        (["--format", "xml"], "--format: Expected one of: 'trec', 'scores' or 'embeddings'."),
+        (["--direction", "back"], "--direction: Expected one of: 'annotation' or 'search'."),
         (["--direction", "search"], "names 'a.jpg' as a query, which is not one of the captions"),
-        (["--depth", "-1"], "depth -1: expected 1 or more"),
+        (["--depth", "-1"], "--depth: Expected 0 or more."),
     ],
 )
 def test_bad_arguments_are_one_line(corpus: str, trec: Path, arguments: list[str], message: str) -> None:
@@ -340,9 +352,9 @@ def test_bad_arguments_are_one_line(corpus: str, trec: Path, arguments: list[str
 
 
 def test_export_overwrites_nothing(corpus: str, trec: Path) -> None:
-    import_run(RunImport(name="demo", corpus=corpus, path=trec))
+    import_run(RunImport(name="demo", corpus=corpus, file=trec), OperationContext())
     with pytest.raises(CommandError, match="already exists"):
         said("export_run", "demo", "--out", trec)
     assert trec.read_text() == RUN
-    with pytest.raises(CommandError, match="unknown run 'other'; known: demo"):
+    with pytest.raises(CommandError, match="There is no run “other” here; known: demo."):
         said("export_run", "other", "--out", trec.with_name("other.trec"))

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from django.core.management import CommandError
 
+from annotation.common.operations import OperationContext
 from annotation.datasets.importing import import_corpus, import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.comparison.scoring import DEFAULT_MEASURES, score, score_against_first
@@ -48,7 +49,10 @@ def runs(corpus: str, tmp_path: Path) -> list[str]:
     """`good` ranks originals first; `bad` ranks them last."""
     for name, scores in (("good", np.eye(3)), ("bad", -np.eye(3) + np.arange(3) / 10)):
         file = matrix_file(tmp_path, name, scores, IMAGES, CAPTIONS)
-        import_run(RunImport(name=name, corpus=corpus, path=file, format="scores", system=f"the {name} one"))
+        import_run(
+            RunImport(name=name, corpus=corpus, file=file, format="scores", system=f"the {name} one"),
+            OperationContext(),
+        )
     return ["good", "bad"]
 
 
@@ -82,7 +86,10 @@ def test_originals_that_are_as_judged_may_be_refused(corpus: str, crowd: Path, r
 def test_the_figures_are_those_of_the_matrix(corpus: str, qrels: str, tmp_path: Path, direction: str) -> None:
     scores = np.random.default_rng(0).integers(0, 4, size=(3, 3)).astype(float)
     file = matrix_file(tmp_path, "ties", scores, IMAGES, CAPTIONS)
-    import_run(RunImport(name="ties", corpus=corpus, path=file, format="scores", direction=direction))
+    import_run(
+        RunImport(name="ties", corpus=corpus, file=file, format="scores", direction=direction),
+        OperationContext(),
+    )
     found = score(run_named("ties"), snapshot_named(qrels)).scores
     check(found, scores, qrels, corpus, IMAGES, CAPTIONS, direction)
 
@@ -112,7 +119,7 @@ def test_queries_that_the_run_lacks_are_left_out_or_count_as_the_worst_by_choice
     corpus: str, qrels: str, tmp_path: Path
 ) -> None:
     (tmp_path / "one.trec").write_text("a.jpg Q0 a.jpg#2 1 1 demo\n")
-    import_run(RunImport(name="one", corpus=corpus, path=tmp_path / "one.trec"))
+    import_run(RunImport(name="one", corpus=corpus, file=tmp_path / "one.trec"), OperationContext())
     alone = score(run_named("one"), snapshot_named(qrels), ["R@1", "median rank"], missing="leave-out")
     assert (len(alone.queries), alone.asked, alone.missing) == (1, 3, 2)
     assert alone.scores["R@1"].value == alone.scores["median rank"].value == 1
@@ -230,7 +237,7 @@ def test_a_clear_difference_is_marked(db: None, tmp_path: Path) -> None:
     freeze_qrels(name="own", corpus="twelve", judgments="table")
     for name, scores in (("none", -np.eye(12)), ("all", np.eye(12))):
         file = matrix_file(tmp_path, name, scores, images, captions)
-        import_run(RunImport(name=name, corpus="twelve", path=file, format="scores"))
+        import_run(RunImport(name=name, corpus="twelve", file=file, format="scores"), OperationContext())
     arguments = ["none", "all", "--qrels", "own", "--measures", "R@1"]
     assert "all   1.000***" in said("compare_systems", *arguments)
     assert r"all & \textbf{1.000}$^{***}$" in said("compare_systems", *arguments, "--latex")
@@ -248,7 +255,7 @@ def test_a_mean_over_what_was_not_retrieved_is_not_tested(
     corpus: str, qrels: str, runs: list[str], tmp_path: Path
 ) -> None:
     (tmp_path / "one.trec").write_text("a.jpg Q0 a.jpg#2 1 1 demo\n")
-    import_run(RunImport(name="one", corpus=corpus, path=tmp_path / "one.trec"))
+    import_run(RunImport(name="one", corpus=corpus, file=tmp_path / "one.trec"), OperationContext())
     _, tests = score_against_first(
         [run_named("good"), run_named("one")],
         snapshot_named(qrels),
@@ -279,7 +286,10 @@ def test_bad_arguments_are_one_line(
 ) -> None:
     if "back" in arguments:
         file = tmp_path / "good.npz"
-        import_run(RunImport(name="back", corpus=corpus, path=file, format="scores", direction="search"))
+        import_run(
+            RunImport(name="back", corpus=corpus, file=file, format="scores", direction="search"),
+            OperationContext(),
+        )
     with pytest.raises(CommandError, match=message) as error:
         said(*arguments)
     assert "\n" not in str(error.value)
@@ -300,6 +310,9 @@ def test_images_of_flickr8k_from_the_database_score_as_from_the_matrix(
     scores = np.random.default_rng(1).normal(size=(number, number)).astype(np.float32)
     file = matrix_file(tmp_path, "noise", scores, images, captions)
     for direction in ("annotation", "search"):
-        import_run(RunImport(name=direction, corpus="f8k", path=file, format="scores", direction=direction))
+        import_run(
+            RunImport(name=direction, corpus="f8k", file=file, format="scores", direction=direction),
+            OperationContext(),
+        )
         found = score(run_named(direction), snapshot_named("hodosh")).scores
         check(found, scores, "hodosh", "f8k", images, captions, direction)

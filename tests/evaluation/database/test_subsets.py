@@ -11,6 +11,7 @@ import pytest
 import pytrec_eval
 from django.core.management import CommandError
 
+from annotation.common.operations import OperationContext
 from annotation.common.registry import UnknownName
 from annotation.datasets.importing import import_records
 from annotation.models import Image
@@ -27,7 +28,7 @@ from evaluation.services.judgments.freezing import freeze_protocol, freeze_qrels
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from evaluation.services.reports import building
 from evaluation.services.reports.building import outdated
-from evaluation.services.runs.files import BREAK, RunImport, export_run, import_run
+from evaluation.services.runs.files import BREAK, RunImport, import_run, write_run_file
 from tests.evaluation.database.conftest import matrix_file, said
 
 pytestmark = pytest.mark.django_db
@@ -58,7 +59,10 @@ def a_run(folder: Path, name: str, direction: str, scores: np.ndarray, images: l
     """A run over some of the images with all their captions; `scores` has shape (images, 5 * images)."""
     captions = [f"{IMAGES[n]}#{k}" for n in images for k in range(5)]
     file = matrix_file(folder, name, scores, [IMAGES[n] for n in images], captions)
-    import_run(RunImport(name=name, corpus="many", path=file, format="scores", direction=direction, depth=0))
+    import_run(
+        RunImport(name=name, corpus="many", file=file, format="scores", direction=direction, depth=0),
+        OperationContext(),
+    )
     return name
 
 
@@ -78,7 +82,7 @@ def trec(
             qrels.setdefault(query, {})[item] = relevance
             items.add(item)
     file = folder / f"{run}.trec"
-    export_run(name=run, out=file)
+    write_run_file(run, file)
     rankings = {
         query: {item: float(value) for item, value in zip(ranked, scores, strict=True) if item in items}
         for query, (ranked, scores) in read_run(file).rankings.items()
@@ -103,9 +107,12 @@ def a_case(folder: Path, seed: int) -> None:
     run = a_run(folder, f"run-{seed}", direction, scores.astype(float), images)
     if tied:
         # trec_eval knows no ties: what it is handed is written apart, and so is what we score.
-        export_run(name=run, out=folder / f"apart-{seed}.txt", ties=BREAK)
+        write_run_file(run, folder / f"apart-{seed}.txt", ties=BREAK)
         run = f"apart-{seed}"
-        import_run(RunImport(name=run, corpus="many", path=folder / f"apart-{seed}.txt", direction=direction))
+        import_run(
+            RunImport(name=run, corpus="many", file=folder / f"apart-{seed}.txt", direction=direction),
+            OperationContext(),
+        )
     (folder / "te.txt").write_text("\n".join(IMAGES[n] for n in dice.choice(NUMBER, 12, replace=False)))
     what = ("", "test", f"{1 + seed % 4}/4", str(folder / "te.txt"), f"run:{run}")[seed % 5]
     subset = subset_named("many", what, seed=seed)
@@ -243,7 +250,7 @@ def test_what_nobody_judged_of_a_subset_stands_in_the_way_too(
         if image in inside and caption.split("#")[0] in inside:
             query, item = (image, caption) if direction == Run.ANNOTATION else (caption, image)
             qrels.setdefault(query, {})[item] = int(grade)
-    export_run(name="r", out=tmp_path / "r.trec")
+    write_run_file("r", tmp_path / "r.trec")
     rankings = {
         query: {i: float(s) for i, s in zip(items, scores, strict=True) if i.split("#")[0] in inside}
         for query, (items, scores) in read_run(tmp_path / "r.trec").rankings.items()

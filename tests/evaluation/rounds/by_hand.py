@@ -9,7 +9,7 @@ import pytest
 
 from evaluation.comparison.scoring import score
 from evaluation.selectors import run_named, snapshot_named
-from evaluation.services.runs.files import export_run
+from evaluation.services.runs.files import write_run_file
 from tests.evaluation.rounds.conftest import RANKED
 
 #: (image, caption) -> what was answered, 1 or 0 each.
@@ -20,7 +20,7 @@ def rankings(run: str, folder: Path) -> dict[str, list[str]]:
     """A run as a file tells it: query -> documents, best first."""
     file = folder / f"{run}.trec"
     file.unlink(missing_ok=True)
-    export_run(name=run, out=file)
+    write_run_file(run, file)
     found: dict[str, list[tuple[int, str]]] = {}
     for line in file.read_text().splitlines():
         query, _, document, rank, _, _ = line.split()

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from annotation import jobs
+from annotation.common.operations import OperationContext
 from annotation.models import Item, Job, Judgment
 from annotation.protocol.paging import PAGE_ROLES, ROLE_CONTROL, ROLE_WANTED
 from evaluation.models import Batch
@@ -59,7 +60,8 @@ def uploaded(folder: Path, name: str, world: World, *, truth: float, seed: int) 
     for direction in ("annotation", "search"):
         run = f"{name}-{direction}"
         import_run(
-            RunImport(name=run, corpus=CORPUS, path=file, format="scores", direction=direction, system=name)
+            RunImport(name=run, corpus=CORPUS, file=file, format="scores", direction=direction, system=name),
+            OperationContext(),
         )
         runs.append(run)
     return runs

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from annotation.common.operations import OperationContext
 from annotation.datasets.importing import import_records
 from annotation.formats import FORMATS
 from evaluation.models import Run
@@ -119,11 +120,12 @@ def judged_runs(name: str, recipe: tuple[str, str], votes: Votes, real_data: Pat
             RunImport(
                 name=f"{whole.run}-judged",
                 corpus=CORPUS,
-                path=file,
+                file=file,
                 format="trec",
                 direction=whole.direction,
                 system=name,
-            )
+            ),
+            OperationContext(),
         )
         kept.append(f"{whole.run}-judged")
     return kept

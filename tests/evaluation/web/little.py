@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from django.core.files.uploadedfile import SimpleUploadedFile
 
+from annotation.common.operations import OperationContext
 from annotation.datasets.importing import import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.services.judgments.freezing import freeze_qrels
@@ -59,8 +60,9 @@ def runs(folder: Path, *systems: str) -> list[str]:
             name = f"{system}-{direction}"
             import_run(
                 RunImport(
-                    name=name, corpus="small", path=file, format="scores", direction=direction, system=system
-                )
+                    name=name, corpus="small", file=file, format="scores", direction=direction, system=system
+                ),
+                OperationContext(),
             )
             made.append(name)
     return made

@@ -14,6 +14,7 @@ import pytest
 from django.test import Client
 
 from annotation import jobs
+from annotation.common.operations import OperationContext
 from annotation.datasets.importing import import_records
 from annotation.models import AuditEntry, Job
 from annotation.protocol.terms import CaptionRecord, ImageRecord
@@ -50,11 +51,12 @@ def world(db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str
                 RunImport(
                     name=names[-1],
                     corpus="small",
-                    path=file,
+                    file=file,
                     format="scores",
                     direction=direction,
                     system=name,
-                )
+                ),
+                OperationContext(),
             )
     freeze_protocol(name="q", corpus="small", protocol="first caption")
     return names

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
+from annotation.common.operations import OperationContext
 from evaluation.comparison.comparisons import compare_runs, per_query_rows, score_run
 from evaluation.comparison.subsets import subset_named
 from evaluation.models import QrelsSnapshot, Run
@@ -84,7 +85,9 @@ def run_of(folder, name: str, images: list[str]) -> Run:
     """A run for some images, of all captions that were judged."""
     scores = np.arange(3 * len(images)).reshape(len(images), 3) % 5
     file = matrix_file(folder, name, scores, images, little.JUDGED)
-    import_run(RunImport(name=name, corpus="small", path=file, format="scores", system=name))
+    import_run(
+        RunImport(name=name, corpus="small", file=file, format="scores", system=name), OperationContext()
+    )
     return run_named(name)
 
 
@@ -210,10 +213,16 @@ def test_without_qrels_pages_lead_to_where_they_are_made(ada):
 
 def test_ties_are_told_and_may_be_broken_in_the_file(ada, tmp_path):
     file = matrix_file(tmp_path, "apart", np.array([[1, 2, 3]]), ["a.jpg"], little.JUDGED)
-    import_run(RunImport(name="apart", corpus="small", path=file, format="scores", system="apart"))
+    import_run(
+        RunImport(name="apart", corpus="small", file=file, format="scores", system="apart"),
+        OperationContext(),
+    )
     assert "items with equal scores" not in words(ada.get("/evaluation/runs/apart/"))
     file = matrix_file(tmp_path, "level", np.array([[1, 1, 0], [3, 2, 1]]), ["a.jpg", "b.jpg"], little.JUDGED)
-    import_run(RunImport(name="level", corpus="small", path=file, format="scores", system="level"))
+    import_run(
+        RunImport(name="level", corpus="small", file=file, format="scores", system="level"),
+        OperationContext(),
+    )
     page = ada.get("/evaluation/runs/level/")
     assert "1 of 2 queries has items with equal scores." in words(page)
 
@@ -221,9 +230,9 @@ def test_ties_are_told_and_may_be_broken_in_the_file(ada, tmp_path):
         lines = b"".join(ada.get(address)).decode().splitlines()
         return [float(line.split()[4]) for line in lines if line.startswith("a.jpg ")]
 
-    assert len(set(scores("/evaluation/runs/level/trec"))) == 2
-    assert 'href="/evaluation/runs/level/trec?ties=break"' in page.content.decode()
-    assert len(set(scores("/evaluation/runs/level/trec?ties=break"))) == 3
+    assert len(set(scores("/operations/export_run/file?run=level"))) == 2
+    assert 'href="/operations/export_run/file?run=level&amp;ties=break"' in page.content.decode()
+    assert len(set(scores("/operations/export_run/file?run=level&ties=break"))) == 3
 
 
 def test_an_older_version_that_was_chosen_is_shown_as_chosen(ada):
@@ -234,7 +243,7 @@ def test_an_older_version_that_was_chosen_is_shown_as_chosen(ada):
 
 
 def test_a_run_is_downloaded_as_it_was(ada):
-    answer = ada.get("/evaluation/runs/good-search/trec")
+    answer = ada.get("/operations/export_run/file?run=good-search")
     assert answer["Content-Disposition"] == 'attachment; filename="good-search.trec"'
     first = b"".join(answer).decode().splitlines()[0].split()
     assert first == ["a.jpg#2", "Q0", "a.jpg", "1", "1", "good"]

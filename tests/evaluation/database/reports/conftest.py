@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from annotation.common.operations import OperationContext
 from evaluation.services.reports import building
 from evaluation.services.reports.request import ReportRequest
 from evaluation.services.runs.files import RunImport, import_run
@@ -34,12 +35,13 @@ def bring(corpus: str, tmp_path: Path) -> Bring:
                 RunImport(
                     name=run,
                     corpus=corpus,
-                    path=file,
+                    file=file,
                     format="scores",
                     direction=direction,
                     system=system or name,
                 ),
                 *(),
+                OperationContext(),
             )
         return list(names.values())
 

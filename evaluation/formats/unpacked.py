@@ -1,0 +1,24 @@
+"""How much a file holds that was sent, before it is read."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+from annotation.formats.files.text import unpacked_size
+from evaluation.formats.arrays import SUFFIXES
+from evaluation.formats.feature_files import FEATURE_SUFFIXES, unpacked_bytes
+
+
+def bytes_inside(path: Path, most: int) -> int:
+    """Bytes that a packed file unpacks to, at least where above `most`; 0 of what cannot be unpacked."""
+    if path.suffix == ".gz":
+        return unpacked_size(path, most)
+    if path.suffix in FEATURE_SUFFIXES and path.suffix not in SUFFIXES:
+        return unpacked_bytes(path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            # No more is unpacked of a member than it says.
+            return sum(member.file_size for member in archive.infolist())
+    except zipfile.BadZipFile:
+        return 0

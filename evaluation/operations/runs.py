@@ -1,0 +1,87 @@
+"""Runs: listed, shown, archived, removed, imported and exported."""
+
+from django.utils.translation import gettext_lazy as _
+
+from annotation.common.locks import Busy
+from annotation.common.operations import (
+    CommandLine,
+    File,
+    FormPage,
+    Has,
+    Operation,
+    Rest,
+    StoredThing,
+    register,
+    register_stored,
+)
+from annotation.common.registry import UnknownName
+from annotation.common.roles import RESEARCHER
+from annotation.formats.base import FormatError
+from evaluation.comparison.ranked_runs import NotComparable
+from evaluation.operations import run_texts as texts
+from evaluation.services.archiving import set_archived
+from evaluation.services.common import ImportRefused
+from evaluation.services.runs import files, listing
+from evaluation.services.stored_kinds import STORED_RUNS
+from evaluation.services.systems import registry
+
+register_stored(
+    StoredThing(
+        kind=STORED_RUNS,
+        word="run",
+        words="runs",
+        titles=(
+            _("List runs"),
+            _("Show a run"),
+            _("Archive a run, or bring it back"),
+            _("Remove a run"),
+        ),
+        path="runs",
+        roles=(RESEARCHER,),
+        listing=listing.RunsRequest,
+        results=(listing.RunSummary, listing.RunSummary),
+        summary=listing.run_summary,
+        detail=listing.run_summary,
+        narrow=listing.narrow_runs,
+        related=("corpus", "made_by"),
+        archive=lambda row, archived, actor: set_archived(row, archived=archived, actor=actor),
+        remove=lambda row, actor: registry.remove_run(name=row.name, actor=actor),
+        errors=(registry.InUse, Busy),
+    )
+)
+register(
+    Operation(
+        name="import_run",
+        title=_("Import a run"),
+        request=files.RunImport,
+        result=files.RunReport,
+        permission=Has((RESEARCHER,), on="corpus", corpora=True),
+        run=files.import_run,
+        errors=(FormatError, ImportRefused, UnknownName, Busy, ValueError),
+        rest=Rest(
+            "POST",
+            "runs",
+            "runs",
+            route="runs",
+            own_transactions=True,
+            creates="runs/{run}",
+            example={"name": "near", "corpus": "harbour"},
+        ),
+        command=CommandLine(positional=("name", "file"), text=texts.imported_text),
+        page=FormPage(),
+    )
+)
+register(
+    Operation(
+        name="export_run",
+        title=_("Export a run"),
+        request=files.ExportRunRequest,
+        result=File("text/plain"),
+        permission=Has((RESEARCHER,), on="run", corpora=True),
+        run=files.export_run,
+        errors=(FormatError, NotComparable, UnknownName),
+        rest=Rest("GET", "runs/<str:run>/trec", "runs"),
+        command=CommandLine(positional=("run",), text=texts.exported_text),
+        page=FormPage(),
+    )
+)

@@ -1,0 +1,84 @@
+"""Runs as lists and their own pages have them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
+
+from django.db.models import Q, QuerySet
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
+
+from annotation.common.operations import Help, Named, OneOf
+from annotation.selectors.stored_kinds import CORPORA
+from evaluation.models import Run
+from evaluation.services.runs.directions import direction_choices
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunsRequest:
+    """Runs, by name."""
+
+    corpus: Annotated[Annotated[str, Named(CORPORA)] | None, Help(_("Corpus"))] = None
+    direction: Annotated[Annotated[str, OneOf(direction_choices)] | None, Help(_("Direction"))] = None
+    system: Annotated[str | None, Field(max_length=200), Help(_("System"))] = None
+    search: Annotated[
+        str | None,
+        Field(max_length=200),
+        Help(_("Search"), _("A part of the name of the run, or of its system")),
+    ] = None
+    archived: Annotated[bool, Help(_("Archived"), _("Those that are archived, else those that are not"))] = (
+        False
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """A run: the rankings of one system in one direction. annotation: images ask for captions; search: the
+    reverse. `depth` is how many items of each ranking are stored at most; 0 is all. `archived`: lists leave
+    it out."""
+
+    name: str
+    corpus: str
+    direction: str
+    system: str
+    split: str
+    protocol: str
+    format: str
+    queries: int
+    entries: int
+    depth: int
+    digest: str
+    created_at: datetime
+    archived: bool
+
+
+def narrow_runs(rows: QuerySet[Any], request: RunsRequest) -> QuerySet[Any]:
+    """Those of a direction, of a system, with a text in their names."""
+    if request.direction is not None:
+        rows = rows.filter(direction=request.direction)
+    if request.system is not None:
+        rows = rows.filter(Q(made_by__name=request.system) | Q(system=request.system))
+    if request.search is not None:
+        rows = rows.filter(Q(name__icontains=request.search) | Q(system__icontains=request.search))
+    return rows
+
+
+def run_summary(row: Run) -> RunSummary:
+    """What is stored of a run."""
+    return RunSummary(
+        name=row.name,
+        corpus=row.corpus.name,
+        direction=row.direction,
+        system=row.made_by.name if row.made_by is not None else row.system,
+        split=row.split,
+        protocol=row.protocol,
+        format=row.format,
+        queries=row.query_count,
+        entries=row.entry_count,
+        depth=row.depth,
+        digest=row.digest,
+        created_at=row.created_at,
+        archived=row.archived_at is not None,
+    )
