@@ -8,7 +8,6 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from annotation.selectors.corpora import split_names
-from evaluation.comparison.missing import MISSING_CHOICES, REFUSE, Missing
 from evaluation.comparison.subsets import FOLD, OF_RUN
 from evaluation.models import Run
 from evaluation.web.frame import text_parameter
@@ -68,14 +67,3 @@ def regions_in(given: Mapping[str, str], *, default: int) -> int:
             _("%(given)s regions: choose from 1 to %(most)s.") % {"given": limit, "most": MOST_REGIONS}
         )
     return limit
-
-
-def missing_in(given: Mapping[str, str]) -> Missing:
-    """What becomes of missing output, in a form; "refuse" where it says nothing; raises NotOffered."""
-    word = text_parameter(given, "missing") or REFUSE
-    for known in MISSING_CHOICES:
-        if word == known:
-            return known
-    raise NotOffered(
-        _("“%(given)s” is no choice for missing output: choose from the list.") % {"given": word[:60]}
-    )

@@ -21,7 +21,6 @@ PAGES: dict[str, list[str | int]] = {
     "weak_collections": [],
     "runs": [],
     "run": ["nothing"],
-    "trec": ["nothing"],
     "queries": ["nothing"],
     "query": ["nothing", 1],
     "captions": ["nothing"],
@@ -41,14 +40,6 @@ PAGES: dict[str, list[str | int]] = {
 }
 #: What takes a POST and nothing else.
 ACTS: dict[str, list[str | int]] = {
-    "rank": ["nothing"],
-    "decode": ["nothing"],
-    "write_captions": ["nothing"],
-    "judge_captions": ["nothing"],
-    "remove_captions": ["nothing"],
-    "tag_images": ["nothing"],
-    "score_tags": ["nothing"],
-    "remove_tags": ["nothing"],
     "remove_features": [],
     "extract_features": [],
     "import_parses": [],
