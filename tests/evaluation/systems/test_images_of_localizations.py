@@ -207,7 +207,7 @@ def test_what_a_file_lacks_of_the_images_that_it_is_of_is_missing(scenes: str, t
         said(*ask, "--split", "test", "--seed", -1)
     assert not LocalizationSet.objects.exists()
     told = said(*ask, "--split", "test")
-    assert "1 mentions are of other images than 'test': they are kept, but count only where" in told
+    assert "1 mentions are of other images than 'test': they are stored, but count only where" in told
     worst = ("--layer", layer_name(), "--missing", "worst")
     with pytest.raises(
         CommandError, match=r"13 of 15 images \('77.png', .*\) have no regions in set 'theirs'"
