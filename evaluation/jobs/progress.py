@@ -6,7 +6,6 @@ from typing import Any
 
 from annotation.jobs import JobProgress
 from evaluation.services.common import ImportRefused
-from evaluation.services.phases import PhaseListener
 from evaluation.services.systems.registry import RequestedBy
 from models_core.estimators.base import Method
 
@@ -98,8 +97,3 @@ class Phases:
         own = self._coming[0][1] / (sum(share for _, share in self._coming) or 1)
         self._reached = self._began + (_LEARNED - self._began) * own * part
         return self._reached
-
-
-def job_listener(progress: JobProgress) -> PhaseListener:
-    """What services of batches tell, told to a job: the phase, and a share that never falls."""
-    return lambda phase, share: progress.advance(max(progress.share, share), phase=phase)
