@@ -24,7 +24,6 @@ OLD_ADDRESSES: dict[str, str] = {
     f"{_CAMPAIGN}/known/add/": "add_known_items",
     f"{_CAMPAIGN}/known/new/": "new_known_item",
     f"{_CAMPAIGN}/known/<int:item>/retire/": "retire_known_item",
-    f"{_CAMPAIGN}/jobs/<int:job>/steer/": "steer_job",
     "account/erase/": "erase_me",
     "begun/": "invite_begun",
     "evaluation/bring/": "evaluation:bring",

@@ -3,16 +3,12 @@
 from django.urls import URLPattern
 
 from evaluation.api import (
-    captions,
     captions_data,
     features,
-    localized,
     queries,
-    runs,
     systems,
-    tagged,
 )
 
 #: Whose functions are served.
-MODULES = (*(systems, features, captions_data, runs, queries, captions, localized, tagged),)
+MODULES = (systems, features, captions_data, queries)
 urlpatterns: list[URLPattern] = []

@@ -90,7 +90,8 @@ def test_a_field_is_the_same_everywhere(operation: Operation, one: RequestField,
         actions = {action.dest: action for action in parser._actions}
         action = actions[one.name]
         assert isinstance(action, argparse.Action) and action.help is not None
-        assert action.required == one.required and action.help.replace("%%", "%").startswith(". ".join(words))
+        assert action.required == one.required
+        assert action.help.replace("%%", "%").startswith(". ".join(words))
         if one.default not in (None, "", (), {}) and one.rule.sort != "boolean":
             assert f"(default: {one.default})" in action.help
         assert all(choice in action.help for choice in rule.choices)
@@ -103,15 +104,24 @@ def test_a_field_is_the_same_everywhere(operation: Operation, one: RequestField,
         assert tuple(choices) == rule.choices
 
 
+def sample(one: RequestField) -> Any:
+    """A value that a field may hold, though nothing may have that name."""
+    if one.rule.choices:
+        return one.rule.choices[0]
+    texts = {"email": "x@example.org", "address": "https://example.org/"}
+    kinds = {"boolean": True, "array": ["x"], "integer": 1}
+    return kinds.get(one.rule.sort, texts.get(one.name, "x"))
+
+
 def wrong_values(one: RequestField) -> Iterator[tuple[str, Any]]:
     """Texts that a person may type, and what a program would send, which the field cannot hold."""
     rule = one.rule.each if one.many and one.rule.each is not None else one.rule
     if rule.sort in ("integer", "number"):
         yield "many", "many"
         if rule.least is not None:
-            yield f"{rule.least - 1}", type(rule.least)(rule.least - 1)
+            yield f"{rule.least - 1:.15g}", type(rule.least)(rule.least - 1)
         if rule.most is not None:
-            yield f"{rule.most + 1}", type(rule.most)(rule.most + 1)
+            yield f"{rule.most + 1:.15g}", type(rule.most)(rule.most + 1)
     elif rule.choices:
         yield "nonsense", "nonsense"
     elif one.named is not None:
@@ -130,7 +140,7 @@ def test_a_wrong_value_is_the_same_error_everywhere(
     operation: Operation, one: RequestField, text: str, value: Any, admin_client: Client
 ) -> None:
     others = {
-        name: True if each.rule.sort == "boolean" else ["x"] if each.many else "x"
+        name: sample(each)
         for name, each in request_fields(operation.request).items()
         if each.required and name != one.name
     } | ALSO.get(operation.name, {})
@@ -173,7 +183,8 @@ def test_a_wrong_value_is_the_same_error_everywhere(
         if isinstance(operation.result, File):
             options["out"] = "x"
         options[one.name] = [text] if one.many else text
-        positional = [str(data[name]) for name in operation.command.positional if name != one.name]
+        before = [data[name] for name in operation.command.positional if name != one.name]
+        positional = [str(each) for held in before for each in (held if isinstance(held, list) else [held])]
         flags = [f"--{name}" for name, held in data.items() if held is True and options.pop(name, False)]
         if one.name in operation.command.positional:
             positional.insert(operation.command.positional.index(one.name), text)

@@ -73,7 +73,7 @@ BOTH = {
 #: Whatever takes a POST: route -> what its address needs, and who may do it.
 POSTS = ACTS | {route: (PAGES[route][0], roles) for route, roles in BOTH.items()}
 #: These need a job, and have tests of their own.
-JOBS = {"steer_job", "download"}
+JOBS = {"download"}
 
 
 @pytest.fixture

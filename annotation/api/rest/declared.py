@@ -7,6 +7,7 @@ from dataclasses import asdict
 from http import HTTPStatus
 from typing import Any
 
+from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils import translation
 
@@ -107,7 +108,8 @@ def _done(operation: Operation, call: ApiCall, data: Mapping[str, Any]) -> Opera
     row = operation.admit(request, call.account)
     if operation.as_job:
         return jobs.enqueue_operation(operation, request, row=row, actor=call.account)
-    result = operation.run(request, OperationContext(call.account))
+    site = call.request.build_absolute_uri("/").rstrip("/")
+    result = operation.run(request, OperationContext(call.account, site=site))
     match result:
         case None:
             return None
@@ -122,7 +124,11 @@ def _done(operation: Operation, call: ApiCall, data: Mapping[str, Any]) -> Opera
 
 
 def _page(call: ApiCall, listing: Listing) -> CursorPage:
-    return call.rows.of_rows(listing.rows, listing.by, lambda row: plain_result(listing.result(row)))
+    rows, by = listing.rows, listing.by
+    if isinstance(rows, QuerySet) and isinstance(by, str):
+        return call.rows.of_rows(rows, by, lambda row: plain_result(listing.result(row)))
+    assert callable(by) and not isinstance(rows, QuerySet)
+    return call.rows.of_values(rows, by, lambda row: plain_result(listing.result(row)))
 
 
 def query_values(operation: Operation, query: Mapping[str, list[str]]) -> dict[str, Any]:

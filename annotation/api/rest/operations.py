@@ -27,6 +27,7 @@ from annotation.api.rest.doors import Door
 from annotation.api.rest.fields import CallFields, CursorQuery
 from annotation.common.operations import Operation, json_schema
 from annotation.common.roles import WHOLE_SERVER, Scope
+from annotation.jobs.status import JobStatus
 from annotation.models import Account, ApiToken, Job
 
 GET, POST, PATCH, DELETE = "GET", "POST", "PATCH", "DELETE"
@@ -215,28 +216,6 @@ class ProblemShown(serializers.Serializer[Any]):
     errors = FieldProblemShown(many=True, required=False)  # type: ignore[assignment]
 
 
-class JobShown(serializers.Serializer[Any]):
-    """Work beside the calls: what it is, how far it is, how it ended. Ask for it again until `state` is
-    done, failed or cancelled."""
-
-    number = serializers.IntegerField()
-    kind = serializers.CharField()
-    title = serializers.CharField()
-    state = serializers.ChoiceField(["queued", "running", "done", "failed", "cancelled"])
-    phase = serializers.CharField()
-    share = serializers.FloatField(min_value=0, max_value=1)
-    seconds_left = serializers.FloatField(allow_null=True)
-    error = serializers.CharField()
-    about = serializers.DictField(help_text="What it was asked to do, as far as names tell it.")
-    result = serializers.DictField(help_text="What it came to.")
-    corpus = serializers.CharField(allow_null=True)
-    campaign = serializers.CharField(allow_null=True)
-    asked_by = serializers.CharField(allow_null=True)
-    created_at = serializers.DateTimeField()
-    started_at = serializers.DateTimeField(allow_null=True)
-    finished_at = serializers.DateTimeField(allow_null=True)
-
-
 def problem_codes(about: ApiRoute) -> list[int]:
     """The statuses of errors that an operation may answer."""
     codes = [400, 401, 403, 404, 429, 503]
@@ -344,7 +323,8 @@ def _answers(about: ApiRoute) -> dict[Any, Any]:
         held = OpenApiTypes.ANY if about.file == "application/json" else OpenApiTypes.BINARY
         return {(about.status, about.file): held}
     if about.job:
-        return {202: OpenApiResponse(JobShown, "The job that does it; `Location` is its address.")}
+        job = {"$ref": f"#/components/schemas/{JobStatus.__name__}"}
+        return {202: OpenApiResponse(job, "The job that does it; `Location` is its address.")}
     if about.declared is not None and about.declared.result is not None:
         name = _name_of(about.declared)
         row = {"$ref": f"#/components/schemas/{name}"}

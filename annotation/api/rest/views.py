@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, QueryDict
 from django.http.multipartparser import MultiPartParserError
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from rest_framework import exceptions
 from rest_framework.negotiation import BaseContentNegotiation
@@ -26,9 +27,9 @@ from annotation.api.rest.cursors import CursorPage, list_request
 from annotation.api.rest.declared import query_values
 from annotation.api.rest.doors import check_place, missing
 from annotation.api.rest.fields import CallFields, CursorQuery, checked
-from annotation.api.rest.jobs_shown import job_address, job_plain
 from annotation.api.rest.operations import (
     KEY_HEADER,
+    ROUTE_PREFIX,
     ApiCall,
     ApiRoute,
     Created,
@@ -39,7 +40,9 @@ from annotation.api.rest.operations import (
 from annotation.api.rest.throttles import check_pace
 from annotation.common import database
 from annotation.common.locks import Busy
+from annotation.common.operations import plain_result
 from annotation.common.registry import UnknownName
+from annotation.jobs.status import job_status
 from annotation.models import Account, Job
 from annotation.web.common import plain_json
 from annotation.web.common.confirm import recently_confirmed
@@ -276,7 +279,8 @@ def _plain(about: ApiRoute, answer: OperationAnswer) -> CallAnswer:
     body: Any = answer
     match answer:
         case Job():
-            body, location = job_plain(answer), job_address(answer)
+            body = plain_result(job_status(answer))
+            location = reverse(f"{ROUTE_PREFIX}job", args=[answer.pk])
         case Created():
             body, location = answer
         case CursorPage():

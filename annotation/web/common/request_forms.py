@@ -28,6 +28,19 @@ from annotation.models import Account
 _MOST_ROWS = 200
 
 
+class _TableArea(forms.Textarea):
+    """A table as TOML, in which an empty one is no text."""
+
+    def format_value(self, value: Any) -> str | None:
+        return super().format_value(value) if value else ""
+
+
+class _Files(forms.FileInput):
+    """A field of several files."""
+
+    allow_multiple_selected = True
+
+
 class _Words(forms.TextInput):
     """A list of words: in one text, or each sent by itself, as ticked boxes are."""
 
@@ -36,12 +49,6 @@ class _Words(forms.TextInput):
 
     def format_value(self, value: Any) -> Any:
         return super().format_value(", ".join(map(str, value)) if isinstance(value, list | tuple) else value)
-
-
-class _Files(forms.FileInput):
-    """A field of several files."""
-
-    allow_multiple_selected = True
 
 
 class RequestForm(forms.Form):
@@ -134,8 +141,8 @@ class RequestForm(forms.Form):
                 return forms.CheckboxSelectMultiple(choices=names)
             return forms.Select(choices=names if one.required else [("", ""), *names])
         if one.rule.sort == "object":
-            return forms.Textarea({"rows": 6, "spellcheck": "false", "class": "code"})
-        if one.named is not None and one.named.kind is not None:
+            return _TableArea({"rows": 6, "spellcheck": "false", "class": "code"})
+        if one.named is not None and one.named.kind is not None and one.named.kind.column == "name":
             kind, account, roles = one.named.kind, self.account, self.operation.permission.roles
 
             def rows() -> Any:
@@ -149,11 +156,13 @@ class RequestForm(forms.Form):
             )
         if one.one_of is not None:
             choices = [(value, title or value) for value, title in one.one_of.choices().items()]
+            if one.many:
+                return forms.CheckboxSelectMultiple(choices=choices)
             return forms.Select(choices=choices if one.default else [("", one.one_of.none), *choices])
         if one.many:
             return _Words({"autocapitalize": "none", "spellcheck": "false"})
         attributes: dict[str, Any] = {"autocapitalize": "none", "spellcheck": "false"}
-        if one.named is not None:
+        if one.named is not None and one.named.kind is None:
             attributes |= {"pattern": NAME_PATTERN.strip("^$"), "maxlength": one.named.max_length}
         if one.required:
             attributes["required"] = True

@@ -1,4 +1,4 @@
-"""`manage.py archive campaign|system|run|batch|report NAME [--undo]`: out of the lists, or back."""
+"""`manage.py archive campaign|run|batch|report NAME [--undo]`: out of the lists, or back."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Command(ReportCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("what", choices=[_CAMPAIGN, *ARCHIVABLE])
+        parser.add_argument("what", choices=[_CAMPAIGN, *(what for what in ARCHIVABLE if what != "system")])
         parser.add_argument("name")
         parser.add_argument("--undo", action="store_true", help="Bring it back into the lists")
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from django.db import transaction
-from django.db.models import ProtectedError
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
@@ -39,7 +38,7 @@ from evaluation.services.common import (
     check_name,
     exclusive_work,
 )
-from evaluation.services.systems.registry import InUse, dependents_in_words
+from evaluation.services.stored import remove_stored
 
 #: Raised where what the digest covers changes.
 _DEFINITION = 1
@@ -217,15 +216,7 @@ def store_judgments(
 def remove_judgments(*, corpus: str, name: str, actor: Any = None) -> None:
     """Remove judgments with their answers; raises UnknownName, Busy, and InUse where qrels were frozen from
     them, or a batch collected them."""
-    with exclusive_work(f"judgments.{corpus}.{name}", "judgments", name), transaction.atomic():
-        row = judgment_set(corpus, name)
-        audit.record(actor=actor, act="remove_judgments", judgments=name, corpus=corpus, digest=row.digest)
-        try:
-            _sweep(row)
-        except ProtectedError as error:
-            raise InUse(
-                f"judgments {name!r} cannot be removed: {dependents_in_words(error)} made from them"
-            ) from error
+    remove_stored(judgment_set(corpus, name), actor)
 
 
 def digest_of_judgments(*, corpus: str, pairs: Iterable[JudgedPair], source: str, scale: Scale) -> str:

@@ -139,7 +139,7 @@ def test_what_a_batch_lacks_is_said_with_every_figure(tmp_path: Path) -> None:
     (note,) = report["basis"]["notes"]
     assert f"({len(pairs) // 2} of {len(pairs)}) had enough answers" in note
     assert report["basis"]["without_relevant"] == report["basis"]["counted"] == report["queries"] > 0
-    comparing = ("compare_systems", *runs[:2], "--qrels", "half", "--measures", "S@1", "--rounds", 10)
+    comparing = ("compare_runs", *runs[:2], "--qrels", "half", "--measures", "S@1", "--rounds", 10)
     assert note in said(*comparing, "--missing", "leave-out")
     QrelsSnapshot.objects.get().queries.all().delete()
     text = said(*scoring)

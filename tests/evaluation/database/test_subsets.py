@@ -294,7 +294,7 @@ def test_a_comparison_is_of_the_queries_that_all_runs_rank_and_says_what_they_la
     assert all({names[q] for q in one.queries.tolist()} == set(IMAGES[8:16]) for one in scored)
     assert [(one.asked, one.missing) for one in scored] == [(24, 8), (24, 8)] and len(tests) == 3
     command = (
-        *("compare_systems", "first", "second", "--qrels", "own", "--measures", "R@10", "--rounds", 10),
+        *("compare_runs", "first", "second", "--qrels", "own", "--measures", "R@10", "--rounds", 10),
         *("--missing", "leave-out"),
     )
     apart = (
@@ -317,7 +317,7 @@ def test_a_comparison_is_of_the_queries_that_all_runs_rank_and_says_what_they_la
     with pytest.raises(
         CommandError, match="run 'third' ranks no query of qrels 'own version 1' that the runs before it rank"
     ):
-        said("compare_systems", "first", "third", "--qrels", "own", "--missing", "leave-out")
+        said("compare_runs", "first", "third", "--qrels", "own", "--missing", "leave-out")
 
 
 def test_the_queries_of_a_run_that_lacks_some_have_values(tmp_path: Path) -> None:
@@ -369,7 +369,7 @@ def test_each_querys_values_come_out_and_their_means_are_the_figures(tmp_path: P
     found = {}
     for ending in ("csv", "json", "parquet"):
         file = tmp_path / f"values.{ending}"
-        report = json.loads(said("score_run", "r", *base, "--per-query", file, "--json"))
+        said("export_values", "r", *base, "--out", file)
         if ending == "parquet":
             found[ending] = parquet.read_table(file).to_pylist()
         elif ending == "json":
@@ -377,22 +377,20 @@ def test_each_querys_values_come_out_and_their_means_are_the_figures(tmp_path: P
     assert found["json"] == found["parquet"] and len(found["json"]) == NUMBER
     lines = (tmp_path / "values.csv").read_text().splitlines()
     assert lines[0] == "query,run,R@5,median rank,basis" and lines[1].startswith("i0.jpg,r,")
+    report = json.loads(said("score_run", "r", *base, "--json"))
     value = {m["measure"]: m["value"] for m in report["measures"]}
     assert np.mean([row["R@5"] for row in found["json"]]) == pytest.approx(value["R@5"])
     assert np.median([row["median rank"] for row in found["json"]]) == pytest.approx(value["median rank"])
-    said("compare_systems", "r", "s", *base, "--rounds", 10, "--per-query", tmp_path / "both.csv")
+    said("export_values", "r", "s", *base, "--out", tmp_path / "both.csv")
     assert len((tmp_path / "both.csv").read_text().splitlines()) == 1 + 2 * NUMBER
-    said("score_run", "r", *base, "--folds", 4, "--per-query", tmp_path / "folds.csv")
+    said("export_values", "r", *base, "--folds", 4, "--out", tmp_path / "folds.csv")
     assert (tmp_path / "folds.csv").read_text().splitlines()[-1].startswith("4,i23.jpg,r,")
     for named, wrong in (
         ("values.csv", "already exists"),
         ("values.txt", "ends in '.txt'; expected one of .csv"),
     ):
         with pytest.raises(CommandError, match=wrong):
-            said("score_run", "r", *base, "--per-query", tmp_path / named)
-    with pytest.raises(CommandError, match="at least two different"):
-        said("compare_systems", "r", "r", *base, "--per-query", tmp_path / "not.csv")
-    assert not (tmp_path / "not.csv").exists()
+            said("export_values", "r", *base, "--out", tmp_path / named)
 
 
 @pytest.mark.parametrize(

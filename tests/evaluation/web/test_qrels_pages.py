@@ -430,7 +430,7 @@ def test_a_version_is_removed_unless_a_report_was_made_from_it(ada, tmp_path):
     assert (entry.actor_name, entry.about) == ("ada", {"qrels": "crowd:2", "digest": digest})
     page = press(ada, "/evaluation/qrels/crowd/", "Remove this version")
     assert page.status_code == 409
-    assert "qrels 'crowd version 1' cannot be removed: report spring was made from them" in words(page)
+    assert "qrels 'crowd version 1' cannot be removed: report spring uses it" in words(page)
     assert AuditEntry.objects.filter(act="remove_qrels").count() == 1
     assert list(QrelsSnapshot.objects.values_list("version", flat=True)) == [1]
     assert QrelsRow.objects.filter(snapshot=first).exists()

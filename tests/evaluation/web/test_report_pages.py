@@ -182,10 +182,10 @@ def test_files_are_kept_and_never_shown_in_place(ada: Client, built: Report) -> 
         ada.get("/evaluation/reports/spring/files/figures/curves-search.pdf")["Content-Type"]
         == "application/pdf"
     )
-    packed = b"".join(ada.get(ARCHIVE))
+    packed = ada.get(ARCHIVE).getvalue()
     with zipfile.ZipFile(io.BytesIO(packed)) as archive:
         assert {name.removeprefix("spring/") for name in archive.namelist()} == set(built.files)
-    assert b"".join(ada.get(ARCHIVE)) == packed
+    assert ada.get(ARCHIVE).getvalue() == packed
     for wrong in ("files/none.txt", "files/../../../x"):
         assert ada.get(f"/evaluation/reports/spring/{wrong}").status_code == 404
 

@@ -50,7 +50,7 @@ def test_it_scores_a_run_by_command(qrels: str, runs: list[str]) -> None:
 
 
 def test_it_compares_systems_by_command_and_by_page(qrels: str, runs: list[str]) -> None:
-    report = json.loads(said("compare_systems", "good-a", "bad-a", *ASKED, "--rounds", 50, "--json"))
+    report = json.loads(said("compare_runs", "good-a", "bad-a", *ASKED, "--rounds", 50, "--json"))
     assert report["tests"][0]["measure"] == NAME and report["tests"][0]["test"] == "randomisation of means"
     ada = people.signed_in("ada", "researcher")
     page = ada.get(
