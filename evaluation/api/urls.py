@@ -5,7 +5,6 @@ from django.urls import URLPattern
 from evaluation.api import (
     captions_data,
     features,
-    queries,
     systems,
 )
 
