@@ -9,5 +9,5 @@ from evaluation.api import (
 )
 
 #: Whose functions are served.
-MODULES = (systems, features, captions_data, queries)
+MODULES = (systems, features, captions_data)
 urlpatterns: list[URLPattern] = []
