@@ -5,7 +5,6 @@ from django.urls import URLPattern
 from evaluation.api import (
     captions,
     captions_data,
-    features,
     judged,
     localized,
     queries,
@@ -17,7 +16,7 @@ from evaluation.api import (
 
 #: Whose functions are served.
 MODULES = (
-    *(systems, features, captions_data, runs, queries, captions, localized, tagged),
+    *(systems, captions_data, runs, queries, captions, localized, tagged),
     *(judged, reports),
 )
 urlpatterns: list[URLPattern] = []

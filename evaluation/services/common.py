@@ -14,6 +14,7 @@ from django.conf import settings
 
 from annotation.common.locks import exclusive_folder
 from annotation.common.operations import OperationContext
+from annotation.formats.base import FormatError
 from evaluation.models.kept import KeptPredictions
 from models_core.phase_cache import PhaseCache, PhaseProgress, no_progress
 
@@ -44,6 +45,23 @@ def check_same_corpus(context: OperationContext, row: Any) -> None:
             f"{row._meta.verbose_name} {row.name!r} is not of corpus {corpus.name!r} any more; ask for a new "
             "job"
         )
+
+
+@contextmanager
+def file_as_sent(path: Path, context: OperationContext) -> Iterator[None]:
+    """While a file is read that was sent, or that is in `sources`: what is wrong with it names it without its
+    folder. Raises ImportRefused where it is gone."""
+    if context.by_path:
+        yield
+        return
+    if not path.exists():
+        raise ImportRefused(
+            f"{path.name} is no longer there: files that are sent are stored for a day; send it again"
+        )
+    try:
+        yield
+    except (FormatError, ImportRefused) as error:
+        raise ImportRefused(str(error).replace(f"{path.parent}/", "")) from error
 
 
 @contextmanager
