@@ -95,7 +95,7 @@ class ExtractFeaturesRequest:
         Annotated[str, Named(CORPORA)] | None,
         Help(_("Learned from"), _("For combined: the corpus whose pictures it learns from, else the same")),
     ] = None
-    settings: _Settings = field(default_factory=dict)
+    extractor_settings: _Settings = field(default_factory=dict)
     dtype: NumberType = NUMBER_TYPES[0]
     trained_on: _TrainedOn = ""
 
@@ -123,7 +123,7 @@ class ExtractRegionsRequest:
     whole: Annotated[bool, Help(_("The whole picture is the first of its regions"))] = True
     extractor: Annotated[str, OneOf(_region_extractors), Help(_("Described by"))] = "cnn"
     weights: _Weights = None
-    settings: _Settings = field(default_factory=dict)
+    extractor_settings: _Settings = field(default_factory=dict)
     dtype: NumberType = NUMBER_TYPES[0]
     trained_on: _TrainedOn = ""
 
@@ -167,7 +167,7 @@ def extract_asked_features(request: ExtractFeaturesRequest, context: OperationCo
         extractor=request.extractor,
         weights=_weights(request.weights, context),
         learn_corpus=request.learn_corpus or "",
-        settings=request.settings,
+        settings=request.extractor_settings,
         dtype=request.dtype,
         declared=declared_training(request.trained_on, context),
     )
@@ -192,7 +192,7 @@ def extract_asked_regions(request: ExtractRegionsRequest, context: OperationCont
         split=request.split,
         file=file,
         whole=request.whole,
-        settings=request.settings,
+        settings=request.extractor_settings,
         dtype=request.dtype,
         declared=declared_training(request.trained_on, context),
     )

@@ -252,7 +252,7 @@ def import_asked_features(request: ImportFeaturesRequest, context: OperationCont
             name=request.name,
             path=path,
             kind=_kind(request.kind),
-            ids=request.ids[0] if context.by_path and request.ids else None,
+            ids=request.ids[0] if request.ids else None,
             dtype=request.dtype,
             network=request.network,
             declared=declared_training(request.trained_on, context),

@@ -17,7 +17,6 @@ from annotation.models import Job
 from evaluation.formats import feature_files
 from evaluation.models import System
 from evaluation.selectors import words_of
-from evaluation.services import declared
 from evaluation.services.features.store import feature_sets
 from evaluation.services.features.word_training import WordTraining, train_word_vectors
 from evaluation.services.systems.sources import VECTOR_FILES
@@ -162,15 +161,15 @@ def test_a_file_that_swells_in_memory_is_not_read(ada, monkeypatch):
     out = io.BytesIO()
     with h5py.File(out, "w") as file:
         file.create_dataset("ids", (100_000,), h5py.string_dtype(), chunks=(1000,))
-        file.create_dataset("vectors", (100_000, 2), "f4", chunks=(1000, 2))
-    monkeypatch.setattr(declared.ARRAYS_SENT, "most", 10_000_000)
+        file.create_dataset("vectors", (100_000, 6_000), "f4", chunks=(1000, 2))
     monkeypatch.setattr(feature_files, "open_features", None)
     page = sent(ada, file=SimpleUploadedFile("cnn.h5", out.getvalue()), kind="region")
-    assert wrong(page).startswith("This unpacks to 25") and feature_sets() == []
+    assert wrong(page).startswith("This unpacks to 2") and feature_sets() == []
 
 
 def test_a_training_is_offered_sets_of_images_and_refuses_others(ada):
     sent(ada, file=upload())
+    run_newest()
     page = ada.get("/evaluation/train/").content.decode()
     assert '<option value="cnn:1">cnn:1 – world</option>' in page
     form = {"name": "mine", "recipe": "nCCA", "corpus": "world", "train": "train", "held_out": "val"}

@@ -297,7 +297,7 @@ def test_users_tags_of_a_collection_are_scored_as_lists(scenes: str, tmp_path: P
     file = tmp_path / "users.csv"
     rows = "".join(f"{n}.png,nikon {' '.join(texts_of(n))}\n" for n in range(75, 90))
     file.write_text(f"id,tags\n{rows}")
-    said("import_weak", "flickr", file)
+    said("import_weak_collection", "flickr", file)
     said("tag", "--collection", "flickr", "--corpus", "scenes", "--name", "users")
     found = scored("users", "--split", "test")
     of = {(one["measure"], one["distractors"]): one["value"] for one in found["measures"]}

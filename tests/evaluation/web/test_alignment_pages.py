@@ -62,7 +62,7 @@ def test_alignments_are_made_by_page_alone(halves):
     cache.clear()
     ada = world.signed_in("ada", "researcher")
     form = {"corpus": halves, "weights": "colours.onnx", "method": "grid", "limit": "9"}
-    given = {"name": "parts", "settings": 'shorter = 8\noutput = "means"'}
+    given = {"name": "parts", "extractor_settings": 'shorter = 8\noutput = "means"'}
     press(ada, "/evaluation/features/", "Find regions", **given, **form)
     assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
     assert feature_set(halves, "parts").rows == 400
@@ -94,7 +94,7 @@ def test_what_the_forms_of_features_do_not_offer_is_refused(halves):
         ({"method": "beams"}, "Expected one of"),
         ({"method": "file"}, "This is required."),
         ({"method": "gold", "layer": "nobody"}, "There is no layer “nobody” here"),
-        ({"settings": "crops"}, "This is not valid TOML"),
+        ({"extractor_settings": "crops"}, "This is not valid TOML"),
         ({"method": "grid", "limit": "many"}, "Expected a whole number."),
         ({"name": "a b"}, "This is no valid name"),
     ):

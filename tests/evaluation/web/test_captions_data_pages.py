@@ -70,7 +70,7 @@ def test_other_parses_take_a_tick(ada: Client, small: str, data_dir: Path):
     refused = press(ada, FEATURES, "Import parses", file="q.conllu")
     assert wrong(refused).startswith("Corpus small has parses already")
     assert Job.objects.count() == 1
-    press(ada, FEATURES, "Import parses", file="q.conllu", replace="1")
+    press(ada, FEATURES, "Import parses", file="q.conllu", replace="on")
     assert done().state == Job.DONE
     assert [one.id for one in parses_of(small).sentences()] == ["b.jpg#0"]
 
