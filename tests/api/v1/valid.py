@@ -495,14 +495,14 @@ VALID: dict[str, Make] = {
     "tag_set_remove": lambda: _spare(TagSet, "tagged"),
     "tag_set_download": at(name="tagged"),
     "tag_set_score": told({"split": "test"}, name="tagged"),
-    "parses_import": told({"corpus": "quay", "file": "quay.conllu"}),
-    "word_vectors_train": told(
+    "import_parses": told({"corpus": "quay", "file": "quay.conllu"}),
+    "train_word_vectors": told(
         {"corpus": "quay", "name": "own-words", "split": "all", "dimensions": 4, "epochs": 1}
     ),
     "tags_rank": told({"corpus": "quay", "unit": "nouns"}),
-    "weak_collections_list": nothing,
-    "weak_collection_import": told({"name": "another", "file": "weak.csv"}),
-    "collection_features_import": told({"name": "cnn", "file": "weak.npz"}, collection="weak"),
+    "list_weak_collections": nothing,
+    "import_weak_collection": told({"name": "another", "file": "weak.csv"}),
+    "import_collection_features": told({"name": "cnn", "file": "weak.npz"}, collection="weak"),
     "webhooks_list": nothing,
     "webhook_make": told(
         {"name": "bot", "address": "https://hooks.example.org/", "events": ["job.ended"], "corpus": "quay"}
@@ -544,20 +544,18 @@ VALID: dict[str, Make] = {
     "caption_set_remove": _caption_set,
     "caption_set_download": at(name="written"),
     "caption_set_mix": told({"name": "candidates", "people": 1, "images": 1}, name="written"),
-    "features_extract": told(
-        {"name": "net", "corpus": "quay", "network": "colours.onnx", "method": "grid", "limit": 4}
+    "extract_features": told({"name": "net", "corpus": "quay", "weights": "colours.onnx"}),
+    "extract_regions": lambda: ValidCall(
+        body={"name": "given", "corpus": "quay", "extractor": "layout", "method": "file"},
+        files={"boxes": ("x.csv", b"image,xmin,ymin,xmax,ymax\nscene-0.png,1,1,9,9\n")},
     ),
-    "regions_upload": lambda: ValidCall(
-        body={"name": "given", "corpus": "quay", "network": "layout", "method": "file"},
-        files={"file": ("x.csv", b"image,xmin,ymin,xmax,ymax\nscene-0.png,1,1,9,9\n")},
-    ),
-    "features_remove": _feature_set,
-    "features_upload": lambda: ValidCall(
+    "remove_features": _feature_set,
+    "import_features": lambda: ValidCall(
         body={"name": "sent-set", "corpus": "quay", "kind": "image"},
         files={"file": ("x.npz", _vectors())},
     ),
     "list_recipes": nothing,
-    "feature_sets_list": nothing,
+    "list_features": nothing,
     "list_runs": nothing,
     "import_run": lambda: ValidCall(
         body={"name": "sent-run", "corpus": "quay", "direction": "annotation"},

@@ -209,7 +209,7 @@ def test_boxes_that_reach_out_of_a_picture_are_cut_and_counted_and_no_network_is
     (tmp_path / "boxes.csv").write_text("\n".join(rows) + "\n")
     ask = ("--name", "cheap", "--extractor", "layout", "--method", "file", "--boxes", tmp_path / "boxes.csv")
     text = said("extract_regions", drawn, *ask, "--no-whole")
-    assert "2 boxes reached out of their picture and were cut; 1 boxes lay wholly outside and were " in text
+    assert "2 boxes reached out of their picture and were cut\n1 boxes lay wholly outside and were " in text
     np.testing.assert_array_equal(boxes_of("cheap"), [[1, 21, 70, 60], [1, 1, 40, 60], [2, 2, 9, 9]])
     assert feature_set(drawn, "cheap").origin["extractor"] == "layout"
     with pytest.raises(CommandError, match="extractor layout takes no network; leave the weights out"):
@@ -221,40 +221,42 @@ def test_boxes_that_reach_out_of_a_picture_are_cut_and_counted_and_no_network_is
 def test_boxes_of_a_file_without_the_whole_picture_are_asked_for_by_page(drawn, data_dir):
     """Sent or of the server, with counts; a file that is wrong, or gone, is told of by its name alone."""
     ada = world.signed_in("ada", "researcher")
-    form = {"name": "sent", "corpus": drawn, "network": "layout", "method": "file", "no_whole": "1"}
+    form = {"name": "sent", "corpus": drawn, "extractor": "layout", "method": "file"}
     text = b"image,xmin,ymin,xmax,ymax\n1.png,-4,21,70,99\n1.png,81,1,90,9\n9.png,1,1,2,2\n"
 
     def ask(**more: Any) -> str:
-        ada.post("/operations/extract_regions/", {**form, **more})
+        answer = ada.post("/operations/extract_regions/", {**form, **more})
+        if answer.status_code != 302:
+            return words(answer)
         job = Job.objects.latest("pk")
         if job.state == Job.QUEUED:
             jobs.run_queued_job(job.pk)
         return words(ada.get("/evaluation/features/"))
 
-    shown = ask(file=SimpleUploadedFile("mine.csv", text))
+    shown = ask(boxes=SimpleUploadedFile("mine.csv", text))
     assert "1 boxes reached out of their picture and were cut 1 boxes lay wholly outside and were" in shown
     assert "1 ids ('9.png') left out: the corpus has no such image" in shown
     np.testing.assert_array_equal(boxes_of("sent"), [[1, 21, 70, 60]])
-    result = Job.objects.get().result
-    assert [result[name] for name in ("clipped", "outside", "unknown", "without")] == [1, 1, 1, 4]
-    assert "There is no file “b.json” on the server." in ask(boxes="b.json")
-    assert "No file was uploaded: choose one." in ask()
-    sent = {"file": SimpleUploadedFile("mine.csv", text), "method": "grid"}
-    assert "A file of boxes was sent, but “boxes of a file” was not chosen." in ask(**sent)
+    assert "4 images have no region besides the whole" in Job.objects.get().result["remarks"]
+    assert "There is no file “b.json” here." in ask(server_boxes="b.json")
+    assert "This is required." in ask()
+    sent = {"boxes": SimpleUploadedFile("mine.csv", text), "method": "grid"}
+    assert "This is taken only with method file." in ask(**sent)
     assert Job.objects.count() == 1
     (data_dir / "sources" / "boxes").mkdir(parents=True)
     results = [{"image_id": n, "bbox": [0, 0, 5, 5], "score": n / 9} for n in range(3)]
     (data_dir / "sources" / "boxes" / "b.json").write_text(json.dumps(results))
-    ask(boxes="b.json", name="served", no_whole="")
+    ask(server_boxes="b.json", name="served", whole="true")
     assert feature_set(drawn, "served").rows == PICTURES + 3
-    wrong = ask(file=SimpleUploadedFile("bad.csv", text + b"1.png,1,1\n"))
+    wrong = ask(boxes=SimpleUploadedFile("bad.csv", text + b"1.png,1,1\n"))
     assert "bad.csv, line 5: has the box '1,1,,'" in wrong and str(data_dir) not in wrong
     for folder in (data_dir / "uploads").iterdir():
         shutil.rmtree(folder)
     last = Job.objects.latest("pk")
     jobs.resume_job(job_id=last.pk)
     jobs.run_queued_job(last.pk)
-    assert "bad.csv is no longer there: files that are sent are kept for a day; send it again" in ask(name="")
+    shown = words(ada.get("/evaluation/features/"))
+    assert "bad.csv is no longer there: files that are sent are stored for a day; send it again" in shown
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "npz"])

@@ -59,7 +59,7 @@ ACTS: dict[str, list[str | int]] = {
 }
 #: Pages that also take a POST.
 BOTH = (
-    *("train", "bring", "features", "weak_collections", "freeze_qrels", "import_qrels", "new_batch"),
+    *("train", "bring", "freeze_qrels", "import_qrels", "new_batch"),
     "new_report",
 )
 
