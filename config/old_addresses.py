@@ -14,7 +14,6 @@ _CAMPAIGN = "campaigns/<slug:name>"
 OLD_ADDRESSES: dict[str, str] = {
     f"{_CAMPAIGN}/move/": "move_campaign",
     f"{_CAMPAIGN}/images/<str:key>/rule/": "rule",
-    f"{_CAMPAIGN}/workers/<str:pseudonym>/erase/": "erase_worker",
     f"{_CAMPAIGN}/entry/": "entry",
     f"{_CAMPAIGN}/entry/open/": "open_to_all",
     f"{_CAMPAIGN}/entry/invite/": "make_invitation",
@@ -24,7 +23,6 @@ OLD_ADDRESSES: dict[str, str] = {
     f"{_CAMPAIGN}/known/add/": "add_known_items",
     f"{_CAMPAIGN}/known/new/": "new_known_item",
     f"{_CAMPAIGN}/known/<int:item>/retire/": "retire_known_item",
-    f"{_CAMPAIGN}/jobs/<int:job>/steer/": "steer_job",
     "account/erase/": "erase_me",
     "begun/": "invite_begun",
     "evaluation/bring/": "evaluation:bring",

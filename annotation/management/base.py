@@ -23,6 +23,7 @@ from tqdm import tqdm
 
 from annotation.common.by_command import for_terminal
 from annotation.common.registry import UnknownName
+from annotation.common.text_tables import plain_table as plain_table
 from models_core.memory import NotEnoughMemory, memory_errors
 
 _T = TypeVar("_T")
@@ -171,24 +172,3 @@ def pages_text(filling: Mapping[str, Any], remedy: str) -> list[str]:
     )
     whom = f"{filling['short_blocks']} of {filling['blocks']} images have fewer than fit, or are missing"
     return [f"{lacking}; {whom}", remedy]
-
-
-def plain_table(head: list[str], rows: list[list[Any]]) -> str:
-    """A plain-text table; numbers to the right, floats to three places."""
-
-    def cell(value: Any) -> str:
-        return f"{value:.3f}" if isinstance(value, float) else str(value)
-
-    lines = [head] + [[cell(v) for v in row] for row in rows]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
-    numeric = [all(isinstance(row[i], int | float) for row in rows) and bool(rows) for i in range(len(head))]
-
-    def laid(line: list[str]) -> str:
-        return "  ".join(
-            text.rjust(width) if right else text.ljust(width)
-            for text, width, right in zip(line, widths, numeric, strict=True)
-        ).rstrip()
-
-    return "\n".join(
-        [laid(lines[0]), "  ".join("-" * w for w in widths), *[laid(line) for line in lines[1:]]]
-    )

@@ -9,11 +9,10 @@ from rest_framework import serializers
 
 from annotation.api.contents import json_time
 from annotation.api.rest.doors import Anywhere, On
-from annotation.api.rest.fields import CallFields, NameField, TextField, WholeField
+from annotation.api.rest.fields import CallFields, NameField
 from annotation.api.rest.operations import POST, ApiCall, ApiRoute, Created, serves
 from annotation.common.roles import RESEARCHER
-from annotation.selectors.jobs import Job
-from evaluation.api.given import TrainedOnField, as_form
+from evaluation.api.given import TrainedOnField
 from evaluation.models import System
 from evaluation.services.common import check_name
 from evaluation.services.systems import registry
@@ -21,7 +20,6 @@ from evaluation.services.systems.upload import UPLOAD_FORMATS
 from evaluation.services.systems.upload import upload_system as keep_system
 from evaluation.web import offered
 from evaluation.web.splits import NotOffered
-from evaluation.web.systems.captions import enqueue_writing
 from evaluation.web.systems.pages import SYSTEM
 from evaluation.web.uploads import UPLOAD_REFUSALS, upload_folder, uploaded_file
 
@@ -50,17 +48,6 @@ class OfCorpus(CallFields):
     corpus = NameField(required=False)
 
 
-class WritingWanted(CallFields):
-    """Captions to be written: their name, of a split or fold (all without it), of a feature set's regions
-    (whole images without it), and how sentences are found."""
-
-    name = NameField()
-    split = TextField(required=False)
-    regions = TextField(required=False)
-    beam = WholeField(required=False, min_value=1, max_value=100)
-    limit = WholeField(required=False, min_value=1, max_value=100)
-
-
 class SystemSent(CallFields):
     """A system made elsewhere, as files: embeddings of images and captions, or a matrix of scores."""
 
@@ -76,24 +63,6 @@ class SystemSent(CallFields):
     captions = serializers.FileField(
         required=False, help_text="Embeddings of captions, in a file of their own."
     )
-
-
-@serves(
-    ApiRoute(
-        route="system_captions",
-        method=POST,
-        path=f"{_ONE}/captions",
-        tag="captions",
-        opens=_ON_SYSTEM,
-        body=WritingWanted,
-        job=True,
-        refuses=(NotOffered,),
-        example={"name": "first-captions", "split": "test"},
-    )
-)
-def system_write_call(call: ApiCall, system: System) -> Job:
-    """Have a system write captions, of images or of regions, as a job."""
-    return enqueue_writing(call.request, system, as_form(call.data))
 
 
 @serves(

@@ -3,20 +3,10 @@
 from django.urls import URLPattern
 
 from evaluation.api import (
-    captions,
-    captions_data,
-    judged,
-    localized,
     queries,
-    reports,
-    runs,
     systems,
-    tagged,
 )
 
 #: Whose functions are served.
-MODULES = (
-    *(systems, captions_data, runs, queries, captions, localized, tagged),
-    *(judged, reports),
-)
+MODULES = (systems, queries)
 urlpatterns: list[URLPattern] = []

@@ -20,6 +20,8 @@ from models_core.phase_cache import PhaseCache, PhaseProgress, no_progress
 
 #: Rows written in one transaction.
 ROWS_PER_INSERT = 2_000
+#: Bytes, unpacked, of a file that is read line by line while its sender waits.
+MOST_READ = 16 * 2**20
 
 _NAME = re.compile(r"[-a-zA-Z0-9_]{1,100}")
 

@@ -17,10 +17,10 @@ from annotation.web.common.access import RUNNING, account_of, for_roles
 from annotation.web.common.request_forms import RequestForm
 from evaluation.services.collection_requests import PARSE_FILES
 from evaluation.services.extraction_requests import NETWORK_FILES
+from evaluation.services.features.parses import stored_parses
 from evaluation.services.features.store import FeatureSet, feature_sets
 from evaluation.services.systems.feature_use import systems_of
 from evaluation.web import offered
-from evaluation.web.features.captions_data import parses_of_corpora
 from evaluation.web.frame import evaluation_frame, offer_choices, offer_splits
 from evaluation.web.job_lines import job_lines
 
@@ -58,11 +58,12 @@ def feature_list(request: HttpRequest) -> HttpResponse:
             splits=splits,
             extracting=_form(request, "extract_features"),
             regions=regions,
-            parses=parses_of_corpora(corpora),
+            parses=[found for one in corpora if (found := stored_parses(one.name)) is not None],
             parse_files=PARSE_FILES.names(),
             importing=_form(request, "import_features"),
             parsing=_form(request, "import_parses"),
             word_vectors=vectors,
+            tags_form=_form(request, "rank_tags", "corpus", "unit", "place"),
             largest=filesizeformat(LARGEST_SENT),
             jobs=lines,
             live=any(job.live for job in lines),
@@ -70,8 +71,8 @@ def feature_list(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _form(request: HttpRequest, name: str) -> RequestForm:
-    form = RequestForm(operation_named(name), account_of(request))
+def _form(request: HttpRequest, name: str, *fields: str) -> RequestForm:
+    form = RequestForm(operation_named(name), account_of(request), fields_shown=fields or None)
     form.auto_id = f"{name}-%s"
     return form
 

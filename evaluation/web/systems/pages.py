@@ -19,25 +19,23 @@ from annotation.web.common.access import RUNNING, AddressedThing, account_of, fo
 from annotation.web.common.lists import SortColumn, list_page
 from annotation.web.common.request_forms import RequestForm
 from evaluation.models import Run, System
+from evaluation.services.localizations.predicting import localizes
 from evaluation.services.systems import registry
 from evaluation.services.systems.folders import system_folder
 from evaluation.services.systems.origins import ORIGINS
-from evaluation.services.tagging.writing import LISTED
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, offer_choices, offer_splits
 from evaluation.web.job_lines import job_lines, pages_of_made
-from evaluation.web.systems.captions import sets_of_regions, writes_captions
-from evaluation.web.systems.learning_curves import curves_of_trainings, shown_curve
-from evaluation.web.systems.localizations import (
+from evaluation.web.systems.forms import (
     compares_parts,
-    localization_sets_of,
-    localizes,
+    localizing_form,
     proposal_sets_of,
+    tagging_form,
+    writing_form,
 )
-from evaluation.web.systems.tagging import ways_to_rank_tags
+from evaluation.web.systems.learning_curves import curves_of_trainings, shown_curve
 from models_core import storage
 from models_core.estimators.base import METHODS
-from models_core.estimators.captioners import WritingSettings
 
 #: Systems on a page of the list, and the ways to sort it.
 SYSTEMS_PER_PAGE = 50
@@ -131,16 +129,14 @@ def system_detail(request: HttpRequest, row: System) -> HttpResponse:
             decode=_decoding_form(request, row),
             curve=shown_curve(row.name),
             ranks=origin.ranks and (method is None or method.predicts == "rankings"),
-            writes=writes_captions(row),
+            write=writing_form(request, row),
             captions=row.caption_sets.filter(published=True).order_by("name"),
-            how=WritingSettings(),
-            tags_by=ways_to_rank_tags(row),
+            tag=tagging_form(request, row),
             tag_sets=row.tag_sets.filter(published=True).order_by("name"),
-            listed=LISTED,
-            sets=sets_of_regions(row),
             localizes=localizes(row),
+            localize=localizing_form(request, row),
             compares_parts=compares_parts(row),
-            found=localization_sets_of(row),
+            localization_sets=row.localization_sets.filter(published=True).order_by("name"),
             proposals=proposal_sets_of(row),
             aligns=method is not None and method.name == "alignment" and bool(row.settings.get("regions")),
             layers=row.corpus.layers.filter(published=True).order_by("name"),

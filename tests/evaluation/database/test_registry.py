@@ -224,7 +224,7 @@ def test_a_system_that_remembers_a_file_is_computed_again(corpus, vectors, file)
 def test_a_system_goes_once_its_runs_are_gone(corpus, vectors, split):
     keep(vectors)
     said("rank", "clip", "--split", split)
-    with pytest.raises(registry.InUse, match="run clip-annotation, run clip-search were made by it"):
+    with pytest.raises(registry.InUse, match="run clip-annotation, run clip-search use it"):
         registry.remove_system(name="clip")
     assert system_folder("clip").exists()
     for direction in ("annotation", "search"):

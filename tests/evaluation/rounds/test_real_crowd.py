@@ -68,7 +68,9 @@ def test_a_batch_judged_by_the_real_crowd_says_what_its_file_says(
         "image,caption,yes,no\n"
         + "".join(f"{i},{c},{given.count(1.0)},{given.count(0.0)}\n" for (i, c), given in votes.items())
     )
-    import_judgments(JudgmentsImport(name="crowd", corpus=CORPUS, path=crowd, format="table"))
+    import_judgments(
+        JudgmentsImport(name="crowd", corpus=CORPUS, file=crowd, format="table"), OperationContext()
+    )
     runs = [
         run
         for name, recipe in RECIPES.items()

@@ -24,10 +24,8 @@ PAGES: dict[str, list[str | int]] = {
     "queries": ["nothing"],
     "query": ["nothing", 1],
     "captions": ["nothing"],
-    "export_captions": ["nothing"],
     "qrels_list": [],
     "qrels": ["nothing"],
-    "export_qrels": ["nothing"],
     "freeze_qrels": [],
     "import_qrels": [],
     "compare": [],
@@ -37,25 +35,20 @@ PAGES: dict[str, list[str | int]] = {
     "reports": [],
     "new_report": [],
     "report": ["nothing"],
-    "report_archive": ["nothing"],
     "report_file": ["nothing", "report.html"],
     "tags": ["nothing"],
-    "export_tags": ["nothing"],
 }
 #: What takes a POST and nothing else.
 ACTS: dict[str, list[str | int]] = {
-    "steer_job": [1],
+    "rank": ["nothing"],
+    "decode": ["nothing"],
     "write_captions": ["nothing"],
     "judge_captions": ["nothing"],
     "remove_captions": ["nothing"],
     "tag_images": ["nothing"],
     "score_tags": ["nothing"],
     "remove_tags": ["nothing"],
-    **{f"archive_{what}": ["nothing"] for what in ("batch", "report")},
-    "rank_tags": [],
-    "remove_qrels": ["nothing"],
     "act_on_batch": ["nothing"],
-    "remove_report": ["nothing"],
 }
 #: Pages that also take a POST.
 BOTH = (

@@ -57,7 +57,7 @@ def test_embeddings_are_brought_ranked_by_a_job_and_removed(ada):
         ada.get("/evaluation/systems/clip/")
     )
     page = press(ada, "/evaluation/systems/clip/", "Remove this system")
-    assert "clip-annotation, run clip-search were made by it" in wrong(page)
+    assert "clip-annotation, run clip-search use it" in wrong(page)
     for run in ("clip-annotation", "clip-search"):
         press(ada, f"/evaluation/runs/{run}/", "Remove this run")
     assert said(press(ada, "/evaluation/systems/clip/", "Remove this system")) == ["The system is removed."]
