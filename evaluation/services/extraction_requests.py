@@ -19,7 +19,6 @@ from annotation.common.operations import (
     OperationContext,
     ServerFile,
     Upload,
-    invalid,
 )
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.stored_kinds import CORPORA
@@ -36,7 +35,7 @@ from evaluation.services.features.regions import (
     extract_regions,
 )
 from evaluation.services.features.store import NUMBER_TYPES
-from evaluation.services.image_choice import check_images
+from evaluation.services.image_choice import LayerField, check_images, check_layer
 from evaluation.services.phases import PhaseShares
 from evaluation.services.systems.training import Extracted, extract_features
 from models_core.features.image.proposals import BEST_PROPOSALS
@@ -111,7 +110,7 @@ class ExtractRegionsRequest:
     limit: Annotated[
         int, Field(ge=1, le=10_000), Help(_("Regions of a picture, at most"), _("Gold takes all"))
     ] = 19
-    layer: Annotated[str, Field(max_length=100), Help(_("Layer"), _("For gold: whose boxes are taken"))] = ""
+    layer: Annotated[LayerField, Help(_("Layer"), _("For gold: whose boxes are taken"))] = ""
     split: Annotated[str, Field(max_length=100), Help(_("Split"), _("Else all images"))] = ""
     boxes: Annotated[
         Annotated[Path, Upload(2**30, bytes_inside)] | None,
@@ -151,11 +150,7 @@ def check_regions(request: ExtractRegionsRequest, context: OperationContext) -> 
     """Raise Invalid for a split or a layer that the corpus has not."""
     corpus = corpus_named(request.corpus)
     check_images("split", request.split, corpus, context)
-    layers = corpus.layers.filter(published=True).order_by("name").values_list("name", flat=True)
-    if request.layer and request.layer not in layers:
-        known = ", ".join(layers)
-        code = "unknown_of" if known else "unknown"
-        raise invalid("layer", code, kind=_("layer"), value=request.layer, known=known)
+    check_layer("layer", request.layer, corpus)
     return request
 
 
