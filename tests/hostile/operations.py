@@ -629,7 +629,12 @@ post(
 )
 get("image_order", RUNNERS, _campaign)
 post(
-    "image_order", RUNNERS, "quay", images="scene-1.png\nscene-2", priority=lambda at: at.one(1, 0, -7, 1000)
+    "operation",
+    RUNNERS,
+    "prioritise_images",
+    campaign="quay",
+    images="scene-1.png\nscene-2",
+    priority=lambda at: at.one(1, 0, -7, 1000),
 )
 get("review", READERS, "review", reason="", after="", reports="all", before=10**6)
 get("review_image", READERS, "review", "man", chain=1, draw=1)
@@ -765,11 +770,11 @@ def gone_on(at: At) -> Call:
     return Call("POST", reverse("go_on_with_all", args=["quay"]))
 
 
-post("move_campaign", RUNNERS, "graded", act="pause", reason="=why")
-post("move_campaign", RUNNERS, "paused", act="archive")
-post("move_campaign", RUNNERS, "paused", act="unarchive")
-post("move_campaign", RUNNERS, "paused", act="resume")
-post("move_campaign", RUNNERS, "paused", act="close", sure="yes", reason="over")
+post("operation", RUNNERS, "pause_campaign", campaign="graded", reason="=why")
+post("operation", RUNNERS, "archive_campaign", campaign="paused", archived=lambda at: at.one("true", "false"))
+post("operation", RUNNERS, "resume_campaign", campaign="paused")
+post("operation", RUNNERS, "close_campaign", campaign="paused", reason="over", next="/campaigns/")
+post("operation", RUNNERS, "drop_planned_images", campaign="quay")
 get("workers", RUNNERS, _campaign, sort="accuracy", way="up", kind="", state="", find="w", after=0)
 get("worker", RUNNERS, "quay", _worker)
 for _act in ("suspend_workers", "reinstate_workers", "withdraw_answers", "restore_answers"):
@@ -849,8 +854,15 @@ def retired(at: At) -> Call:
 
 get("texts", RUNNERS, _campaign)
 get("text", RUNNERS, "quay", lambda at: at.one("consent", q.COREF_LINK))
-post("texts", RUNNERS, "quay", text=lambda at: at.new("You agree."), version=_text("consent"))
-post("text", RUNNERS, "quay", q.COREF_LINK, text=lambda at: at.new("Read this."), version=_text(q.COREF_LINK))
+post(
+    "operation",
+    RUNNERS,
+    "publish_text",
+    campaign="quay",
+    kind="consent",
+    text=lambda at: at.new("You agree."),
+    base_version=_text("consent"),
+)
 get("jobs", RUNNERS, "quay")
 post(
     "start_job",
@@ -1094,8 +1106,8 @@ def _draft(at: At) -> str:
     return campaigns.create_campaign(name=at.new("empty"), corpus=corpus, tasks="captions").name
 
 
-post("delete_campaign", RUNNERS, _draft, sure="yes")
-post("open_to_all", RUNNERS, "quay", open="1")
+post("operation", RUNNERS, "delete_campaign", campaign=_draft, next="/campaigns/")
+post("operation", RUNNERS, "set_open_to_all", campaign="quay", open_to_all="true")
 get("roles", (ADMIN,))
 
 

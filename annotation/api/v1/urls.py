@@ -7,7 +7,6 @@ from annotation.api.v1 import (
     campaign_settings,
     campaigns,
     corpora,
-    dashboard,
     phrases,
     streams,
     uploads,
@@ -18,7 +17,7 @@ from annotation.api.v1.preparing import control_items, plans, texts
 
 #: Whose functions are served.
 MODULES = (
-    *(corpora, phrases, campaigns, dashboard, campaign_settings, texts, control_items),
+    *(corpora, phrases, campaigns, campaign_settings, texts, control_items),
     *(plans, work, streams, studies, uploads),
 )
 urlpatterns = [

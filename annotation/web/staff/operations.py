@@ -82,7 +82,8 @@ def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
     except Forbidden as error:
         return role_missing(request, *error.roles)
     except errors as error:
-        result, wrong, status = None, str(error), 409
+        result, wrong = None, str(error)
+        status = 412 if isinstance(error, operation.stale) else 409
     shown = plain_result(result) if result is not None else {}
     done = _said_of(operation, result) if status == 200 else ""
     if status == 200 and "next" in request.POST and not operation.secret:

@@ -87,7 +87,7 @@ def _job(kind: str, state: str) -> int:
 
 def _draft() -> ValidCall:
     made = campaigns.create_campaign(name="empty", corpus="quay", tasks="captions", settings={})
-    return ValidCall({"name": made.name})
+    return ValidCall({"campaign": made.name})
 
 
 def _pilot() -> ValidCall:
@@ -381,26 +381,29 @@ VALID: dict[str, Make] = {
     ),
     "phrases_drop": lambda: ValidCall(_unlabelled()),
     "layers_list": at(name="quay"),
-    "campaigns_list": nothing,
+    "list_campaigns": nothing,
     "campaign_open": told(
         {"name": "fresh", "corpus": "quay", "tasks": "captions", "settings": {}, "unpaid": True, "images": 2}
     ),
     "campaign_plan": told({"name": "fresh", "corpus": "quay", "tasks": "entities", "known": "import"}),
-    "campaign_show": at(name="quay"),
-    "campaign_change": told({"open_to_all": True}, name="quay"),
-    "campaign_delete": _draft,
+    "campaign_status": at(campaign="quay"),
+    "archive_campaign": told({"archived": True}, campaign="paused"),
+    "set_open_to_all": told({"open_to_all": True}, campaign="quay"),
+    "set_stop_rules": told({"budget": 250.0, "until": "2031-01-01"}, campaign="quay"),
+    "drop_planned_images": at(campaign="quay"),
+    "delete_campaign": _draft,
     "campaign_go_on": _pilot,
-    "campaign_pause": told({"reason": "We look at it."}, name="quay"),
-    "campaign_resume": at(name="paused"),
-    "campaign_close": told({}, name="quay"),
+    "pause_campaign": told({"reason": "We look at it."}, campaign="quay"),
+    "resume_campaign": at(campaign="paused"),
+    "close_campaign": told({}, campaign="quay"),
     "campaign_settings_show": at(name="quay"),
     "campaign_settings_change": _settings,
     "campaign_settings_versions_list": at(name="quay"),
     "campaign_controls_list": at(name="tested"),
     "campaign_control_counts_list": at(name="tested"),
-    "campaign_prioritise": told({"images": ["scene-1"], "priority": 1}, name="quay"),
-    "texts_list": at(name="quay"),
-    "text_publish": told({"kind": "consent", "version": 1, "text": "You agree."}, name="tested"),
+    "prioritise_images": told({"images": ["scene-1"], "priority": 1}, campaign="quay"),
+    "list_texts": at(campaign="quay"),
+    "publish_text": told({"kind": "consent", "base_version": 1, "text": "You agree."}, campaign="tested"),
     "invitations_list": at(name="quay"),
     "invitation_make": told({"label": "class", "uses": 3}, name="quay"),
     "invitation_revoke": lambda: ValidCall(
@@ -419,7 +422,7 @@ VALID: dict[str, Make] = {
     "withdraw_answers": of_workers({"reason": "At random."}),
     "restore_answers": _discarded,
     "message_workers": of_workers({"text": "Draw tighter boxes, please."}),
-    "dashboard_show": at(name="quay"),
+    "campaign_dashboard": at(campaign="quay"),
     "list_dues": at(campaign="quay"),
     "list_payments": at(campaign="quay"),
     "pay_workers": of_workers({"reference": "march"}),

@@ -1,8 +1,20 @@
-"""Tables in plain text, as a terminal shows them."""
+"""Results as plain text, for terminals."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+
+
+def pages_text(filling: Mapping[str, Any], remedy: str) -> list[str]:
+    """What pages of pairs lack, by the numbers of `protocol.paging.Filling`, and what helps; else no line."""
+    if not filling.get("missing"):
+        return []
+    lacking = (
+        f"pages lack {filling['missing']} captions: too few filtered pairs are of the images asked about"
+    )
+    whom = f"{filling['short_blocks']} of {filling['blocks']} images have fewer than fit, or are missing"
+    return [f"{lacking}; {whom}", remedy]
 
 
 def plain_table(head: list[str], rows: list[list[Any]]) -> str:
