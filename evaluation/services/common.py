@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -78,23 +77,6 @@ def exclusive_work(work: str, word: str, name: str) -> Iterator[None]:
 def phase_cache(progress: PhaseProgress = no_progress) -> PhaseCache:
     """Where finished phases of long work are kept, of all corpora."""
     return PhaseCache(Path(settings.DATA_DIR) / "kept", progress)
-
-
-def read_key_values(texts: Iterable[str]) -> dict[str, Any]:
-    """Settings written as KEY=VALUE, each value as JSON where it is some, else as text.
-
-    Raises ImportRefused.
-    """
-    found: dict[str, Any] = {}
-    for text in texts:
-        key, sign, value = text.partition("=")
-        if not sign:
-            raise ImportRefused(f"setting {text!r}: expected KEY=VALUE")
-        try:
-            found[key] = json.loads(value)
-        except ValueError:
-            found[key] = value
-    return found
 
 
 #: What facts of a set of predictions are called that do not bear their own name.
