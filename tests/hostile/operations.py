@@ -787,8 +787,6 @@ post("act_on_machines", RUNNERS, "quay", act="add", name=lambda at: at.new("draw
 post("act_on_machines", RUNNERS, "quay", act="teach", name=_machine)
 post("erase_worker", [ADMIN], "quay", _worker, sure="yes")
 get("entry", RUNNERS, "quay")
-post("make_invitation", RUNNERS, "quay", label="-2+3", uses="5", until="2031-02-03", language="de")
-post("revoke_invitation", RUNNERS, lambda at: "quay", _mine(Invitation))
 post(
     "save_study",
     RUNNERS,

@@ -139,7 +139,7 @@ def built() -> dict[str, Any]:
     report(world, q.COREF_LINK)
     row = image(world)
     Ruling.objects.create(image=row, content=plain_ruling(Closure((HAT,), "none")))
-    link = invitations.make_invitation(campaign=world.campaign)
+    invitations.make_invitation(campaign=world.campaign)
     other = a_corpus("other", some_images(1))
     plain = world.campaign.settings
     Campaign.objects.create(name="apart", corpus=other, tasks="entities", settings=plain, state="open")
@@ -221,7 +221,7 @@ def built() -> dict[str, Any]:
                             "workers",
                             "entry",
                         ),
-                        *("open_to_all", "make_invitation", "save_study", "known_items", "add_known_items"),
+                        *("open_to_all", "save_study", "known_items", "add_known_items"),
                         *("new_known_item", "texts", "jobs", "start_job", "task_consent", "api_consent"),
                         *("machines", "act_on_machines", "act_on_workers", "payments", "record_payments"),
                         *("ledger", "approval_list", "dashboard"),
@@ -235,7 +235,6 @@ def built() -> dict[str, Any]:
                 "worker": [name, "q-review-w0"],
                 "act_on_worker": [name, "q-review-w0"],
                 "erase_worker": [name, "q-review-w0"],
-                "revoke_invitation": [name, link.pk],
                 "person": [1],
                 "read_message": [1],
                 "void_payment": [name, 1],

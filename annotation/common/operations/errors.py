@@ -33,6 +33,8 @@ WORDING: Mapping[str, str | Promise] = {
     "string_too_long": _("Expected at most %(max_length)s characters."),
     "string_pattern_mismatch": _("This is no valid name: use letters, digits, - and _."),
     "literal_error": _("Expected one of: %(expected)s."),
+    "date_type": _("Expected a day, as 2026-12-31."),
+    "date_parsing": _("Expected a day, as 2026-12-31."),
     "toml": _("This is not valid TOML: %(message)s"),
     "unknown": _("There is no %(kind)s “%(value)s” here."),
     "unknown_of": _("There is no %(kind)s “%(value)s” here; known: %(known)s."),

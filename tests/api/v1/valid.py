@@ -399,10 +399,10 @@ VALID: dict[str, Make] = {
     "campaign_prioritise": told({"images": ["scene-1"], "priority": 1}, name="quay"),
     "texts_list": at(name="quay"),
     "text_publish": told({"kind": "consent", "version": 1, "text": "You agree."}, name="tested"),
-    "invitations_list": at(name="quay"),
-    "invitation_make": told({"label": "class", "uses": 3}, name="quay"),
-    "invitation_revoke": lambda: ValidCall(
-        {"name": "quay", "invitation": Invitation.objects.get(campaign__name="quay").pk}
+    "list_invitations": at(campaign="quay"),
+    "make_invitation": told({"label": "class", "uses": 3}, campaign="quay"),
+    "revoke_invitation": lambda: ValidCall(
+        {"campaign": "quay", "invitation": Invitation.objects.get(campaign__name="quay").pk}
     ),
     "control_items_add": told({"layer": "import"}, name="tested"),
     "control_item_retire": lambda: ValidCall(
