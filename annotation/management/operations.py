@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import tomllib
 from argparse import BooleanOptionalAction
 from collections.abc import Iterable, Iterator
@@ -26,6 +27,7 @@ from annotation.common.operations import (
     OperationContext,
     RequestField,
     all_operations,
+    invalid,
     plain_result,
     read_request,
     request_fields,
@@ -73,8 +75,9 @@ class OperationCommand(ReportCommand):
 
     def report(self, **options: Any) -> dict[str, Any]:
         fields = request_fields(self.operation.request)
-        data = {name: _value(one, options[name]) for name, one in fields.items() if options[name] is not None}
         try:
+            given = {name: options[name] for name in fields if options[name] is not None}
+            data = {name: _value(fields[name], value) for name, value in given.items()}
             request = read_request(self.operation.request, data)
             self.operation.admit(request, None)
             with progress_bar(what="share", total=_STEPS) as bar:
@@ -133,7 +136,7 @@ def _add_field(parser: CommandParser, one: RequestField, *, positional: bool) ->
         parser.add_argument(option, action=BooleanOptionalAction, default=None, **about)
         return
     if one.rule.sort == "object":
-        about |= {"type": Path, "metavar": "FILE.toml"}
+        about |= {"nargs": "+", "metavar": "FILE.toml|KEY=VALUE"}
     if one.upload is not None:
         about["metavar"] = "FILE"
     if one.many:
@@ -160,8 +163,8 @@ def _help(one: RequestField) -> str:
 
 def _value(one: RequestField, given: Any) -> Any:
     """What was typed, as JSON has it."""
-    if isinstance(given, Path):
-        return tomllib.loads(given.read_text(encoding="utf-8"))
+    if one.rule.sort == "object":
+        return _table(one, list(map(str, given)) if isinstance(given, list | tuple) else [str(given)])
     if isinstance(given, list):
         texts = [part for text in given for part in _parts(one, text)]
         return [one.read_text(text) if isinstance(text, str) else text for text in texts]
@@ -173,6 +176,25 @@ def _parts(one: RequestField, text: Any) -> list[Any]:
     if not isinstance(text, str) or one.upload is not None or one.server_file is not None:
         return [text]
     return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _table(one: RequestField, texts: list[str]) -> dict[str, Any]:
+    """A table: of a TOML file, or of what was typed as KEY=VALUE, where a value that is no TOML is a text."""
+    if len(texts) == 1 and "=" not in texts[0]:
+        return tomllib.loads(Path(texts[0]).read_text(encoding="utf-8"))
+    try:
+        return tomllib.loads("\n".join(map(_toml_line, texts)))
+    except tomllib.TOMLDecodeError as error:
+        raise invalid(one.name, "toml", message=error) from error
+
+
+def _toml_line(text: str) -> str:
+    key, _sign, value = text.partition("=")
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return f"{key}={json.dumps(value)}"
+    return text
 
 
 class _Commands(dict[str, Any]):

@@ -7,25 +7,21 @@ from typing import Any
 from django.urls import reverse
 from rest_framework import serializers
 
-from annotation import jobs
 from annotation.api.contents import json_time
 from annotation.api.rest.doors import Anywhere, On
-from annotation.api.rest.fields import CallFields, NameField, TextField, WholeField
+from annotation.api.rest.fields import CallFields, NameField
 from annotation.api.rest.operations import POST, ApiCall, ApiRoute, Created, serves
 from annotation.common.roles import RESEARCHER
-from annotation.selectors.jobs import Job
-from evaluation.api.given import TrainedOnField, as_form
+from evaluation.api.given import TrainedOnField
 from evaluation.models import System
-from evaluation.services.common import ImportRefused, check_name
+from evaluation.services.common import check_name
 from evaluation.services.systems import registry
 from evaluation.services.systems.upload import UPLOAD_FORMATS
 from evaluation.services.systems.upload import upload_system as keep_system
 from evaluation.web import offered
 from evaluation.web.splits import NotOffered
 from evaluation.web.systems.pages import SYSTEM
-from evaluation.web.systems.training import training_arguments
 from evaluation.web.uploads import UPLOAD_REFUSALS, upload_folder, uploaded_file
-from models_core.systems.recipe import BadRecipe
 
 _TAG = "systems"
 RESEARCHES = Anywhere((RESEARCHER,), corpora=True)
@@ -52,28 +48,6 @@ class OfCorpus(CallFields):
     corpus = NameField(required=False)
 
 
-class TrainingWanted(CallFields):
-    """A system to be trained by a recipe: one of `GET recipes`, or the name of a file that an operator put
-    into `sources/recipes`. Other files are names in `sources` too. `features`, `regions`, `words` and `text`
-    (vectors of captions) are labels of feature sets. Either `train` and `held_out` splits, or a `fold` such
-    as 1/5."""
-
-    name = NameField()
-    corpus = NameField()
-    recipe = TextField()
-    train = TextField(required=False)
-    held_out = TextField(required=False)
-    fold = TextField(required=False, max_length=40)
-    seed = WholeField(required=False, max_value=10**9 - 1)
-    background = serializers.ListField(child=TextField(), required=False, max_length=20)
-    features = TextField(required=False)
-    regions = TextField(required=False)
-    words = TextField(required=False)
-    text = TextField(required=False)
-    layer = TextField(required=False)
-    weak = TextField(required=False)
-
-
 class SystemSent(CallFields):
     """A system made elsewhere, as files: embeddings of images and captions, or a matrix of scores."""
 
@@ -89,33 +63,6 @@ class SystemSent(CallFields):
     captions = serializers.FileField(
         required=False, help_text="Embeddings of captions, in a file of their own."
     )
-
-
-@serves(
-    ApiRoute(
-        route="systems",
-        method=POST,
-        path="systems",
-        tag=_TAG,
-        opens=RESEARCHES,
-        body=TrainingWanted,
-        job=True,
-        refuses=(NotOffered, ImportRefused, BadRecipe),
-        example={
-            "name": "first",
-            "corpus": "harbour",
-            "recipe": "NN5-F1",
-            "train": "train",
-            "held_out": "val",
-        },
-    )
-)
-def system_train_call(call: ApiCall) -> Job:
-    """Train a system by a recipe, as a job."""
-    given = as_form(call.data)
-    corpus = offered.offered_corpus(call.request, call.data["corpus"])
-    arguments = training_arguments(given)
-    return jobs.enqueue(kind="train_system", arguments=arguments, corpus=corpus, actor=call.account)
 
 
 @serves(

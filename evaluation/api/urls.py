@@ -5,14 +5,10 @@ from django.urls import URLPattern
 from evaluation.api import (
     captions_data,
     features,
-    judged,
     queries,
     systems,
 )
 
 #: Whose functions are served.
-MODULES = (
-    *(systems, features, captions_data, queries),
-    judged,
-)
+MODULES = (systems, features, captions_data, queries)
 urlpatterns: list[URLPattern] = []

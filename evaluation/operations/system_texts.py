@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from evaluation.services.alignments.decoding import Decoded
 from evaluation.services.runs.ranking import RankedRuns
+from evaluation.services.systems.training import Trained
+from models_core.processes import is_first_process
 
 
 def ranked_text(ranked: RankedRuns) -> str:
@@ -35,4 +37,22 @@ def decoded_text(decoded: Decoded) -> str:
             f"({found.low:.1%} to {found.high:.1%}); by a region at random {found.random:.1%}, "
             f"by the largest {found.largest:.1%}, by the best of all {found.possible:.1%}"
         )
+    return "\n".join(lines)
+
+
+def trained_text(trained: Trained) -> str:
+    """The system, and what it learned from; nothing where another process says it."""
+    if not is_first_process():
+        return ""
+    images = f"{trained.training} training and {trained.held_out} held-out images"
+    lines = [f"{images} of corpus {trained.corpus!r}; {trained.left_out} of its images cannot be used"]
+    if number := trained.background_lines:
+        dropped = f"dropped {trained.background_dropped:,} of {number:,} lines, captions of the corpus"
+        lines.append(f"background text: {dropped}")
+    if trained.mentions or trained.mentions_left_out:
+        left = f"{trained.mentions_left_out:,} are of none, and left out"
+        lines.append(f"{trained.mentions:,} mentions with boxes are those of a region; {left}")
+    end = "already exists, nothing changed" if trained.unchanged else "trained"
+    lines.append(f"system {trained.system!r} ({trained.recipe}) {end}")
+    lines += [*trained.selection, *trained.remarks, f"{trained.folder}, SHA-256 {trained.sha256}"]
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Systems: listed, archived, removed; what they rank."""
+"""Systems: listed, archived, removed, trained; what they rank."""
 
 from django.utils.translation import gettext_lazy as _
 
@@ -16,7 +16,7 @@ from annotation.common.roles import RESEARCHER
 from evaluation.operations import system_texts as texts
 from evaluation.services.alignments import decoding
 from evaluation.services.runs import ranking
-from evaluation.services.systems import listing
+from evaluation.services.systems import listing, training, training_requests
 
 _RESEARCHES = Has((RESEARCHER,), corpora=True)
 _ON_SYSTEM = Has((RESEARCHER,), on="system", corpora=True)
@@ -33,6 +33,28 @@ register(
         run=listing.list_recipes,
         listed=True,
         rest=Rest("GET", "recipes", "systems", route="recipes"),
+    )
+)
+register(
+    Operation(
+        name="train_system",
+        title=_("Train a system"),
+        request=training_requests.TrainingRequest,
+        result=training.Trained,
+        permission=Has((RESEARCHER,), on="corpus", corpora=True),
+        run=training.train_system,
+        before_job=training_requests.check_new_training,
+        errors=_ERRORS,
+        as_job=True,
+        rest=Rest(
+            "POST",
+            "systems",
+            "systems",
+            route="systems",
+            example={"name": "first", "corpus": "harbour", "recipe": "NN5-F1", "held_out": "val"},
+        ),
+        command=CommandLine(positional=("name",), text=texts.trained_text),
+        page=FormPage("evaluation:train", started=_("Training the system. Its progress is shown below.")),
     )
 )
 register(

@@ -73,7 +73,6 @@ from annotation.workers.accounts import inviting, second_factor
 from config.old_addresses import OLD_ADDRESSES
 from evaluation.models import System
 from evaluation.services.features.store import NewSet, write_set
-from evaluation.services.judgments.freezing import freeze_protocol
 from models_core.estimators.base import METHODS
 from models_core.systems.table11 import TABLE_11
 from tests.crowd import platform
@@ -1043,26 +1042,7 @@ get("evaluation:queries", RUNNERS, RUN, qrels="own", order="difference", with_=O
 
 
 get("evaluation:qrels_list", RUNNERS, before=10**6)
-get("evaluation:qrels", RUNNERS, "own", version=1)
-get(
-    "evaluation:export_qrels",
-    RUNNERS,
-    "own",
-    version=1,
-    format=lambda at: at.one("trec", "csv", "json"),
-    ids=lambda at: at.one("own", "external"),
-    asks=lambda at: at.one("image", "caption"),
-    only="1",
-)
-
-
-@by("evaluation:remove_qrels", "sent", RUNNERS)
-def qrels_removed(at: At) -> Call:
-    made = freeze_protocol(name=at.new("spare"), corpus="quay", protocol="first caption")
-    address = reverse("evaluation:remove_qrels", args=[made.qrels])
-    return Call("POST", address, fields=[("version", "1")])
-
-
+get("evaluation:qrels", RUNNERS, "own:1")
 get("evaluation:freeze_qrels", RUNNERS, corpus="quay")
 FORM_OF_QRELS: dict[str, Any] = {"name": lambda at: at.new("q"), "corpus": "quay", "seed": "1"}
 post(
@@ -1083,7 +1063,7 @@ post(
     gains=lambda at: at.one("linear", "exponential"),
     summary=lambda at: at.one("mean", "median"),
     scale="0-5",
-    originals="1",
+    originals="true",
     **FORM_OF_QRELS,
 )
 
@@ -1091,7 +1071,7 @@ post(
 @by("evaluation:freeze_qrels", "by a file", RUNNERS)
 def frozen_by_a_file(at: At) -> Call:
     fields = [("act", "protocol"), ("name", at.new("q")), ("corpus", "quay"), ("protocol", "any of five")]
-    files = [("file", 'filename="te.txt"', b"scene-2.png\nscene-5.png\n")]
+    files = [("images", 'filename="te.txt"', b"scene-2.png\nscene-5.png\n")]
     return Call("POST", reverse("evaluation:freeze_qrels"), fields=fields, files=files)
 
 
@@ -1100,16 +1080,16 @@ get("evaluation:import_qrels", RUNNERS)
 
 @by("evaluation:import_qrels", "qrels", RUNNERS)
 def qrels_imported(at: At) -> Call:
-    fields = [("act", "qrels"), ("name", at.new("q")), ("corpus", "quay"), ("format", "trec")]
-    fields += [("asks", at.one("", "image", "both")), ("level", "1"), ("skip", "1")]
+    fields = [("act", "import_qrels"), ("name", at.new("q")), ("corpus", "quay"), ("format", "trec")]
+    fields += [("asks", at.one("", "image", "both")), ("level", "1"), ("skip_unknown", "1")]
     files = [("file", 'filename="x.qrels"', b"scene-2.png 0 scene-2.png#0 1\n")]
     return Call("POST", reverse("evaluation:import_qrels"), fields=fields, files=files)
 
 
 @by("evaluation:import_qrels", "judgments", RUNNERS)
 def judgments_imported(at: At) -> Call:
-    fields = [("act", "judgments"), ("name", at.new("j")), ("corpus", "quay"), ("format", "table")]
-    fields += [("scale", "0-5"), ("skip", "1"), ("repeats", "1")]
+    fields = [("act", "import_judgments"), ("name", at.new("j")), ("corpus", "quay"), ("format", "table")]
+    fields += [("scale", "0-5"), ("skip_unknown", "1"), ("repeats", "1")]
     return Call("POST", reverse("evaluation:import_qrels"), fields=fields, files=[("file", GRADES, TABLE)])
 
 

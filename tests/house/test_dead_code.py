@@ -47,7 +47,7 @@ NAMED_BY_NOBODY = {
         (
             *("change_settings_job", "discard_job", "restore_job", "export_dataset_job", "open_images_job"),
             *("discard_several_job", "mail_messages_job", "delete_corpus_job"),
-            *("extract_features_job", "freeze_qrels_job"),
+            "extract_features_job",
             *(
                 "extract_regions_job",
                 "extract_set_job",

@@ -30,7 +30,17 @@ from annotation.protocol.rulings import Closure
 from annotation.workers import invitations, sessions
 from annotation.workers.accounts import granting
 from config.old_addresses import OLD_ADDRESSES
-from evaluation.models import Batch, CaptionSet, LocalizationSet, QrelsSnapshot, Report, Run, System, TagSet
+from evaluation.models import (
+    Batch,
+    CaptionSet,
+    JudgmentSet,
+    LocalizationSet,
+    QrelsSnapshot,
+    Report,
+    Run,
+    System,
+    TagSet,
+)
 from tests import worlds
 from tests.factories import a_corpus, some_images
 from tests.review.world import HAT, image, report, the_world
@@ -150,6 +160,9 @@ def built() -> dict[str, Any]:
     CaptionSet.objects.create(corpus=world.corpus, name="q-captions", made_by=system, published=True)
     LocalizationSet.objects.create(corpus=world.corpus, name="q-found", made_by=system, published=True)
     TagSet.objects.create(corpus=world.corpus, name="q-tags", made_by=system, published=True)
+    JudgmentSet.objects.create(
+        corpus=world.corpus, name="q-judgments", format="table", source="x", published=True
+    )
     Run.objects.create(
         corpus=world.corpus,
         name="q-run",
@@ -255,7 +268,7 @@ def built() -> dict[str, Any]:
                 "evaluation:tags": ["q-tags"],
                 **{f"evaluation:{route}": ["q-run"] for route in ("run", "queries")},
                 "evaluation:query": ["q-run", 1],
-                **{f"evaluation:{route}": ["q-qrels"] for route in ("qrels", "export_qrels", "remove_qrels")},
+                "evaluation:qrels": ["q-qrels"],
                 **{f"evaluation:{route}": ["q-batch"] for route in ("batch", "act_on_batch")},
                 "evaluation:report": ["q-report"],
                 "evaluation:report_file": ["q-report", "report.html"],
@@ -277,6 +290,7 @@ def _places_of_the_api(world: Any, campaign: str, job: int) -> dict[str, list[An
         "systems/": ["q-system"],
         "runs/": ["q-run"],
         "qrels/": ["q-qrels"],
+        "judgment-sets/": ["q-judgments"],
         "batches/": ["q-batch"],
         "reports/": ["q-report"],
         "caption-sets/": ["q-captions"],

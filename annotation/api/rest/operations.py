@@ -84,7 +84,8 @@ class ApiRoute:
     `route` names its address, which several methods may share; `opens` says who may call. `body` and
     `asked` are the fields of its body and its query. `answers` are those of what it answers, of each row
     where it is `listed`; with `job` it answers 202 and the job. `file` is the type of a file that it
-    sends; `uploads` are the fields of a form that carry files. `refuses` are the errors of services that
+    sends; `uploads` are the fields of a form that carry files, which may come as JSON where all can be left
+    out (`json_too`). `refuses` are the errors of services that
     are told as 409, `stale` those told as 412. What has `own_transactions` takes long, or several of them:
     its key is kept before and after, not within one. `confirms` asks callers by session to have given their
     password within the last minutes; a token was made by a password. `secret` is a field of the answer that
@@ -106,6 +107,7 @@ class ApiRoute:
     job: bool = False
     file: str = ""
     uploads: tuple[str, ...] = ()
+    json_too: bool = False
     own_transactions: bool = False
     confirms: bool = False
     secret: str = ""
@@ -273,8 +275,13 @@ def _declared_body(about: ApiRoute) -> Any:
     if required := [name for name in schema.pop("required", []) if name not in hide]:
         schema["required"] = required
     schema.pop("$defs", None)
-    sent_as = "multipart/form-data" if about.uploads else "application/json"
-    return {sent_as: schema} if schema["properties"] else None
+    if not schema["properties"]:
+        return None
+    if not about.uploads:
+        return {"application/json": schema}
+    plain = {name: of for name, of in schema["properties"].items() if name not in about.uploads}
+    as_json = {"application/json": {**schema, "properties": plain}} if about.json_too else {}
+    return {**as_json, "multipart/form-data": schema}
 
 
 def _declared_query(about: ApiRoute) -> list[Any]:
@@ -397,7 +404,8 @@ def _recorded_answers(file: Path) -> dict[str, Any]:
 def _examples(served_here: Served) -> list[OpenApiExample]:
     about, found = served_here.about, []
     if about.example is not None:
-        sent_as = "multipart/form-data" if about.uploads else "application/json"
+        form = about.uploads and not about.json_too
+        sent_as = "multipart/form-data" if form else "application/json"
         found.append(OpenApiExample("Request", value=about.example, request_only=True, media_type=sent_as))
     # Beside the modules of an app's operations, in its folder `api`.
     home = Path(str(sys.modules[served_here.handler.__module__.partition(".")[0]].__file__))

@@ -30,6 +30,7 @@ _ACTS: dict[str, tuple[str, ...]] = {
     "identities": ("download_identities",),
     _EVALUATION: (
         *("remove_caption_set", "remove_features", "remove_localization_set", "remove_qrels"),
+        "remove_judgments",
         *("remove_report", "remove_run", "remove_system", "remove_tag_set"),
         *("add_system", "add_run", "add_judgments", "freeze_qrels", "build_report"),
         *("archive_system", "archive_run", "archive_batch", "archive_report"),

@@ -28,6 +28,13 @@ from annotation.models import Account
 _MOST_ROWS = 200
 
 
+class _TableArea(forms.Textarea):
+    """A table as TOML, in which an empty one is no text."""
+
+    def format_value(self, value: Any) -> str | None:
+        return super().format_value(value) if value else ""
+
+
 class _Files(forms.FileInput):
     """A field of several files."""
 
@@ -98,8 +105,10 @@ class RequestForm(forms.Form):
     def refuse(self, error: Invalid) -> None:
         """Say beside each field what is wrong with it: what the operation itself refused, too."""
         self.invalid = error
-        for one in error.errors:
-            name = one.field.partition(".")[0]
+        names = [one.field.partition(".")[0] for one in error.errors]
+        for name in names:  # a file that is refused is not missing, too
+            self.errors.pop(name, None)
+        for name, one in zip(names, error.errors, strict=True):
             self.add_error(name if name in self.fields else None, forms.ValidationError(one.detail, one.code))
 
     def _values(self, one: RequestField) -> list[Any]:
@@ -132,7 +141,7 @@ class RequestForm(forms.Form):
                 return forms.CheckboxSelectMultiple(choices=names)
             return forms.Select(choices=names if one.required else [("", ""), *names])
         if one.rule.sort == "object":
-            return forms.Textarea({"rows": 6, "spellcheck": "false", "class": "code"})
+            return _TableArea({"rows": 6, "spellcheck": "false", "class": "code"})
         if one.named is not None and one.named.kind is not None and one.named.kind.column == "name":
             kind, account, roles = one.named.kind, self.account, self.operation.permission.roles
 

@@ -126,6 +126,7 @@ ACTS = {
     "remove_caption_set": gettext_lazy("deleted captions"),
     "remove_features": gettext_lazy("deleted a feature set"),
     "remove_localization_set": gettext_lazy("deleted localizations"),
+    "remove_judgments": gettext_lazy("deleted judgments"),
     "remove_qrels": gettext_lazy("deleted qrels"),
     "remove_report": gettext_lazy("deleted a report"),
     "remove_run": gettext_lazy("deleted a run"),

@@ -175,12 +175,12 @@ def _asked_queries(
     if stored:
         if queries:
             raise ImportRefused(
-                f"judgments {source.name!r} are from a batch, which stores its queries; leave --queries out"
+                f"judgments {source.name!r} are from a batch, which stores its queries; name none"
             )
         return queries_within(stored, subset, names)
     if source.format in KEYWORD_FORMATS:
         if queries:
-            raise ImportRefused(f"judgments {source.name!r} have keywords as queries; leave --queries out")
+            raise ImportRefused(f"judgments {source.name!r} have keywords as queries; name none")
         return {}
     if queries:
         return queries_within(queries, subset, names)

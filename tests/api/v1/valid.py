@@ -195,7 +195,7 @@ def _layer() -> ValidCall:
 
 def _frozen() -> ValidCall:
     freeze_protocol(name="to-go", corpus="quay", protocol="first caption")
-    return ValidCall({"name": "to-go"})
+    return ValidCall({"qrels": "to-go"})
 
 
 def _in_rounds() -> ValidCall:
@@ -510,7 +510,7 @@ VALID: dict[str, Make] = {
     "show_server": nothing,
     "send_test_mail": nothing,
     "list_systems": nothing,
-    "system_train": told(
+    "train_system": told(
         {
             "name": "first",
             "corpus": "quay",
@@ -561,19 +561,21 @@ VALID: dict[str, Make] = {
     "queries_list": asked({"qrels": "own", "order": "worst", "limit": 2}, name="good-annotation"),
     "query_show": lambda: ValidCall({"name": "good-annotation", "query": _query()}, {"qrels": "own"}),
     "compare_runs": asked({"runs": _RUNS, "qrels": "own"}),
-    "judgment_sets_list": nothing,
-    "judgments_upload": lambda: ValidCall(
+    "list_judgment_sets": nothing,
+    "show_judgments": at(judgments="quay:graded"),
+    "remove_judgments": at(judgments="graded"),
+    "import_judgments": lambda: ValidCall(
         body={"name": "sent-grades", "corpus": "quay", "format": "table", "scale": "0-5"},
         files={"file": ("grades.csv", GRADES)},
     ),
-    "qrels_list": nothing,
-    "qrels_freeze": told({"name": "second", "corpus": "quay", "protocol": "first caption"}),
-    "qrels_upload": lambda: ValidCall(
+    "list_qrels": nothing,
+    "freeze_qrels": told({"name": "second", "corpus": "quay", "protocol": "first caption"}),
+    "import_qrels": lambda: ValidCall(
         body={"name": "sent-qrels", "corpus": "quay", "format": "trec"}, files={"file": ("x.qrels", QRELS)}
     ),
-    "qrels_show": at(name="own"),
-    "qrels_delete": _frozen,
-    "qrels_download": at(name="own"),
+    "show_qrels": at(qrels="own"),
+    "remove_qrels": _frozen,
+    "export_qrels": at(qrels="own:1"),
     "list_batches": nothing,
     "open_batch": told({**_BATCH, "name": "another"}),
     "plan_batch": told(_BATCH),

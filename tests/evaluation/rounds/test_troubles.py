@@ -20,7 +20,7 @@ import pytest
 from django.db import connections
 
 from annotation import jobs
-from annotation.common.operations import all_operations
+from annotation.common.operations import OperationContext, all_operations
 from annotation.jobs.rows import LOST
 from annotation.models import Campaign, Caption, Job, Judgment, Layer, TagList
 from annotation.simulation_driver.soundness import violations
@@ -181,7 +181,9 @@ class Round:
 
 @pytest.fixture
 def a_round(world: World, recipes: dict[str, str], tmp_path: Path) -> Round:
-    import_judgments(JudgmentsImport(name="truth", corpus=CORPUS, path=world.judgments, format="table"))
+    import_judgments(
+        JudgmentsImport(name="truth", corpus=CORPUS, file=world.judgments, format="table"), OperationContext()
+    )
     return Round(
         world,
         recipes["kcca"],

@@ -259,12 +259,12 @@ def test_what_cannot_be_written_is_refused_in_one_line(captioner, tmp_path):
         assert "\n" not in str(refused.value)
     assert not CaptionSet.objects.exists()
     for recipe, given, told in (
-        ("mRNN-regions", ("--features", "whole"), "give --regions SET, and --layer with mentions"),
-        ("mRNN", ("--features", "whole", "--layer", "people"), "does not look at layers; give none"),
+        ("mRNN-regions", ("--features", "whole"), "--layer: Recipe mRNN-regions needs this."),
+        ("mRNN", ("--features", "whole", "--layer", "people"), "--layer: Recipe mRNN does not use this."),
         (
             "mRNN-regions",
             ("--regions", "parts", "--layer", "none"),
-            "unknown layer 'none' of corpus 'scenes'",
+            "--layer: There is no layer “none” here",
         ),
     ):
         with pytest.raises(CommandError, match=told):
@@ -433,7 +433,7 @@ def test_regions_are_described_by_page(scenes, tmp_path):
     (sources / "small.toml").write_text(SMALL.format("mRNN-regions"))
     ask = {"name": "regional", "recipe": "small.toml", "corpus": scenes, "regions": "parts:1"}
     refused = press(ada, "/evaluation/train/", "Train", **ask)
-    assert "said of regions: choose regions and a layer below" in refused.content.decode()
+    assert "Recipe small needs this." in refused.content.decode()
     press(ada, "/evaluation/train/", "Train", **ask, layer=gold)
     assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
     press(ada, "/evaluation/systems/regional/", "Write captions", split="test", regions="parts:1")

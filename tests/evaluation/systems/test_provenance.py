@@ -259,14 +259,15 @@ def test_uploads_may_declare_what_they_were_trained_on(corpus, tmp_path):
         ("whole", ("--trained-on", "world"), "12 of 12"),
     ):
         said("add_system", name, file, "--corpus", corpus, *declared)
-        told = said("rank", name, "--split", "test", "--out", tmp_path / name)
+        told = said("rank", name, "--split", "test")
         found = seen(f"{name}-annotation", "test")
         assert found["answer"] == answer
         assert bool(declared) == ("Declared, not checked: it was trained on" in found["sentence"])
         assert ("Not known" in told) == (answer == NOT_KNOWN)
     with pytest.raises(CommandError, match="unknown split 'tarin'"):
         said("add_system", "wrong", file, "--corpus", corpus, "--trained-on", "world:tarin")
-    trec = tmp_path / "silent" / "silent-annotation.trec"
+    trec = tmp_path / "silent.trec"
+    said("export_run", "silent-annotation", "--out", trec)
     said("import_run", "outside", trec, "--corpus", corpus, "--system", "theirs")
     assert seen("outside", "test")["answer"] == NOT_KNOWN
     said(

@@ -41,7 +41,7 @@ pytestmark = pytest.mark.django_db
 LEAST = {"Tag-neighbours": 0.7, "Tag-SVM": 0.7}
 #: Only of the images that a set has.
 ALONE = ("--missing", "leave-out")
-FEW = ("--set", "settings.rates=[0.03]", "settings.epochs=3")
+FEW = ("--changes", "settings.rates=[0.03]", "settings.epochs=3")
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def scored(*options: Any) -> dict[str, Any]:
 def test_a_trained_system_tags_images_and_is_scored_against_peoples_captions(
     scenes: str, tmp_path: Path
 ) -> None:
-    train("map", "ListSJE", "--set", "settings.epochs=20")
+    train("map", "ListSJE", "--changes", "settings.epochs=20")
     report = tagged("map", "--top", 3)
     said("download_tag_set", "map", "--out", tmp_path / "tags.jsonl")
     # The word "dog" has no vector, so it is no tag that the system knows.
@@ -254,14 +254,14 @@ def test_what_cannot_be_tagged_is_said_in_a_line(scenes: str, options: tuple[str
 
 def test_what_cannot_be_trained_is_said_in_a_line(scenes: str, tmp_path: Path) -> None:
     ask = ("--corpus", "scenes", "--features", "whole")
-    with pytest.raises(CommandError, match="compares images with word vectors; give --words"):
+    with pytest.raises(CommandError, match="--words: Recipe ListSJE needs this."):
         said("train_system", "map", "--recipe", "ListSJE", *ask)
     np.savez(tmp_path / "none.npz", vectors=np.ones((1, 3)), ids=np.array(["beside"]))
     import_features(FeatureImport(corpus="scenes", name="none", path=tmp_path / "none.npz", kind="word"))
     with pytest.raises(CommandError, match="none of the 6 tags of the training captions has a word vector"):
         said("train_system", "map", "--recipe", "ListSJE", *ask, "--words", "none")
     with pytest.raises(CommandError, match="no tag stands in the captions of 99 training images"):
-        said("train_system", "map", "--recipe", "Tag-SVM", *ask, "--set", "text.least_count=99")
+        said("train_system", "map", "--recipe", "Tag-SVM", *ask, "--changes", "text.least_count=99")
 
 
 def test_systems_that_rank_or_write_do_not_tag_and_taggers_do_not_rank(scenes: str) -> None:
@@ -473,6 +473,6 @@ def test_a_tagger_is_trained_by_page_and_what_it_lacks_is_said(scenes: str) -> N
     assert "needs vectors of images; needs word vectors; Bilinear map of images and tags" in page
     ask = {"name": "map", "recipe": "SJE-I", "corpus": scenes, "features": "whole:1"}
     refused: Any = press(ada, "/evaluation/train/", "Train", **ask)
-    assert "Recipe SJE-I compares images with word vectors: choose some below" in refused.content.decode()
+    assert "Recipe SJE-I needs this." in refused.content.decode()
     press(ada, "/evaluation/train/", "Train", **ask, words="w:1")
     assert Job.objects.latest("pk").arguments["words"] == "w:1"

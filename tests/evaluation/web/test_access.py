@@ -27,7 +27,6 @@ PAGES: dict[str, list[str | int]] = {
     "captions": ["nothing"],
     "qrels_list": [],
     "qrels": ["nothing"],
-    "export_qrels": ["nothing"],
     "freeze_qrels": [],
     "import_qrels": [],
     "compare": [],
@@ -50,14 +49,11 @@ ACTS: dict[str, list[str | int]] = {
     "tag_images": ["nothing"],
     "score_tags": ["nothing"],
     "remove_tags": ["nothing"],
-    "archive_system": ["nothing"],
-    "remove_system": ["nothing"],
     "remove_features": [],
     "extract_features": [],
     "import_parses": [],
     "train_word_vectors": [],
     "collection_features": [],
-    "remove_qrels": ["nothing"],
     "act_on_batch": ["nothing"],
 }
 #: Pages that also take a POST.
