@@ -37,7 +37,7 @@ class StoredKind:
     within: str = "corpus"
     column: str = "name"
 
-    def find(self, name: str | int, account: Any, roles: Iterable[str]) -> Model | None:
+    def find(self, name: Any, account: Any, roles: Iterable[str]) -> Model | None:
         """The row of that name that the account may use; None where there is none."""
         if isinstance(name, int) and name > LARGEST_ID:
             return None
