@@ -12,11 +12,8 @@ _CAMPAIGN = "campaigns/<slug:name>"
 
 #: The address that a page had -> the name of its route now. The parts in brackets are the same in both.
 OLD_ADDRESSES: dict[str, str] = {
-    f"{_CAMPAIGN}/move/": "move_campaign",
     f"{_CAMPAIGN}/images/<str:key>/rule/": "rule",
-    f"{_CAMPAIGN}/workers/<str:pseudonym>/erase/": "erase_worker",
     f"{_CAMPAIGN}/entry/": "entry",
-    f"{_CAMPAIGN}/entry/open/": "open_to_all",
     f"{_CAMPAIGN}/entry/study/": "save_study",
     f"{_CAMPAIGN}/known/": "known_items",
     f"{_CAMPAIGN}/known/add/": "add_known_items",

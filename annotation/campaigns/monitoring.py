@@ -233,7 +233,7 @@ def _at_work(campaign: Campaign, settings: CampaignSettings, words: Wording) -> 
                 _("every image is complete: there is nothing left to ask"),
                 _("export it, then close it"),
                 _("export it, then close it: %(command)s")
-                % {"command": f"manage.py pause_campaign {campaign.name} --close"},
+                % {"command": f"manage.py close_campaign {campaign.name}"},
             )
         return
     at = database.now()
@@ -336,7 +336,7 @@ def _crowd(
             kind,
             text,
             _("invite more workers, reinstate some, or have a reviewer decide"),
-            _("invite more workers, reinstate some (suspend_worker --reinstate), or have a reviewer decide"),
+            _("invite more workers, reinstate some, or have a reviewer decide"),
         )
 
 

@@ -11,7 +11,8 @@ import smtplib
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.auth.tokens import default_token_generator
@@ -23,12 +24,13 @@ from django.utils import translation
 from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
-from django.utils.translation import get_language
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
+from pydantic import Field
 
 from annotation import audit, jobs
 from annotation.common import database
-from annotation.common.operations import OperationContext
+from annotation.common.operations import Help, OperationContext
 from annotation.models import (
     Account,
     AlarmSubscription,
@@ -40,8 +42,11 @@ from annotation.models import (
 )
 from annotation.notifications.alarms import FoundAlarm, subscribers
 from annotation.selectors.people.accounts import AccountName
+from annotation.selectors.workers.choosing import ChosenWorkers, campaign_of, chosen_workers
+from annotation.workers import messages
 from annotation.workers.accounts import activation, inviting
 from annotation.workers.accounts.activation import AccountRefused
+from annotation.workers.messages import LONGEST_MESSAGE
 
 #: What is wrong with a campaign, or with the server where it is None, now.
 AlarmsNow = Callable[[Campaign | None], Iterable[FoundAlarm]]
@@ -146,6 +151,41 @@ def send_invitation(*, invitation: int, domain: str, secure: bool, language: str
     }
     _send("staff_invite", found.email, language, about)
     return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageWorkersRequest(ChosenWorkers):
+    """The workers read the message on their next page, and by e-mail if they asked for that."""
+
+    text: Annotated[
+        str, Field(min_length=1, max_length=LONGEST_MESSAGE), Help(gettext_lazy("Message"), lines=4)
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessagedWorkers:
+    """To how many workers a message was sent, and to how many of them by e-mail too."""
+
+    sent: int
+    mailed: int
+
+
+def message_workers(request: MessageWorkersRequest, context: OperationContext) -> MessagedWorkers:
+    """Send workers a message. Raises MessageError."""
+    campaign = campaign_of(request)
+    workers, site = list(chosen_workers(request, campaign).values()), urlsplit(context.site)
+    # All or none: a message that is stored is never left without its e-mail.
+    with database.writing():
+        sent = messages.send_messages(
+            campaign=campaign, workers=workers, text=request.text, actor=context.actor
+        )
+        mailed = ask_for_messages(
+            messages=sent,
+            domain=site.netloc,
+            secure=site.scheme == "https",
+            language=translation.get_language() or settings.LANGUAGE_CODE,
+        )
+    return MessagedWorkers(sent=len(sent), mailed=mailed)
 
 
 def ask_for_messages(*, messages: Sequence[WorkerMessage], domain: str, secure: bool, language: str) -> int:

@@ -105,9 +105,14 @@ def enqueue_operation(operation: Operation, request: Any, *, row: Any, actor: Ac
         kind=operation.name,
         arguments=plain_request(request),
         campaign=row if isinstance(row, Campaign) else None,
-        corpus=row if isinstance(row, Corpus) else getattr(row, "corpus", None),
+        corpus=row if isinstance(row, Corpus) else _corpus_of(row),
         actor=actor,
     )
+
+
+def _corpus_of(row: Any) -> Corpus | None:
+    """The corpus of a row that says no campaign."""
+    return None if isinstance(row, Campaign) else getattr(row, "corpus", None)
 
 
 def job_numbered(job_id: int) -> Job:

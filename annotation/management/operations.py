@@ -25,6 +25,7 @@ from annotation.common.operations import (
     NewFile,
     Operation,
     OperationContext,
+    Pages,
     RequestField,
     all_operations,
     invalid,
@@ -32,7 +33,8 @@ from annotation.common.operations import (
     read_request,
     request_fields,
 )
-from annotation.management.base import ReportCommand, move_bar, plain_table, progress_bar
+from annotation.common.plain_text import plain_table
+from annotation.management.base import ReportCommand, move_bar, progress_bar
 
 #: The bar's steps.
 _STEPS = 1000
@@ -86,7 +88,7 @@ class OperationCommand(ReportCommand):
                 )
                 self.result = self.operation.run(request, context)
                 if isinstance(self.result, NewFile):
-                    self.result = self.result.write(options["out"])
+                    self.result = _write(self.result, options["out"])
         except Invalid as error:
             raise CommandError("\n".join(self._line(one) for one in error.errors)) from error
         if isinstance(self.operation.result, File):
@@ -95,6 +97,8 @@ class OperationCommand(ReportCommand):
         if isinstance(self.result, Listing):
             rows = islice(_ordered(self.result), options["limit"])
             return {"results": [plain_result(self.result.result(row)) for row in rows]}
+        if isinstance(self.result, Pages):
+            return {"results": list(map(plain_result, self.result.every(_ROWS)))}
         return plain_result(self.result) if self.result is not None else {"done": self.operation.name}
 
     def show(self, report: dict[str, Any]) -> str:
@@ -109,6 +113,17 @@ class OperationCommand(ReportCommand):
         option = name if name in self.operation.command.positional else f"--{name.replace('_', '-')}"
         number = f" ({int(place[0]) + 1}.)" if place and place[0].isdigit() else ""
         return f"{option}{number or '.'.join(['', *place])}: {error.detail}"
+
+
+def _write(made: NewFile, out: Path) -> Any:
+    """Make a file that is there whole, or not at all; what writing it returns."""
+    partial = out.with_name(f".partial-{out.name}")
+    try:
+        result = made.write(partial)
+        partial.replace(out)
+    finally:
+        partial.unlink(missing_ok=True)
+    return result
 
 
 def _ordered(listing: Listing) -> Iterable[Any]:

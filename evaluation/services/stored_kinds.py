@@ -36,7 +36,7 @@ def rows_of_corpora(model: type[Model], **also: Any) -> Callable[..., QuerySet[A
 class _Versions(StoredKind):
     """Things in versions: NAME is the newest of a name, NAME:VERSION that one."""
 
-    def find(self, name: str, account: Any, roles: Iterable[str]) -> Model | None:
+    def find(self, name: Any, account: Any, roles: Iterable[str]) -> Model | None:
         """The version that is meant; None where there is none that the account may use."""
         if not re.fullmatch(self.pattern, name):
             return None
@@ -53,7 +53,7 @@ class _Versions(StoredKind):
 class _OfOneCorpus(StoredKind):
     """Things whose names are unique in their corpus alone: CORPUS:NAME, or NAME where one corpus has it."""
 
-    def find(self, name: str, account: Any, roles: Iterable[str]) -> Model | None:
+    def find(self, name: Any, account: Any, roles: Iterable[str]) -> Model | None:
         """The row that is meant; None where there is none that the account may use, or several."""
         corpus, _colon, called = name.rpartition(":")
         rows = self.rows(account, *roles).filter(name=called)

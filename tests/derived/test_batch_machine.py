@@ -213,7 +213,7 @@ class Managed:
             self.met["standings told again"] += bool(changed)
 
     def pay(self, number: int, turn: int) -> None:
-        paid = payments.pay_everybody(
+        paid = payments.pay_all_due(
             campaign=self.batch(turn).campaign, reference=f"payday-{next(self.tokens)}"
         )
         self.met["paid"] += bool(paid)

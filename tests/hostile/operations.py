@@ -190,7 +190,8 @@ def post(route: str, roles: Iterable[str], *args: Any, called: str = "", **field
                     call.fields.append((name.rstrip("_"), str(each)))
         return call
 
-    _keep(route, called or fields.get("act") or "sent", roles, make)
+    usual = str(args[0]) if route == "operation" else "sent"
+    _keep(route, called or fields.get("act") or usual, roles, make)
 
 
 def api(route: str, called: str, make: Callable[[At], tuple[list[Any], Any]], method: str = "POST") -> None:
@@ -630,7 +631,12 @@ post(
 )
 get("image_order", RUNNERS, _campaign)
 post(
-    "image_order", RUNNERS, "quay", images="scene-1.png\nscene-2", priority=lambda at: at.one(1, 0, -7, 1000)
+    "operation",
+    RUNNERS,
+    "prioritise_images",
+    campaign="quay",
+    images="scene-1.png\nscene-2",
+    priority=lambda at: at.one(1, 0, -7, 1000),
 )
 get("review", READERS, "review", reason="", after="", reports="all", before=10**6)
 get("review_image", READERS, "review", "man", chain=1, draw=1)
@@ -642,16 +648,25 @@ post("rule", READERS, "review", "man", act="apart", a=MAN, b=HAT)
 post("rule", READERS, "review", "man", act="resume", chain=_chain)
 
 
-@by("withdraw_ruling", "sent", READERS)
+@by("operation", "withdraw_ruling", READERS)
 def withdrawn(at: At) -> Call:
     row = OpenImage.objects.get(campaign__name="review")
     if not Ruling.objects.filter(image=row, withdrawn_at=None).exists():
         rulings.make_ruling(image=row.pk, ruling=KeepApart(MAN, HAT), seen=[], comment="", actor=at.account)
     ruling = Ruling.objects.filter(image=row, withdrawn_at=None)[0]
-    return Call("POST", reverse("withdraw_ruling", args=["review", "man", ruling.pk]))
+    call = Call("POST", reverse("operation", args=["withdraw_ruling"]))
+    call.fields += [("campaign", "review"), ("ruling", str(ruling.pk))]
+    return call
 
 
-post("resolve_flag", READERS, "review", _mine(Flag), called="seen to", image="man")
+post(
+    "operation",
+    READERS,
+    "resolve_flag",
+    campaign="review",
+    flag=_mine(Flag),
+    next="/campaigns/review/review/",
+)
 get("open_campaign", RUNNERS, corpus="quay")
 post(
     "open_campaign",
@@ -757,20 +772,20 @@ def gone_on(at: At) -> Call:
     return Call("POST", reverse("go_on_with_all", args=["quay"]))
 
 
-post("move_campaign", RUNNERS, "graded", act="pause", reason="=why")
-post("move_campaign", RUNNERS, "paused", act="archive")
-post("move_campaign", RUNNERS, "paused", act="unarchive")
-post("move_campaign", RUNNERS, "paused", act="resume")
-post("move_campaign", RUNNERS, "paused", act="close", sure="yes", reason="over")
+post("operation", RUNNERS, "pause_campaign", campaign="graded", reason="=why")
+post("operation", RUNNERS, "archive_campaign", campaign="paused", archived=lambda at: at.one("true", "false"))
+post("operation", RUNNERS, "resume_campaign", campaign="paused")
+post("operation", RUNNERS, "close_campaign", campaign="paused", reason="over", next="/campaigns/")
+post("operation", RUNNERS, "drop_planned_images", campaign="quay")
 get("workers", RUNNERS, _campaign, sort="accuracy", way="up", kind="", state="", find="w", after=0)
 get("worker", RUNNERS, "quay", _worker)
-for _act in ("suspend", "reinstate", "discard", "restore"):
+for _act in ("suspend_workers", "reinstate_workers", "withdraw_answers", "restore_answers"):
     post(
-        "act_on_worker",
+        "operation",
         RUNNERS,
-        "quay",
-        _worker,
-        act=_act,
+        _act,
+        campaign="quay",
+        workers=_worker,
         kind=lambda at: at.one("", q.COREF_LINK),
         reason="@x",
     )
@@ -782,9 +797,9 @@ def _machine(at: At) -> str:
 
 
 get("machines", RUNNERS, "quay")
-post("act_on_machines", RUNNERS, "quay", act="add", name=lambda at: at.new("drawer"))
-post("act_on_machines", RUNNERS, "quay", act="teach", name=_machine)
-post("erase_worker", [ADMIN], "quay", _worker, sure="yes")
+post("operation", RUNNERS, "add_machine", campaign="quay", name=lambda at: at.new("drawer"))
+post("operation", RUNNERS, "teach_machine", campaign="quay", machine=_machine)
+post("operation", [ADMIN], "erase_worker", worker=_worker)
 get("entry", RUNNERS, "quay")
 post(
     "save_study",
@@ -839,8 +854,15 @@ def retired(at: At) -> Call:
 
 get("texts", RUNNERS, _campaign)
 get("text", RUNNERS, "quay", lambda at: at.one("consent", q.COREF_LINK))
-post("texts", RUNNERS, "quay", text=lambda at: at.new("You agree."), version=_text("consent"))
-post("text", RUNNERS, "quay", q.COREF_LINK, text=lambda at: at.new("Read this."), version=_text(q.COREF_LINK))
+post(
+    "operation",
+    RUNNERS,
+    "publish_text",
+    campaign="quay",
+    kind="consent",
+    text=lambda at: at.new("You agree."),
+    base_version=_text("consent"),
+)
 get("jobs", RUNNERS, "quay")
 post(
     "start_job",
@@ -1147,8 +1169,8 @@ def _draft(at: At) -> str:
     return campaigns.create_campaign(name=at.new("empty"), corpus=corpus, tasks="captions").name
 
 
-post("delete_campaign", RUNNERS, _draft, sure="yes")
-post("open_to_all", RUNNERS, "quay", open="1")
+post("operation", RUNNERS, "delete_campaign", campaign=_draft, next="/campaigns/")
+post("operation", RUNNERS, "set_open_to_all", campaign="quay", open_to_all="true")
 get("roles", (ADMIN,))
 
 

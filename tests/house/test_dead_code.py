@@ -45,9 +45,8 @@ NAMED_BY_NOBODY = {
     **dict.fromkeys(("startElement", "endElement"), "the XML parser calls it"),
     **dict.fromkeys(
         (
-            *("change_settings_job", "discard_job", "restore_job", "export_dataset_job", "open_images_job"),
-            *("discard_several_job", "mail_messages_job", "delete_corpus_job"),
-            "extract_features_job",
+            *("change_settings_job", "export_dataset_job", "open_images_job"),
+            *("mail_messages_job", "delete_corpus_job", "extract_features_job"),
             *(
                 "extract_regions_job",
                 "extract_set_job",
@@ -59,7 +58,6 @@ NAMED_BY_NOBODY = {
                 "propose_boxes_job",
                 "send_alarms_job",
                 "send_test_mail_job",
-                "teach_machine_job",
                 "train_system_job",
                 "train_word_vectors_job",
             ),

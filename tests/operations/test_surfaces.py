@@ -6,6 +6,7 @@ import argparse
 import json
 import re
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ from annotation.common.operations import (
 from annotation.common.operations.errors import WORDING, Invalid
 from annotation.management.operations import OperationCommand
 from annotation.models import Account
+from annotation.web.common.confirm import mark_confirmed
 from annotation.web.common.request_forms import RequestForm
 from tests.api.v1.test_operations import openapi
 
@@ -106,11 +108,11 @@ def test_a_field_is_the_same_everywhere(operation: Operation, one: RequestField,
 
 def sample(one: RequestField) -> Any:
     """A value that a field may hold, though nothing may have that name."""
-    if one.rule.choices:
-        return one.rule.choices[0]
+    rule = one.rule.each if one.many and one.rule.each is not None else one.rule
     texts = {"email": "x@example.org", "address": "https://example.org/"}
-    kinds = {"boolean": True, "array": ["x"], "integer": 1}
-    return kinds.get(one.rule.sort, texts.get(one.name, "x"))
+    kinds = {"boolean": True, "array": ["x"], "integer": 1, "number": 1.0}
+    value: Any = rule.choices[0] if rule.choices else kinds.get(rule.sort, texts.get(one.name, "x"))
+    return [value] if one.many else value
 
 
 def wrong_values(one: RequestField) -> Iterator[tuple[str, Any]]:
@@ -128,6 +130,17 @@ def wrong_values(one: RequestField) -> Iterator[tuple[str, Any]]:
         yield "no-such-thing" if one.named.kind else "a b", "no-such-thing" if one.named.kind else "a b"
 
 
+def other_values(operation: Operation) -> dict[str, Any]:
+    """What an operation needs, of the right kind; names name nothing."""
+    fields = request_fields(operation.request)
+    values = {name: sample(one) for name, one in fields.items() if one.required}
+    try:
+        read_request(operation.request, values | ALSO.get(operation.name, {}))
+    except Invalid as error:  # of two, one is needed
+        values |= {each.field: sample(fields[each.field]) for each in error.errors if each.code == "missing"}
+    return values | ALSO.get(operation.name, {})
+
+
 def of_wrong_values() -> Iterator[Any]:
     for operation in EVERY:
         for one in request_fields(operation.request).values():
@@ -139,12 +152,11 @@ def of_wrong_values() -> Iterator[Any]:
 def test_a_wrong_value_is_the_same_error_everywhere(
     operation: Operation, one: RequestField, text: str, value: Any, admin_client: Client
 ) -> None:
-    others = {
-        name: sample(each)
-        for name, each in request_fields(operation.request).items()
-        if each.required and name != one.name
-    } | ALSO.get(operation.name, {})
+    others = {name: value for name, value in other_values(operation).items() if name != one.name}
     data = {**others, one.name: [value] if one.many else value}
+    session = admin_client.session
+    mark_confirmed(SimpleNamespace(session=session))  # type: ignore[arg-type]
+    session.save()
     account = Account.objects.get(username="admin")
     try:
         operation.admit(read_request(operation.request, data), account)

@@ -27,6 +27,7 @@ from annotation.common.operations import (
     NewFile,
     Operation,
     OperationContext,
+    Pages,
     all_operations,
     invalid,
     plain_result,
@@ -115,6 +116,9 @@ def _done(operation: Operation, call: ApiCall, data: Mapping[str, Any]) -> Opera
             return None
         case Listing():
             return _page(call, result)
+        case Pages():
+            results, mark = result.page(call.rows.mark, call.rows.limit)
+            return call.rows.page(map(plain_result, results), mark)
         case NewFile():
             return sent_file(operation, result)
     if operation.rest is not None and operation.rest.creates:

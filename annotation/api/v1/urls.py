@@ -7,21 +7,18 @@ from annotation.api.v1 import (
     campaign_settings,
     campaigns,
     corpora,
-    dashboard,
     phrases,
-    reviewing,
     streams,
     uploads,
     work,
 )
-from annotation.api.v1.crowd import machines, paying, several_workers, workers
+from annotation.api.v1.crowd import studies
 from annotation.api.v1.preparing import control_items, plans, texts
 
 #: Whose functions are served.
 MODULES = (
-    *(corpora, phrases, campaigns, dashboard, campaign_settings, texts, control_items, workers),
-    *(plans, several_workers, paying),
-    *(reviewing, work, streams, machines, uploads),
+    *(corpora, phrases, campaigns, campaign_settings, texts, control_items),
+    *(plans, work, streams, studies, uploads),
 )
 urlpatterns = [
     path("openapi.json", document.openapi_document, name="v1_openapi"),

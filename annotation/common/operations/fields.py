@@ -78,10 +78,12 @@ class OneOf:
 
 @dataclass(frozen=True)
 class Help:
-    """How people are helped with a field: a `label`, and one line of `text`; both are translated lazily."""
+    """How people are helped with a field: a `label`, and one line of `text`; both are translated lazily. A
+    page shows so many `lines` of what may be long."""
 
     label: str | Promise
     text: str | Promise = ""
+    lines: int = 1
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler

@@ -72,6 +72,22 @@ class Listing(NamedTuple):
     result: Callable[[Any], Any]
 
 
+class Pages(NamedTuple):
+    """What an operation returns that lists things a page at a time: `page(mark, size)` returns at most so
+    many results after those that end at `mark` (None: the first ones), and the mark of their end, None where
+    no more follow."""
+
+    page: Callable[[Any, int], tuple[Iterable[Any], Any]]
+
+    def every(self, size: int = 500) -> Iterator[Any]:
+        """All results, read page by page."""
+        results, mark = self.page(None, size)
+        yield from results
+        while mark is not None:
+            results, mark = self.page(mark, size)
+            yield from results
+
+
 @dataclass(frozen=True, slots=True)
 class File:
     """The result of an operation that makes a file of a `media_type`; its `run` returns a NewFile."""
@@ -137,12 +153,13 @@ class FormPage:
     """The page that holds the form of an operation; `route` where it is made by hand, else one is made.
 
     `started`: what is said when its job was enqueued; `done`: what is said when it was done at once, with
-    fields of the result, as "%(name)s". A result with a secret is shown under it, on a page of its own.
+    fields of the result, as "%(name)s", or what says it of the result. A result with a secret is shown under
+    it, on a page of its own.
     """
 
     route: str = ""
     started: str | Promise = ""
-    done: str | Promise = ""
+    done: str | Promise | Callable[[Any], str] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -152,8 +169,8 @@ class Operation:
     `name` is that of the command and of the job. `before_job` checks a request before its job is enqueued,
     and may fill it in. `errors` are those that `run` raises where things, and not we, are in the way, and
     `stale` those that say that somebody else was faster. A surface that is None does not offer it. Where it
-    is `listed`, `run` returns a Listing, and `result` is that of a row. Where `confirms` is set, it asks for
-    a password given within the last minutes. The field `secret` of the result is stored nowhere.
+    is `listed`, `run` returns a Listing or Pages, and `result` is that of a row. Where `confirms` is set, it
+    asks for a password given within the last minutes. The field `secret` of the result is stored nowhere.
     """
 
     name: str

@@ -51,6 +51,13 @@ class _Words(forms.TextInput):
         return super().format_value(", ".join(map(str, value)) if isinstance(value, list | tuple) else value)
 
 
+class _Lines(forms.Textarea):
+    """A long text, or a list with a text in each line."""
+
+    def format_value(self, value: Any) -> Any:
+        return super().format_value("\n".join(map(str, value)) if isinstance(value, list | tuple) else value)
+
+
 class RequestForm(forms.Form):
     """The form of an operation for an account: with `sent`, what was sent of it; else `initial` values, and
     the defaults. `fields_shown` are those that the page has (default: all); the others are as by default.
@@ -128,7 +135,10 @@ class RequestForm(forms.Form):
                 return [tomllib.loads(text)]
             except (ValueError, RecursionError) as error:  # numbers of no end too
                 raise Invalid(FieldError(one.name, "toml", {"message": error})) from error
-        return [[one.read_text(each) for each in _words(text)] if one.many else one.read_text(text)]
+        if one.many:
+            texts = text.splitlines() if one.lines > 1 else _words(text)
+            return [[one.read_text(each) for each in map(str.strip, texts) if each]]
+        return [one.read_text(text)]
 
     def _widget(self, one: RequestField) -> forms.Widget:
         if one.upload is not None:
@@ -159,6 +169,8 @@ class RequestForm(forms.Form):
             if one.many:
                 return forms.CheckboxSelectMultiple(choices=choices)
             return forms.Select(choices=choices if one.default else [("", one.one_of.none), *choices])
+        if one.lines > 1:
+            return _Lines({"rows": one.lines})
         if one.many:
             return _Words({"autocapitalize": "none", "spellcheck": "false"})
         attributes: dict[str, Any] = {"autocapitalize": "none", "spellcheck": "false"}
@@ -171,6 +183,8 @@ class RequestForm(forms.Form):
         modes = {"integer": "numeric", "number": "decimal"}
         if one.rule.sort in modes:
             attributes["inputmode"] = modes[one.rule.sort]
+        if one.rule.sort == "date":
+            attributes["type"] = "date"
         return forms.TextInput(attributes)
 
 

@@ -82,13 +82,22 @@ def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
     except Forbidden as error:
         return role_missing(request, *error.roles)
     except errors as error:
-        wrong, status = str(error), 409
+        result, wrong = None, str(error)
+        status = 412 if isinstance(error, operation.stale) else 409
     shown = plain_result(result) if result is not None else {}
-    done = str(operation.page.done or _("Done.")) % shown if status == 200 else ""
+    done = _said_of(operation, result) if status == 200 else ""
     if status == 200 and "next" in request.POST and not operation.secret:
         return _after(request, operation, done)
     about = {"result": shown.items(), "done": done, "secret": shown.get(operation.secret, "")}
     return _page(request, operation, form, **about, back=_next(request), wrong=wrong, status=status)
+
+
+def _said_of(operation: Operation, result: Any) -> str:
+    """What is said when an operation was done."""
+    done = operation.page.done if operation.page is not None else ""
+    if callable(done):
+        return str(done(result))
+    return str(done or _("Done.")) % (plain_result(result) if result is not None else {})
 
 
 @require_safe
@@ -118,7 +127,8 @@ def _page(
     **more: Any,
 ) -> HttpResponse:
     newest = Job.objects.filter(kind=operation.name, created_by=form.account).order_by("-pk")[:_JOBS]
-    about = {"operation": operation, "form": form, "jobs": [job_line(job) for job in newest], **more}
+    lines = [job_line(job) for job in newest]
+    about = {"operation": operation, "form": form, "jobs": lines, "following": _next(request), **more}
     return render(request, "operations/operation.html", about, status=status)
 
 

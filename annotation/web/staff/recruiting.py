@@ -14,18 +14,16 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation import campaigns
 from annotation.common.operations import operation_named
 from annotation.common.roles import RESEARCHER
 from annotation.models import Campaign, Invitation, Study, Visit
 from annotation.web.common.access import account_of, for_roles_on
 from annotation.web.common.request_forms import RequestForm
-from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame, said
+from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame
 from annotation.workers import confirmation, invitations, platform_visits
 from annotation.workers.invitations import InvitationError
-from annotation.workers.platform_visits import MTURK, PROLIFIC, VisitError
+from annotation.workers.platform_visits import PROLIFIC, PROVIDERS, VisitError
 
-PLATFORMS = {PROLIFIC: "Prolific", MTURK: "Mechanical Turk"}
 #: How platforms say who comes, in words.
 _WAYS = {
     Visit.LINK: gettext_lazy("signed links"),
@@ -97,7 +95,7 @@ def _page(request: HttpRequest, campaign: Campaign, *, study: QueryDict | None =
             unverified=list(unverified.values()),
             verifiable=PROLIFIC in unverified,
             waiting=any(one.waiting for one in studies),
-            platforms=PLATFORMS.items(),
+            platforms=PROVIDERS.items(),
             webhook=request.build_absolute_uri(reverse("prolific_webhook")),
             signs=bool(settings.PROLIFIC_WEBHOOK_SECRET),
             form=RequestForm(operation_named("make_invitation"), account_of(request)),
@@ -105,21 +103,6 @@ def _page(request: HttpRequest, campaign: Campaign, *, study: QueryDict | None =
         ),
         status=409 if study is not None else 200,
     )
-
-
-@require_POST
-@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
-def open_to_all(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """Say whether every annotator of the server may work on the campaign."""
-    wanted = request.POST.get("open") == "1"
-    with said(request) as tell:
-        campaigns.set_open_to_all(campaign=campaign, open_to_all=wanted, actor=account_of(request))
-        tell(
-            _("Every annotator of this server may work on it now.")
-            if wanted
-            else _("Only people with an invitation link, a study or a role for it may work on it now.")
-        )
-    return redirect("entry", campaign.name)
 
 
 @require_POST
@@ -156,7 +139,7 @@ def _study(request: HttpRequest, row: Study) -> ShownStudy:
     verified = Counter(row.visits.values_list("verification", flat=True))
     return ShownStudy(
         row,
-        str(PLATFORMS[row.provider]),
+        PROVIDERS[row.provider],
         study_address(request, row),
         sum(outcomes.values()),
         outcomes[Visit.COMPLETE],

@@ -13,7 +13,7 @@ from annotation.web.staff import (
     workers,
 )
 from annotation.web.staff.controls import item, items
-from annotation.web.staff.crowd import acts, machines, payments
+from annotation.web.staff.crowd import machines, payments
 from annotation.web.staff.dashboard import part
 
 urlpatterns = [
@@ -21,43 +21,17 @@ urlpatterns = [
     path("open-campaign/", campaigns.campaign_open, name="open_campaign"),
     path("campaigns/<slug:name>/", campaigns.campaign_detail, name="campaign"),
     path("campaigns/<slug:name>/dashboard/", part.campaign_dashboard, name="dashboard"),
-    path("campaigns/<slug:name>/state/", campaigns.campaign_move, name="move_campaign"),
-    path("campaigns/<slug:name>/delete/", campaigns.campaign_delete, name="delete_campaign"),
     path("campaigns/<slug:name>/settings/", campaign_settings.settings_page, name="campaign_settings"),
     path("campaigns/<slug:name>/settings/change/", campaign_settings.settings_change, name="change_settings"),
     path("campaigns/<slug:name>/order/", image_order.image_order_change, name="image_order"),
     path("campaigns/<slug:name>/review/", review.review_list, name="review"),
     path("campaigns/<slug:name>/images/<str:key>/", review.review_image, name="review_image"),
     path("campaigns/<slug:name>/images/<str:key>/rulings/add/", review.ruling_make, name="rule"),
-    path(
-        "campaigns/<slug:name>/images/<str:key>/rulings/<int:ruling>/withdraw/",
-        review.ruling_withdraw,
-        name="withdraw_ruling",
-    ),
-    path("campaigns/<slug:name>/flags/<int:flag>/resolve/", review.flag_resolve, name="resolve_flag"),
     path("campaigns/<slug:name>/workers/", workers.worker_list, name="workers"),
-    path("campaigns/<slug:name>/workers/act/", acts.workers_act, name="act_on_workers"),
     path("campaigns/<slug:name>/payments/", payments.payments_page, name="payments"),
-    path("campaigns/<slug:name>/payments/record/", payments.payments_record, name="record_payments"),
-    path("campaigns/<slug:name>/payments/ledger.csv", payments.payments_ledger, name="ledger"),
-    path("campaigns/<slug:name>/payments/platform/", payments.approval_list, name="approval_list"),
-    path("campaigns/<slug:name>/payments/<int:payout>/void/", payments.payment_void, name="void_payment"),
-    path(
-        "campaigns/<slug:name>/payments/bonuses/<int:bonus>/withdraw/",
-        payments.bonus_withdraw,
-        name="withdraw_bonus",
-    ),
     path("campaigns/<slug:name>/machines/", machines.machine_list, name="machines"),
-    path("campaigns/<slug:name>/machines/act/", machines.machine_act, name="act_on_machines"),
     path("campaigns/<slug:name>/workers/<str:pseudonym>/", workers.worker_detail, name="worker"),
-    path("campaigns/<slug:name>/workers/<str:pseudonym>/act/", workers.worker_act, name="act_on_worker"),
-    path(
-        "campaigns/<slug:name>/workers/<str:pseudonym>/delete-account/",
-        workers.worker_erase,
-        name="erase_worker",
-    ),
     path("campaigns/<slug:name>/recruiting/", recruiting.recruiting_page, name="entry"),
-    path("campaigns/<slug:name>/recruiting/open/", recruiting.open_to_all, name="open_to_all"),
     path("campaigns/<slug:name>/recruiting/study/", recruiting.study_edit, name="save_study"),
     path("campaigns/<slug:name>/control-items/", items.control_item_list, name="known_items"),
     path("campaigns/<slug:name>/control-items/add/", items.control_item_add, name="add_known_items"),

@@ -186,14 +186,6 @@ ACTS = {
     "cancel_job": gettext_lazy("cancelled a job"),
     "resume_job": gettext_lazy("resumed a job"),
 }
-#: How a worker stands for a kind of question.
-STANDINGS = {
-    "qualification": gettext_lazy("not tested"),
-    "unchecked": gettext_lazy("unchecked"),
-    "probation": gettext_lazy("in warm-up"),
-    "trusted": gettext_lazy("trusted"),
-    "suspended": gettext_lazy("suspended for accuracy"),
-}
 #: What control items are for, and where they come from.
 PURPOSES = {
     "control": gettext_lazy("mixed into the work"),

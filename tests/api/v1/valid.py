@@ -87,7 +87,7 @@ def _job(kind: str, state: str) -> int:
 
 def _draft() -> ValidCall:
     made = campaigns.create_campaign(name="empty", corpus="quay", tasks="captions", settings={})
-    return ValidCall({"name": made.name})
+    return ValidCall({"campaign": made.name})
 
 
 def _pilot() -> ValidCall:
@@ -98,26 +98,26 @@ def _pilot() -> ValidCall:
 def _ruling() -> ValidCall:
     image = OpenImage.objects.get(campaign__name="review")
     made = rulings.make_ruling(image=image.pk, ruling=KeepApart(MAN, HAT))
-    return ValidCall({"name": "review", "ruling": made.ruling.pk})
+    return ValidCall({"campaign": "review", "ruling": made.ruling.pk})
 
 
 def _ruled() -> ValidCall:
     _ruling()
-    return ValidCall({"name": "review", "key": "man"})
+    return ValidCall({"campaign": "review", "image": "man"})
 
 
 def _discarded() -> ValidCall:
     campaign = Campaign.objects.get(name="quay")
     worker = _pseudonym()
     discarding.discard_worker(campaign=campaign, worker=discarding.worker_named(worker, campaign))
-    return ValidCall({"name": "quay", "pseudonym": worker})
+    return of_workers({})()
 
 
 def _suspended() -> ValidCall:
     campaign = Campaign.objects.get(name="quay")
     worker = _pseudonym()
     discarding.suspend_worker(campaign=campaign, worker=discarding.worker_named(worker, campaign))
-    return ValidCall({"name": "quay", "pseudonym": worker}, body={})
+    return of_workers({})()
 
 
 def _pseudonym() -> str:
@@ -126,25 +126,27 @@ def _pseudonym() -> str:
     return str(found.worker.pseudonym)
 
 
-def of_worker(body: dict[str, Any] | None = None) -> Make:
-    return lambda: ValidCall({"name": "quay", "pseudonym": _pseudonym()}, body=body)
-
-
 def of_workers(body: dict[str, Any]) -> Make:
-    return lambda: ValidCall({"name": "quay"}, body={**body, "workers": [_pseudonym()]})
+    return lambda: ValidCall({"campaign": "quay"}, body={**body, "workers": [_pseudonym()]})
 
 
 def _bonus() -> ValidCall:
     campaign = Campaign.objects.get(name="quay")
     worker = discarding.worker_named(_pseudonym(), campaign)
     (made,) = bonuses.give_bonus(campaign=campaign, workers=[worker], amount=2_000_000, reason="Patience")
-    return ValidCall({"name": "quay", "bonus": made.pk}, body={"reason": "The wrong worker."})
+    return ValidCall({"campaign": "quay", "bonus": made.pk}, body={"reason": "The wrong worker."})
 
 
 def _payment() -> ValidCall:
     _bonus()
-    made = payments.pay_everybody(campaign=Campaign.objects.get(name="quay"), reference="by mistake")[0]
-    return ValidCall({"name": "quay", "payment": made.pk}, body={"reason": "Not sent."})
+    made = payments.pay_all_due(campaign=Campaign.objects.get(name="quay"), reference="by mistake")[0]
+    return ValidCall({"campaign": "quay", "payment": made.pk}, body={"reason": "Not sent."})
+
+
+def _owed() -> ValidCall:
+    _bonus()
+    body = {"amount": "1.00", "reference": "bank 7"}
+    return ValidCall({"campaign": "quay", "worker": _pseudonym()}, body=body)
 
 
 def _message() -> ValidCall:
@@ -263,7 +265,7 @@ def _subscription() -> ValidCall:
 def _machine() -> ValidCall:
     campaign = Campaign.objects.get(name="quay")
     made = machines.machine_add(campaign=campaign, name="drawer")
-    return ValidCall({"name": "quay", "machine": made.name})
+    return ValidCall({"campaign": "quay", "machine": made.name}, body={})
 
 
 def _method(method: str) -> None:
@@ -379,26 +381,29 @@ VALID: dict[str, Make] = {
     ),
     "phrases_drop": lambda: ValidCall(_unlabelled()),
     "layers_list": at(name="quay"),
-    "campaigns_list": nothing,
+    "list_campaigns": nothing,
     "campaign_open": told(
         {"name": "fresh", "corpus": "quay", "tasks": "captions", "settings": {}, "unpaid": True, "images": 2}
     ),
     "campaign_plan": told({"name": "fresh", "corpus": "quay", "tasks": "entities", "known": "import"}),
-    "campaign_show": at(name="quay"),
-    "campaign_change": told({"open_to_all": True}, name="quay"),
-    "campaign_delete": _draft,
+    "campaign_status": at(campaign="quay"),
+    "archive_campaign": told({"archived": True}, campaign="paused"),
+    "set_open_to_all": told({"open_to_all": True}, campaign="quay"),
+    "set_stop_rules": told({"budget": 250.0, "until": "2031-01-01"}, campaign="quay"),
+    "drop_planned_images": at(campaign="quay"),
+    "delete_campaign": _draft,
     "campaign_go_on": _pilot,
-    "campaign_pause": told({"reason": "We look at it."}, name="quay"),
-    "campaign_resume": at(name="paused"),
-    "campaign_close": told({}, name="quay"),
+    "pause_campaign": told({"reason": "We look at it."}, campaign="quay"),
+    "resume_campaign": at(campaign="paused"),
+    "close_campaign": told({}, campaign="quay"),
     "campaign_settings_show": at(name="quay"),
     "campaign_settings_change": _settings,
     "campaign_settings_versions_list": at(name="quay"),
     "campaign_controls_list": at(name="tested"),
     "campaign_control_counts_list": at(name="tested"),
-    "campaign_prioritise": told({"images": ["scene-1"], "priority": 1}, name="quay"),
-    "texts_list": at(name="quay"),
-    "text_publish": told({"kind": "consent", "version": 1, "text": "You agree."}, name="tested"),
+    "prioritise_images": told({"images": ["scene-1"], "priority": 1}, campaign="quay"),
+    "list_texts": at(campaign="quay"),
+    "publish_text": told({"kind": "consent", "base_version": 1, "text": "You agree."}, campaign="tested"),
     "list_invitations": at(campaign="quay"),
     "make_invitation": told({"label": "class", "uses": 3}, campaign="quay"),
     "revoke_invitation": lambda: ValidCall(
@@ -409,34 +414,34 @@ VALID: dict[str, Make] = {
         {"name": "tested", "item": Control.objects.filter(campaign__name="tested", active=True)[0].pk}
     ),
     "layer_refresh": at(name="quay"),
-    "workers_list": at(name="quay"),
-    "worker_show": of_worker(),
-    "worker_suspend": of_worker({"reason": "Look again."}),
-    "worker_reinstate": _suspended,
-    "worker_discard": of_worker({"reason": "At random."}),
-    "worker_restore": _discarded,
-    "dashboard_show": at(name="quay"),
-    "several_workers": of_workers({"act": "suspend", "reason": "Look again."}),
-    "several_workers_discard": of_workers({"reason": "At random."}),
-    "messages_send": of_workers({"text": "Draw tighter boxes, please."}),
-    "dues_list": at(name="quay"),
-    "payments_list": at(name="quay"),
-    "payments_record": told({"reference": "march"}, name="quay"),
-    "payment_void": _payment,
-    "bonuses_list": at(name="quay"),
-    "bonus_give": of_workers({"amount": "1.50", "reason": "Patience"}),
-    "bonus_withdraw": _bonus,
-    "ledger_download": at(name="quay"),
-    "platform_list": told({"platform": "prolific", "list": "submissions"}, name="quay"),
+    "list_workers": at(campaign="quay"),
+    "show_worker": lambda: ValidCall({"campaign": "quay", "worker": _pseudonym()}),
+    "export_workers": asked({"everyone": "true"}, campaign="quay"),
+    "suspend_workers": of_workers({"reason": "Look again."}),
+    "reinstate_workers": _suspended,
+    "withdraw_answers": of_workers({"reason": "At random."}),
+    "restore_answers": _discarded,
+    "message_workers": of_workers({"text": "Draw tighter boxes, please."}),
+    "campaign_dashboard": at(campaign="quay"),
+    "list_dues": at(campaign="quay"),
+    "list_payments": at(campaign="quay"),
+    "pay_workers": of_workers({"reference": "march"}),
+    "pay_worker": _owed,
+    "void_payment": _payment,
+    "list_bonuses": at(campaign="quay"),
+    "give_bonus": of_workers({"amount": "1.50", "reason": "Patience"}),
+    "withdraw_bonus": _bonus,
+    "export_ledger": at(campaign="quay"),
+    "export_platform_list": told({"platform": "prolific", "list": "submissions"}, campaign="quay"),
+    "review_queue": at(campaign="review"),
+    "review_image": _ruled,
+    "make_ruling": told({"kind": "keep_apart", "mentions": [MAN, HAT]}, campaign="review", image="man"),
+    "withdraw_ruling": _ruling,
+    "list_flags": at(campaign="review"),
+    "resolve_flag": lambda: ValidCall({"campaign": "review", "flag": Flag.objects.get().pk}),
     "list_earnings": nothing,
     "list_received_messages": nothing,
     "read_message": _message,
-    "review_queue_list": at(name="review"),
-    "review_image_show": _ruled,
-    "ruling_make": told({"ruling": {"kind": "keep_apart", "a": MAN, "b": HAT}}, name="review", key="man"),
-    "ruling_withdraw": _ruling,
-    "flags_list": at(name="review"),
-    "flag_resolve": lambda: ValidCall({"name": "review", "flag": Flag.objects.get().pk}),
     "list_jobs": nothing,
     "show_job": lambda: ValidCall({"job": _job("export_dataset", Job.DONE)}),
     "cancel_job": lambda: ValidCall({"job": _job("export_dataset", Job.QUEUED)}),
@@ -454,10 +459,10 @@ VALID: dict[str, Make] = {
     "list_tokens": nothing,
     "revoke_token": _token,
     "corpus_delete": _spare_corpus,
-    "machines_list": at(name="quay"),
-    "machine_add": told({"name": "drawer"}, name="quay"),
-    "machine_saving": at(name="quay"),
-    "machine_teach": _machine,
+    "list_machines": at(campaign="quay"),
+    "add_machine": told({"name": "drawer"}, campaign="quay"),
+    "machine_saving": at(campaign="quay"),
+    "teach_machine": _machine,
     "studies_list": at(name="quay"),
     "study_save": told({"provider": "prolific", "study": "another", "wanted": 3}, name="quay"),
     "uploads_list": nothing,
