@@ -259,7 +259,7 @@ def test_a_link_holds_until_the_end_of_its_day(work: World, ada: Client):
     [
         ("uses", "many", "Expected a whole number", 400),
         ("uses", "0", "Expected 1 or more", 400),
-        ("until", "tomorrow", "Expected a day", 400),
+        ("until", "tomorrow", "Expected a date", 400),
         ("until", "2020-01-01", "expired already", 409),
         ("language", "xx", "Expected one of", 400),
     ],

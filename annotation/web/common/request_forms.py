@@ -178,8 +178,6 @@ class RequestForm(forms.Form):
             attributes |= {"pattern": NAME_PATTERN.strip("^$"), "maxlength": one.named.max_length}
         if one.required:
             attributes["required"] = True
-        if one.rule.sort == "date":
-            attributes["type"] = "date"
         modes = {"integer": "numeric", "number": "decimal"}
         if one.rule.sort in modes:
             attributes["inputmode"] = modes[one.rule.sort]
