@@ -799,8 +799,6 @@ post("operation", RUNNERS, "add_machine", campaign="quay", name=lambda at: at.ne
 post("operation", RUNNERS, "teach_machine", campaign="quay", machine=_machine)
 post("operation", [ADMIN], "erase_worker", worker=_worker)
 get("entry", RUNNERS, "quay")
-post("make_invitation", RUNNERS, "quay", label="-2+3", uses="5", until="2031-02-03", language="de")
-post("revoke_invitation", RUNNERS, lambda at: "quay", _mine(Invitation))
 post(
     "save_study",
     RUNNERS,

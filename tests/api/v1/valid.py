@@ -404,10 +404,10 @@ VALID: dict[str, Make] = {
     "prioritise_images": told({"images": ["scene-1"], "priority": 1}, campaign="quay"),
     "list_texts": at(campaign="quay"),
     "publish_text": told({"kind": "consent", "base_version": 1, "text": "You agree."}, campaign="tested"),
-    "invitations_list": at(name="quay"),
-    "invitation_make": told({"label": "class", "uses": 3}, name="quay"),
-    "invitation_revoke": lambda: ValidCall(
-        {"name": "quay", "invitation": Invitation.objects.get(campaign__name="quay").pk}
+    "list_invitations": at(campaign="quay"),
+    "make_invitation": told({"label": "class", "uses": 3}, campaign="quay"),
+    "revoke_invitation": lambda: ValidCall(
+        {"campaign": "quay", "invitation": Invitation.objects.get(campaign__name="quay").pk}
     ),
     "control_items_add": told({"layer": "import"}, name="tested"),
     "control_item_retire": lambda: ValidCall(
