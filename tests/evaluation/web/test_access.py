@@ -40,16 +40,11 @@ PAGES: dict[str, list[str | int]] = {
 }
 #: What takes a POST and nothing else.
 ACTS: dict[str, list[str | int]] = {
-    "remove_features": [],
-    "extract_features": [],
-    "import_parses": [],
-    "train_word_vectors": [],
-    "collection_features": [],
     "act_on_batch": ["nothing"],
 }
 #: Pages that also take a POST.
 BOTH = (
-    *("train", "bring", "features", "weak_collections", "freeze_qrels", "import_qrels", "new_batch"),
+    *("train", "bring", "freeze_qrels", "import_qrels", "new_batch"),
     "new_report",
 )
 
