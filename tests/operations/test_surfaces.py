@@ -111,9 +111,9 @@ def wrong_values(one: RequestField) -> Iterator[tuple[str, Any]]:
     if rule.sort in ("integer", "number"):
         yield "many", "many"
         if rule.least is not None:
-            yield f"{rule.least - 1:.15g}", type(rule.least)(rule.least - 1)
+            yield f"{rule.least - 1:.17g}", type(rule.least)(rule.least - 1)
         if rule.most is not None:
-            yield f"{rule.most + 1:.15g}", type(rule.most)(rule.most + 1)
+            yield f"{rule.most + 1:.17g}", type(rule.most)(rule.most + 1)
     elif rule.choices:
         yield "nonsense", "nonsense"
     elif one.named is not None:
