@@ -47,7 +47,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from annotation.management.base import plain_table
+from annotation.common.plain_text import plain_table
 from benchmarks.intake import database
 
 CORPUS, SEED, REGIONS = "scenes", 11, 100
@@ -165,7 +165,7 @@ class Bench:
 
     def train(self, name: str, recipe: str, seed: int, settings: Sequence[str], *sources: str) -> None:
         """A system by its recipe, with the word vectors."""
-        changed = ("--set", *settings) if settings else ()
+        changed = ("--changes", *settings) if settings else ()
         command(
             *("train_system", name, "--recipe", recipe, "--corpus", CORPUS, "--words", self.words),
             *("--seed", seed, *sources, *changed),

@@ -12,10 +12,8 @@ _CAMPAIGN = "campaigns/<slug:name>"
 
 #: The address that a page had -> the name of its route now. The parts in brackets are the same in both.
 OLD_ADDRESSES: dict[str, str] = {
-    f"{_CAMPAIGN}/move/": "move_campaign",
     f"{_CAMPAIGN}/images/<str:key>/rule/": "rule",
     f"{_CAMPAIGN}/entry/": "entry",
-    f"{_CAMPAIGN}/entry/open/": "open_to_all",
     f"{_CAMPAIGN}/entry/invite/": "make_invitation",
     f"{_CAMPAIGN}/entry/study/": "save_study",
     f"{_CAMPAIGN}/entry/invitations/<int:invitation>/revoke/": "revoke_invitation",
@@ -23,7 +21,6 @@ OLD_ADDRESSES: dict[str, str] = {
     f"{_CAMPAIGN}/known/add/": "add_known_items",
     f"{_CAMPAIGN}/known/new/": "new_known_item",
     f"{_CAMPAIGN}/known/<int:item>/retire/": "retire_known_item",
-    f"{_CAMPAIGN}/jobs/<int:job>/steer/": "steer_job",
     "account/erase/": "erase_me",
     "begun/": "invite_begun",
     "evaluation/bring/": "evaluation:bring",

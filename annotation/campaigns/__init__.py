@@ -15,7 +15,6 @@ reached                                     whether a stop rule holds
 crowd_size                                  how many workers it needs
 """
 
-from annotation.campaigns.archiving import archive_campaign
 from annotation.campaigns.changing import (
     WHEN,
     SettingsChange,
@@ -50,10 +49,11 @@ from annotation.campaigns.opening import (
     open_campaign_images,
 )
 from annotation.campaigns.ordering import prioritise_images
-from annotation.campaigns.simulated import mark_simulated
 from annotation.campaigns.states import (
     StopRule,
+    archive_campaign,
     close_campaign,
+    mark_simulated,
     pause_campaign,
     reached_stop_rule,
     resume_campaign,

@@ -5,12 +5,15 @@ Its lines in the audit stay, with its name.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from django.db import IntegrityError
 from django.db.models import ProtectedError
 from django.utils.translation import gettext as _
 
 from annotation.audit import record
 from annotation.common import database
+from annotation.common.operations import OperationContext
 from annotation.models import (
     Account,
     Assignment,
@@ -27,6 +30,13 @@ from annotation.models import (
 )
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.queue import image_rows
+from annotation.selectors.campaign.summaries import CampaignRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteCampaignRequest(CampaignRequest):
+    """Its questions, texts and control items are deleted; its entries in the audit log stay. It is refused
+    once somebody joined it: once a task was assigned, or an invitation used."""
 
 
 def why_kept(campaign: Campaign) -> str:
@@ -79,3 +89,8 @@ def delete_campaign(*, campaign: Campaign, actor: Account | None = None) -> None
         raise CampaignError(
             _("campaign “%(name)s” cannot be deleted: somebody has just joined it") % {"name": campaign.name}
         ) from error
+
+
+def delete_named_campaign(request: DeleteCampaignRequest, context: OperationContext) -> None:
+    """Delete a campaign."""
+    delete_campaign(campaign=request.row(), actor=context.actor)

@@ -208,7 +208,7 @@ def _at_rest(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
             )
             % {"n": failed, "days": FAILED_WITHIN},
             _("read why it failed, and resume it"),
-            _("read why it failed, and resume it: %(command)s") % {"command": "manage.py jobs"},
+            _("read why it failed, and resume it: %(command)s") % {"command": "manage.py resume_job"},
         )
     if waiting := in_review(campaign):
         yield Alarm(
@@ -233,7 +233,7 @@ def _at_work(campaign: Campaign, settings: CampaignSettings, words: Wording) -> 
                 _("every image is complete: there is nothing left to ask"),
                 _("export it, then close it"),
                 _("export it, then close it: %(command)s")
-                % {"command": f"manage.py pause_campaign {campaign.name} --close"},
+                % {"command": f"manage.py close_campaign {campaign.name}"},
             )
         return
     at = database.now()

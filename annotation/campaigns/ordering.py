@@ -7,20 +7,53 @@ holds already stays with them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Annotated
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
+from pydantic import Field
 
 from annotation.audit import record
 from annotation.common import database
+from annotation.common.operations import Help, OperationContext
 from annotation.models import Account, Campaign, Image, OpenImage
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.queue import image_rows
+from annotation.selectors.campaign.summaries import CampaignRequest
 
 #: The priority of an image whose turn nobody changed, that of one that is to come first, and the range.
 USUAL, FIRST, LEAST, MOST = 0, 1, -1000, 1000
 #: Names of images that an error tells; the others are counted.
 _NAMED = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrioritiseRequest(CampaignRequest):
+    """Their questions are asked before those of other images, of every kind. Tasks that workers have stay
+    theirs."""
+
+    images: Annotated[
+        tuple[Annotated[str, Field(max_length=255)], ...],
+        Field(min_length=1, max_length=1000),
+        Help(gettext_lazy("Images"), gettext_lazy("By key or file name")),
+    ]
+    priority: Annotated[
+        int,
+        Field(ge=LEAST, le=MOST),
+        Help(
+            gettext_lazy("Priority"),
+            gettext_lazy("Higher comes first; 0 is the usual turn, and what is below comes last"),
+        ),
+    ] = FIRST
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrioritisedImages:
+    """How many images have the priority now."""
+
+    images: int
+    priority: int
 
 
 def prioritise_images(
@@ -34,11 +67,6 @@ def prioritise_images(
     if campaign.state == Campaign.CLOSED:
         raise CampaignError(
             _("Campaign “%(name)s” is closed: nobody is asked any more.") % {"name": campaign.name}
-        )
-    if not LEAST <= priority <= MOST:
-        raise CampaignError(
-            _("Priority %(given)d: give a whole number from %(least)d to %(most)d; 0 is the usual turn.")
-            % {"given": priority, "least": LEAST, "most": MOST}
         )
     names = list(dict.fromkeys(name for each in images if (name := each.strip())))
     if not names:
@@ -85,3 +113,11 @@ def _images_named(campaign: Campaign, names: Sequence[str]) -> list[int]:
 def _told(names: Sequence[str]) -> str:
     """The first of some names."""
     return ", ".join(f"“{name[:60]}”" for name in names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
+
+
+def prioritise_named_images(request: PrioritiseRequest, context: OperationContext) -> PrioritisedImages:
+    """Give images of a campaign a priority."""
+    images = prioritise_images(
+        campaign=request.row(), images=request.images, priority=request.priority, actor=context.actor
+    )
+    return PrioritisedImages(images=images, priority=request.priority)

@@ -4,6 +4,10 @@ A draft is opened, an open campaign paused and resumed, and any of them closed f
 and closed campaigns hand out nothing; what is in hand is still taken and paid.
 
 A stop rule pauses and never closes: nobody may be there to see it, and closing cannot be undone.
+
+A campaign that simulated workers answer is marked as such for good, and never mixed with people's work. No
+person is handed a task of one, but staff of it who look at its questions; nobody is paid for it; what is
+exported of it says that it is simulated.
 """
 
 from __future__ import annotations
@@ -11,22 +15,93 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date
-from typing import Any
+from typing import Annotated, Any
+
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
 
 from annotation.audit import record
+from annotation.campaigns import portions
 from annotation.campaigns.changing import change_some_settings
 from annotation.common import database
-from annotation.common.by_command import by_command
-from annotation.models import Account, Campaign
+from annotation.common.operations import Help, OperationContext
+from annotation.models import Account, Assignment, Campaign, Identity, Standing, Worker
 from annotation.notifications.events import announce
 from annotation.notifications.hooks import CAMPAIGN_FINISHED
 from annotation.protocol.campaign_settings import CampaignError, settings_of
+from annotation.protocol.setting_types import MoneyAmount, WholeNumber
 from annotation.protocol.work import MICROS
 from annotation.quality.controls.authoring import raise_revision
 from annotation.selectors.campaign import complete_images, spent
-from annotation.selectors.campaign.reasons import BUDGET, IMAGES, UNTIL, coded_reason, reason_in_words
+from annotation.selectors.campaign.reasons import BUDGET, IMAGES, PAUSED, UNTIL, coded_reason, reason_in_words
+from annotation.selectors.campaign.summaries import CampaignRequest, CampaignSummary, campaign_summary
 
 LONGEST_REASON = 200
+_WORKERS_SEE = _("Workers see it")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PauseCampaignRequest(CampaignRequest):
+    """Workers get no new tasks; answers to those that they have still count. Of one that is paused, the
+    reason changes."""
+
+    reason: Annotated[str, Field(max_length=LONGEST_REASON), Help(_("Reason"), _WORKERS_SEE)] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumeCampaignRequest(CampaignRequest):
+    """Workers get tasks again. It is refused while a stop rule holds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloseCampaignRequest(CampaignRequest):
+    """It ends for good, and cannot be opened again. Its answers, annotations and pay stay."""
+
+    reason: Annotated[str, Field(max_length=LONGEST_REASON), Help(_("Reason"), _WORKERS_SEE)] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveCampaignRequest(CampaignRequest):
+    """Lists leave out what is archived, unless they are asked for it. An open campaign is not archived."""
+
+    archived: Annotated[bool, Help(_("Archived"))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenToAllRequest(CampaignRequest):
+    """Every annotator of the server may work on it, or only who was invited, sent or granted a role."""
+
+    open_to_all: Annotated[bool, Help(_("Open to every annotator"))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropPlannedRequest(CampaignRequest):
+    """Images that were to be opened as others are finished are not opened; those that are open stay."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopRulesRequest(CampaignRequest):
+    """When one is reached, the campaign is paused, never closed. A rule that is left out is removed."""
+
+    budget: Annotated[
+        MoneyAmount | None,
+        Help(_("Budget"), _("In the campaign's currency; it is paused when that is spent")),
+    ] = None
+    until: Annotated[date | None, Help(_("Last day"), _("In UTC; it is paused after its end"))] = None
+    images: Annotated[WholeNumber | None, Help(_("Images"), _("It is paused when so many are complete"))] = (
+        None
+    )
+    base_version: Annotated[
+        Annotated[int, Field(ge=0)] | None,
+        Help(_("Version"), _("Of the settings that you read; where another is in force, nothing is changed")),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DroppedImages:
+    """How many planned images are not opened any more."""
+
+    images: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +117,15 @@ class StopRule:
         return reason_in_words(self.reason)
 
 
-def pause_campaign(*, campaign: Campaign, reason: str, actor: Account | None = None, rule: str = "") -> None:
+def pause_campaign(
+    *, campaign: Campaign, reason: str = "", actor: Account | None = None, rule: str = ""
+) -> None:
     """Hand out nothing until `resume_campaign`; workers are told `reason`. Paused already: the reason
     changes.
 
     `rule` names the stop rule that did it, if one did.
     """
+    reason = reason or coded_reason(PAUSED)
     with database.writing():
         row = _locked(campaign)
         if row.state not in (Campaign.OPEN, Campaign.PAUSED):
@@ -65,10 +143,7 @@ def resume_campaign(*, campaign: Campaign, actor: Account | None = None) -> None
         if row.state not in (Campaign.OPEN, Campaign.PAUSED):
             raise CampaignError(f"campaign {row.name!r} is {_is(row)}; only a paused one can be resumed")
         if (held := reached_stop_rule(row)) is not None:
-            raise by_command(
-                CampaignError(f"campaign {row.name!r} cannot be resumed: {held.text}; set a new stop rule"),
-                f"pause_campaign {row.name} --resume --{held.rule} VALUE",
-            )
+            raise CampaignError(f"campaign {row.name!r} cannot be resumed: {held.text}; set a new stop rule")
         if row.state == Campaign.PAUSED:
             _move(row, Campaign.OPEN, "resume_campaign", actor, reason="")
     campaign.refresh_from_db()
@@ -119,6 +194,80 @@ def reached_stop_rule(campaign: Campaign) -> StopRule | None:
     return None
 
 
+def archive_campaign(*, campaign: Campaign, archived: bool = True, actor: Account | None = None) -> bool:
+    """Archive a campaign, or bring it back; False where it is so already.
+
+    Raises CampaignError for an open one: people would go on working on what no list shows.
+    """
+    with database.writing():
+        row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        if archived and row.state == Campaign.OPEN:
+            raise CampaignError(
+                _("Campaign “%(name)s” is open: pause or close it before you archive it.")
+                % {"name": row.name}
+            )
+        changed = (row.archived_at is not None) != archived
+        if changed:
+            row.archived_at = database.now() if archived else None
+            row.save(update_fields=["archived_at"])
+            record(
+                actor=actor, act="archive_campaign" if archived else "unarchive_campaign", campaign=campaign
+            )
+    campaign.refresh_from_db()
+    return changed
+
+
+def set_open_to_all(*, campaign: Campaign, open_to_all: bool, actor: Account | None = None) -> bool:
+    """Let every annotator of the server work on a campaign, or only who was invited, sent or granted it.
+
+    False where it is so already. What somebody holds who may not work on it any more runs out.
+    """
+    with database.writing():
+        changed = bool(
+            Campaign.objects.filter(pk=campaign.pk)
+            .exclude(open_to_all=open_to_all)
+            .update(open_to_all=open_to_all)
+        )
+        if changed:
+            record(actor=actor, act="open_to_all", campaign=campaign, open_to_all=open_to_all)
+    campaign.open_to_all = open_to_all
+    return changed
+
+
+def mark_simulated(*, campaign: Campaign, actor: Account | None = None) -> None:
+    """Mark a campaign before the first simulated answer; one that is marked stays so.
+
+    Raises CampaignError where people have answered or were paid: their work is not mixed with a simulation's.
+    """
+    with database.writing():
+        row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        if not row.simulated:
+            if _has_people(row):
+                raise CampaignError(
+                    f"people have answered in campaign {row.name!r}, and simulated answers are never mixed "
+                    f"with theirs: simulate a copy (open_campaign {row.name}-simulated --like {row.name})"
+                )
+            row.simulated = True
+            row.save(update_fields=["simulated"])
+            raise_revision(row)
+            record(actor=actor, act="mark_simulated", campaign=row)
+    campaign.simulated = True
+
+
+def set_named_stop_rules(request: StopRulesRequest, context: OperationContext) -> CampaignSummary:
+    """Set all stop rules of a campaign anew."""
+    row = request.row()
+    until = request.until.isoformat() if request.until is not None else None
+    rules = {"budget": request.budget, "until": until, "images": request.images}
+    set_stop_rules(campaign=row, rules=rules, seen=request.base_version, actor=context.actor)
+    return campaign_summary(row)
+
+
+def drop_planned_images(request: DropPlannedRequest, context: OperationContext) -> DroppedImages:
+    """Open no further images of a campaign."""
+    return DroppedImages(images=portions.drop_plan(request.row(), actor=context.actor))
+
+
 def _locked(campaign: Campaign) -> Campaign:
     return Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
 
@@ -142,18 +291,12 @@ def _short(reason: str) -> str:
     return reason if len(reason) <= LONGEST_REASON else reason[: LONGEST_REASON - 1] + "…"
 
 
-def set_open_to_all(*, campaign: Campaign, open_to_all: bool, actor: Account | None = None) -> bool:
-    """Let every annotator of the server work on a campaign, or only who was invited, sent or granted it.
-
-    False where it is so already. What somebody holds who may not work on it any more runs out.
-    """
-    with database.writing():
-        changed = bool(
-            Campaign.objects.filter(pk=campaign.pk)
-            .exclude(open_to_all=open_to_all)
-            .update(open_to_all=open_to_all)
-        )
-        if changed:
-            record(actor=actor, act="open_to_all", campaign=campaign, open_to_all=open_to_all)
-    campaign.open_to_all = open_to_all
-    return changed
+def _has_people(campaign: Campaign) -> bool:
+    """Whether anybody answered who is neither simulated nor a machine, or was paid."""
+    theirs = Standing.objects.filter(campaign=campaign, worker__kind=Worker.PERSON).exclude(
+        worker__identity__provider=Identity.SIMULATED
+    )
+    answered = Assignment.objects.filter(
+        campaign=campaign, worker__in=theirs.values("worker"), state=Assignment.SUBMITTED
+    )
+    return answered.exists() or campaign.payouts.exists() or campaign.bonuses.exists()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import json
 import tomllib
 from argparse import BooleanOptionalAction
 from collections.abc import Iterable, Iterator
 from dataclasses import is_dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
@@ -26,11 +28,13 @@ from annotation.common.operations import (
     Pages,
     RequestField,
     all_operations,
+    invalid,
     plain_result,
     read_request,
     request_fields,
 )
-from annotation.management.base import ReportCommand, move_bar, plain_table, progress_bar
+from annotation.common.plain_text import plain_table
+from annotation.management.base import ReportCommand, move_bar, progress_bar
 
 #: The bar's steps.
 _STEPS = 1000
@@ -55,6 +59,8 @@ class OperationCommand(ReportCommand):
         for one in request_fields(self.operation.request).values():
             positional = one.name in self.operation.command.positional
             _add_field(parser, one, positional=positional)
+        if self.operation.listed:
+            parser.add_argument("--limit", type=int, metavar="NUMBER", help="List so many at most")
         for layout in self.operation.command.layouts:
             parser.add_argument(f"--{layout}", action="store_true", help=f"Print the result as {layout}")
         if isinstance(self.operation.result, File):
@@ -71,8 +77,9 @@ class OperationCommand(ReportCommand):
 
     def report(self, **options: Any) -> dict[str, Any]:
         fields = request_fields(self.operation.request)
-        data = {name: _value(one, options[name]) for name, one in fields.items() if options[name] is not None}
         try:
+            given = {name: options[name] for name in fields if options[name] is not None}
+            data = {name: _value(fields[name], value) for name, value in given.items()}
             request = read_request(self.operation.request, data)
             self.operation.admit(request, None)
             with progress_bar(what="share", total=_STEPS) as bar:
@@ -88,7 +95,8 @@ class OperationCommand(ReportCommand):
             more = plain_result(self.result) if is_dataclass(self.result) else {}
             return {"file": str(options["out"]), **more}
         if isinstance(self.result, Listing):
-            return {"results": [plain_result(self.result.result(row)) for row in _ordered(self.result)]}
+            rows = islice(_ordered(self.result), options["limit"])
+            return {"results": [plain_result(self.result.result(row)) for row in rows]}
         if isinstance(self.result, Pages):
             return {"results": list(map(plain_result, self.result.every(_ROWS)))}
         return plain_result(self.result) if self.result is not None else {"done": self.operation.name}
@@ -143,7 +151,7 @@ def _add_field(parser: CommandParser, one: RequestField, *, positional: bool) ->
         parser.add_argument(option, action=BooleanOptionalAction, default=None, **about)
         return
     if one.rule.sort == "object":
-        about |= {"type": Path, "metavar": "FILE.toml"}
+        about |= {"nargs": "+", "metavar": "FILE.toml|KEY=VALUE"}
     if one.upload is not None:
         about["metavar"] = "FILE"
     if one.many:
@@ -170,8 +178,8 @@ def _help(one: RequestField) -> str:
 
 def _value(one: RequestField, given: Any) -> Any:
     """What was typed, as JSON has it."""
-    if isinstance(given, Path):
-        return tomllib.loads(given.read_text(encoding="utf-8"))
+    if one.rule.sort == "object":
+        return _table(one, list(map(str, given)) if isinstance(given, list | tuple) else [str(given)])
     if isinstance(given, list):
         texts = [part for text in given for part in _parts(one, text)]
         return [one.read_text(text) if isinstance(text, str) else text for text in texts]
@@ -184,6 +192,25 @@ def _parts(one: RequestField, text: Any) -> list[Any]:
     if not isinstance(text, str) or one.upload is not None or one.server_file is not None or nested:
         return [text]
     return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _table(one: RequestField, texts: list[str]) -> dict[str, Any]:
+    """A table: of a TOML file, or of what was typed as KEY=VALUE, where a value that is no TOML is a text."""
+    if len(texts) == 1 and "=" not in texts[0]:
+        return tomllib.loads(Path(texts[0]).read_text(encoding="utf-8"))
+    try:
+        return tomllib.loads("\n".join(map(_toml_line, texts)))
+    except tomllib.TOMLDecodeError as error:
+        raise invalid(one.name, "toml", message=error) from error
+
+
+def _toml_line(text: str) -> str:
+    key, _sign, value = text.partition("=")
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return f"{key}={json.dumps(value)}"
+    return text
 
 
 class _Commands(dict[str, Any]):

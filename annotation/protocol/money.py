@@ -6,9 +6,19 @@ Source of the digits: ISO 4217, minor units. A currency that is not listed has t
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Annotated
+
+from pydantic import WithJsonSchema
 
 from annotation.protocol.work import MICROS
 
+#: An amount in units of a currency, as a decimal number in a text.
+Amount = Annotated[
+    str,
+    WithJsonSchema(
+        {"type": "string", "format": "decimal", "example": "12.50", "pattern": r"^-?\d+(\.\d{1,6})?$"}
+    ),
+]
 _DIGITS = {
     **dict.fromkeys("BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF".split(), 0),
     **dict.fromkeys("BHD IQD JOD KWD LYD OMR TND".split(), 3),

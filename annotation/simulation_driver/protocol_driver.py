@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from annotation.campaigns import gold_layer
-from annotation.campaigns.simulated import mark_simulated
+from annotation.campaigns.states import mark_simulated
 from annotation.datasets.layer_rows import SIMULATION_SOURCE, LayerShare, stages_of, write_layer
 from annotation.models import Campaign, Corpus, Layer
 from annotation.protocol.campaign_settings import CampaignError, settings_of

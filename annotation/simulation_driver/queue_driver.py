@@ -17,7 +17,7 @@ from django.db.models import Exists, OuterRef
 from annotation import instructions
 from annotation.campaigns import gold_layer
 from annotation.campaigns.opening import open_next_portion
-from annotation.campaigns.simulated import mark_simulated
+from annotation.campaigns.states import mark_simulated
 from annotation.common import database
 from annotation.common.locks import exclusive_folder
 from annotation.datasets import layers
@@ -112,7 +112,7 @@ def run_campaign_crowd(
     if campaign.state != Campaign.OPEN:
         raise CampaignError(
             f"campaign {campaign.name!r} is {campaign.state} and hands out nothing; open it first: "
-            f"open_campaign {campaign.name}, or pause_campaign {campaign.name} --resume"
+            f"open_campaign {campaign.name}, or resume_campaign {campaign.name}"
         )
     if (plan.through == HTTP) != bool(plan.url):
         raise CampaignError("--url names the server of --through http, and goes with nothing else")

@@ -130,7 +130,7 @@ def _judge(names: DemoNames, made: files.Files, seed: int, call: Call) -> None:
         call("reassign_pages", first)
         call("simulate_judges", first, **judges, workers=INSTEAD, mix=INSTEAD_MIX, seed=seed + 1)
         call("settle_batch", first, names.qrels)
-        call("pause_campaign", first, close=True, quiet=True)
+        call("close_campaign", first, quiet=True)
     measures = ["--measures", ",".join(_MEASURES)]
     call("compare_runs", *names.runs(Run.SEARCH), "--qrels", names.qrels, *measures)
     if not _closed(second):

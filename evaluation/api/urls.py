@@ -3,19 +3,12 @@
 from django.urls import URLPattern
 
 from evaluation.api import (
-    captions,
     captions_data,
     features,
-    judged,
-    localized,
     queries,
     systems,
-    tagged,
 )
 
 #: Whose functions are served.
-MODULES = (
-    *(systems, features, captions_data, queries, captions, localized, tagged),
-    judged,
-)
+MODULES = (systems, features, captions_data, queries)
 urlpatterns: list[URLPattern] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -13,16 +13,6 @@ from evaluation.comparison.scoring import OF_ORIGINALS
 from evaluation.comparison.subsets import OF_RUN, Subset, subset_named
 from evaluation.formats.figure_tables import LAYOUTS, Table
 from evaluation.metrics.table import METRICS
-
-
-def left_out_text(number: int, lacking: Sequence[str], corpus: str) -> str:
-    """A line about pairs that were left out, or nothing."""
-    if not number:
-        return ""
-    return (
-        f"{number} pairs left out: corpus {corpus!r} lacks their image or caption (for example "
-        f"{', '.join(map(repr, lacking))})\n"
-    )
 
 
 class TableCommand(ReportCommand):
@@ -102,23 +92,6 @@ def add_subset(parser: CommandParser, *, seed: bool = True) -> None:
     )
     if seed:
         parser.add_argument("--fold-seed", type=int, default=0, help="Seed of the folds (default: 0)")
-
-
-def add_queries(parser: CommandParser) -> None:
-    """Which queries were asked; `queries_named` reads it."""
-    parser.add_argument(
-        "--queries",
-        default="",
-        help=f"The queries that were asked: a file of images or captions, {OF_RUN}NAME for those of a run, "
-        "or a split for its images and their captions (a batch stores its own)",
-    )
-
-
-def queries_text(asked: Mapping[str, int], number: int) -> str:
-    """How many queries qrels are for, in words; the judged ones where nobody says which were asked."""
-    if not asked:
-        return f"{number} judged queries"
-    return " and ".join(f"{count} {kind}s" for kind, count in sorted(asked.items(), reverse=True))
 
 
 def subset_of(corpus: str, options: dict[str, Any]) -> Subset | None:

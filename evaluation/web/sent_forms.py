@@ -32,23 +32,27 @@ class SentForm:
 
 
 def sent_form(
-    request: HttpRequest, operation: Operation, *, fields_shown: Collection[str] | None = None
+    request: HttpRequest,
+    operation: Operation,
+    *,
+    fields_shown: Collection[str] | None = None,
+    act: str = "",
 ) -> SentForm:
     """The form of an operation, as its address fills it; what a POST sends of it is done, or enqueued.
 
-    Of a page with several forms, the buttons' field `ACT` names the operation that is sent.
+    Of a page with several forms, the field `ACT` of the button names the `act` whose form is sent, and the
+    ids of its fields begin with it.
     """
-    account = account_of(request)
-    posted = request.method == "POST" and request.POST.get(ACT, operation.name) == operation.name
-    if not posted:
-        initial = _initial(operation, request.GET)
-        form = RequestForm(operation, account, initial=initial, fields_shown=fields_shown)
-        return SentForm(form, request.POST if request.method == "POST" else request.GET)
-    data, result, wrong, status = request.POST, None, "", 400
-    form = RequestForm(operation, account, data, fields_shown=fields_shown)
+    account, data = account_of(request), request.POST if request.method == "POST" else request.GET
+    how: dict[str, Any] = {"fields_shown": fields_shown, "ids": f"{act}-%s" if act else "%s"}
+    if request.method != "POST" or request.POST.get(ACT, "") != act:
+        form = RequestForm(operation, account, initial=_initial(operation, request.GET), **how)
+        return SentForm(form, data)
+    result, wrong, status = None, "", 400
+    form = RequestForm(operation, account, data, **how)
     try:
         with received_files(operation, request.FILES) as files:
-            form = RequestForm(operation, account, data, fields_shown=fields_shown, files=files)
+            form = RequestForm(operation, account, data, files=files, **how)
             if form.is_valid() and operation.as_job:
                 result = jobs.enqueue_operation(operation, form.request, row=form.row, actor=account)
             elif form.is_valid():
@@ -60,12 +64,11 @@ def sent_form(
     return SentForm(form, data, result, wrong, status)
 
 
-def offer_rows(form: RequestForm, name: str, rows: Iterable[Any]) -> None:
-    """Let a field of a form offer these rows of a table alone, by their names."""
-    field = form.known[name]
+def offer_rows(form: RequestForm, name: str, rows: Iterable[Any], *, none: bool = True) -> None:
+    """Let a field of a form offer these rows of a table alone, by their names; `none`: or none of them."""
     names = [(row.name, row.name) for row in rows]
     widget: Any = form.fields[name].widget
-    widget.choices = names if field.many or field.required else [("", ""), *names]
+    widget.choices = [("", ""), *names] if none and not form.known[name].many else names
 
 
 def _initial(operation: Operation, given: QueryDict) -> dict[str, Sequence[str] | str]:

@@ -76,7 +76,7 @@ class Demonstration:
     def boxed(self) -> int:
         """Chains with all their boxes, by the command that the README names."""
         told = self.manage("campaign_status", "people", "--json")
-        return int(json.loads(told.splitlines()[-1])["funnel"]["chains"]["BOXED"])
+        return int(json.loads(told.splitlines()[-1])["progress"]["chains"]["BOXED"])
 
 
 def bare(folder: Path) -> dict[str, str]:

@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 
 from annotation import jobs
-from annotation.campaigns.simulated import mark_simulated
+from annotation.campaigns.states import mark_simulated
 from annotation.datasets.exporting import Chosen, is_simulated, notes_on
 from annotation.jobs import job_numbered
 from annotation.models import AuditEntry, Identity, Image, Job, RoleGrant, Worker

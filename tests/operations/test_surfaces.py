@@ -34,6 +34,8 @@ from annotation.web.common.request_forms import RequestForm
 from tests.api.v1.test_operations import openapi
 
 EVERY = list(all_operations())
+#: What a request needs beside its required fields, and which of their values it takes.
+ALSO = {"freeze_qrels": {"protocol": "first caption"}, "import_judgments": {"format": "table"}}
 
 
 def of_every_field() -> Iterator[Any]:
@@ -54,9 +56,8 @@ def shown_by_api(operation: Operation) -> dict[str, dict[str, Any]]:
         if one["in"] == "path" or one["name"] not in ("cursor", "limit", "Idempotency-Key")
         for one in [{"required": False, **one}]
     }
-    (body,) = [
-        one["schema"] for one in call.get("requestBody", {}).get("content", {"": {"schema": {}}}).values()
-    ]
+    content = call.get("requestBody", {}).get("content", {})
+    body = (content.get("multipart/form-data") or content.get("application/json", {})).get("schema", {})
     assert not body or body["additionalProperties"] is False
     for name, schema in body.get("properties", {}).items():
         found[name] = {**schema, "required": name in body.get("required", ())}
@@ -105,6 +106,15 @@ def test_a_field_is_the_same_everywhere(operation: Operation, one: RequestField,
         assert tuple(choices) == rule.choices
 
 
+def sample(one: RequestField) -> Any:
+    """A value that a field may hold, though nothing may have that name."""
+    rule = one.rule.each if one.many and one.rule.each is not None else one.rule
+    texts = {"email": "x@example.org", "address": "https://example.org/"}
+    kinds = {"boolean": True, "array": ["x"], "integer": 1, "number": 1.0}
+    value: Any = rule.choices[0] if rule.choices else kinds.get(rule.sort, texts.get(one.name, "x"))
+    return [value] if one.many else value
+
+
 def wrong_values(one: RequestField) -> Iterator[tuple[str, Any]]:
     """Texts that a person may type, and what a program would send, which the field cannot hold."""
     rule = one.rule.each if one.many and one.rule.each is not None else one.rule
@@ -123,20 +133,12 @@ def wrong_values(one: RequestField) -> Iterator[tuple[str, Any]]:
 def other_values(operation: Operation) -> dict[str, Any]:
     """What an operation needs, of the right kind; names name nothing."""
     fields = request_fields(operation.request)
-
-    def taken(one: RequestField) -> Any:
-        rule = one.rule.each if one.many and one.rule.each is not None else one.rule
-        plain: Any = {"boolean": True, "integer": 1, "number": 1.0, "array": ["x"]}.get(
-            rule.sort, (*rule.choices, "x")[0]
-        )
-        return [plain] if one.many else plain
-
-    found = {name: taken(one) for name, one in fields.items() if one.required}
+    values = {name: sample(one) for name, one in fields.items() if one.required}
     try:
-        read_request(operation.request, found)
+        read_request(operation.request, values | ALSO.get(operation.name, {}))
     except Invalid as error:  # of two, one is needed
-        found |= {each.field: taken(fields[each.field]) for each in error.errors if each.code == "missing"}
-    return found
+        values |= {each.field: sample(fields[each.field]) for each in error.errors if each.code == "missing"}
+    return values | ALSO.get(operation.name, {})
 
 
 def of_wrong_values() -> Iterator[Any]:
@@ -150,7 +152,7 @@ def of_wrong_values() -> Iterator[Any]:
 def test_a_wrong_value_is_the_same_error_everywhere(
     operation: Operation, one: RequestField, text: str, value: Any, admin_client: Client
 ) -> None:
-    others = {name: taken for name, taken in other_values(operation).items() if name != one.name}
+    others = {name: value for name, value in other_values(operation).items() if name != one.name}
     data = {**others, one.name: [value] if one.many else value}
     session = admin_client.session
     mark_confirmed(SimpleNamespace(session=session))  # type: ignore[arg-type]

@@ -138,7 +138,7 @@ def test_what_cannot_be_rehearsed_is_refused_with_its_remedy():
         )
     Campaign.objects.update(state=Campaign.PAUSED)
     world.campaign.refresh_from_db()
-    with pytest.raises(CampaignError, match="pause_campaign quay --resume"):
+    with pytest.raises(CampaignError, match="resume_campaign quay"):
         run_campaign_crowd(campaign=world.campaign, plan=CrowdPlan(mix=mix_of(5), seed=1))
     assert not Account.objects.filter(username__startswith="sim").exists()
 

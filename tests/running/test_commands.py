@@ -5,13 +5,12 @@ from __future__ import annotations
 import csv
 import json
 from io import StringIO
-from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation import campaigns, instructions
+from annotation import instructions
 from annotation.models import Account, Campaign, Identity, Payout, Worker
 from annotation.protocol import questions as q
 from annotation.workers import pseudonyms
@@ -53,41 +52,13 @@ def test_the_status_tells_images_chains_pace_cost_and_alarms():
     assert "too few images are finished" in text
 
 
-def test_the_status_lists_workers_on_request():
-    at_work()
-    lines = said("campaign_status", "quay", "--workers").splitlines()
-    (line,) = (line for line in lines if line.startswith("quay-w1"))
-    assert "box_drawing" in line and "unchecked" in line and line.endswith("0.25 USD")
-    report = told("campaign_status", "quay", "--workers")
-    assert [row["due"] for row in report["workers"]] == [500_000, 250_000]
-    assert told("campaign_status", "quay")["workers"] is None
-
-
-def test_the_status_lists_more_workers_than_a_page(monkeypatch):
-    monkeypatch.setattr("annotation.management.commands.campaign_status.WORKERS_PER_PAGE", 2)
-    world = World(some_images(3), workers=5)
-    for worker in range(5):
-        world.take(worker)
-    rows = told("campaign_status", "quay", "--workers")["workers"]
-    assert [row["id"] for row in rows] == world.workers
-
-
 def test_a_campaign_is_paused_resumed_and_closed_by_command():
     at_work()
-    assert "is paused: lunch" in said("pause_campaign", "quay", reason="lunch")
-    assert "'quay' is open\n" in said("pause_campaign", "quay", "--resume")
-    report = told("pause_campaign", "quay", "--close", reason="done")
-    assert (report["state"], report["reason"], report["in_hand"]) == (Campaign.CLOSED, "done", 0)
-
-
-def test_a_stopped_campaign_goes_on_with_new_rules_by_command():
-    world = World(settings={**PAID, "stop": {"images": 0, "until": "2001-01-01"}})
-    campaigns.pause_campaign(campaign=world.campaign, reason="stopped")
-    with pytest.raises(CommandError, match="--resume --until VALUE"):
-        said("pause_campaign", "quay", "--resume")
-    report = told("pause_campaign", "quay", "--resume", "--images", "none", "--until", "none", "--budget=9.5")
-    assert report["state"] == Campaign.OPEN
-    assert report["stop"] == {"budget": 9.5, "until": None, "images": None}
+    paused = told("pause_campaign", "quay", "--reason", "lunch")
+    assert (paused["state"], paused["reason"]) == (Campaign.PAUSED, "lunch")
+    assert told("resume_campaign", "quay")["state"] == Campaign.OPEN
+    closed = told("close_campaign", "quay", "--reason", "done")
+    assert (closed["state"], closed["reason"]) == (Campaign.CLOSED, "done")
 
 
 def test_what_is_due_is_told_and_only_recorded_on_request():
@@ -142,13 +113,11 @@ def test_a_worker_is_erased_by_command_and_again_after_a_restore():
     assert not Account.objects.exists() and Worker.objects.get().erased_at is not None
 
 
-def test_instructions_are_printed_and_set_by_command(tmp_path):
+def test_texts_are_printed_and_published_by_command():
     world = at_work()
-    assert "the built-in text" in said("set_instructions", "quay", q.BOX_QUALITY)
-    file = tmp_path / "text.txt"
-    file.write_text("Is it tight?\n", encoding="utf-8")
+    assert "-- box_quality, version 0" in said("list_texts", "quay")
     for changed in (True, False):
-        report = told("set_instructions", "quay", q.BOX_QUALITY, str(file))
+        report = told("publish_text", "quay", "--kind", q.BOX_QUALITY, "--text", "Is it tight?")
         assert (report["version"], report["changed"]) == (1, changed)
     assert instructions.current_text(campaign=world.campaign, kind=q.BOX_QUALITY).text == "Is it tight?"
 
@@ -156,12 +125,10 @@ def test_instructions_are_printed_and_set_by_command(tmp_path):
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (["campaign_status", "none"], "there is no campaign 'none'; open one"),
-        (["pause_campaign", "quay", "--budget", "3"], "--budget goes with --resume"),
-        (["pause_campaign", "quay", "--resume", "--reason", "x"], "--reason goes with pausing"),
-        (["pause_campaign", "quay", "--resume", "--budget", "much"], "invalid float value: 'much'"),
-        (["pause_campaign", "quay", "--resume", "--budget", "-1"], "budget is -1"),
-        (["pause_campaign", "quay", "--resume", "--until", "2026-02-30"], "there is no such day"),
+        (["campaign_status", "none"], "There is no campaign “none” here"),
+        (["set_stop_rules", "quay", "--budget", "much"], "--budget: Expected a number."),
+        (["set_stop_rules", "quay", "--budget", "-1"], "--budget: Expected 0.0 or more."),
+        (["set_stop_rules", "quay", "--until", "2026-02-30"], "--until: Expected a date"),
         (["pay_workers", "quay", "--reference=a"], "--workers: This is required"),
         (["pay_workers", "quay", "--everyone"], "required: --reference"),
         (["pay_workers", "quay", "--workers", "zoe", "--reference=a"], "no worker “zoe” here"),
@@ -170,8 +137,8 @@ def test_instructions_are_printed_and_set_by_command(tmp_path):
         (["export_ledger", "quay", "--out", "/no/such/folder/file.csv"], "No such file"),
         (["erase_worker", "nobody"], "no worker “nobody” here"),
         (["erase_worker", "quay-w0"], "still due 0.50 USD"),
-        (["set_instructions", "quay", "poetry"], "no instructions of 'poetry'"),
-        (["set_instructions", "quay", q.BOX_QUALITY, "/no/such/file"], "No such file"),
+        (["publish_text", "quay", "--kind", "poetry"], "--kind: Expected one of: 'consent'"),
+        (["publish_text", "quay", "--kind", q.BOX_QUALITY], "are empty"),
         (["open_campaign", "x", "--corpus", "quay", "--tasks", "entities", "--images", "0"], "0 images"),
         (["open_campaign", "x", "--corpus", "quay", "--tasks", "entities", "--split", "z"], "split 'z'"),
     ],
@@ -181,10 +148,3 @@ def test_commands_refuse_in_one_line(command, message):
     with pytest.raises(CommandError, match=message) as caught:
         said(*command)
     assert "\n" not in str(caught.value)
-
-
-def test_a_text_that_is_no_text_is_refused(tmp_path: Path):
-    at_work()
-    (tmp_path / "t.txt").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(CommandError, match="utf-8"):
-        said("set_instructions", "quay", q.BOX_QUALITY, str(tmp_path / "t.txt"))

@@ -169,7 +169,7 @@ def test_what_somebody_wrote_is_read_as_they_wrote_it(written):
 def test_a_stopped_campaign_goes_on_only_under_a_new_rule():
     world = stopping(images=0)
     monitoring.tick(world.campaign)
-    with pytest.raises(CampaignError, match="pause_campaign quay --resume --images VALUE"):
+    with pytest.raises(CampaignError, match="set a new stop rule"):
         campaigns.resume_campaign(campaign=world.campaign)
     campaigns.set_stop_rules(campaign=world.campaign, rules={"images": None, "budget": 100})
     campaigns.resume_campaign(campaign=world.campaign)

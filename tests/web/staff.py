@@ -19,15 +19,15 @@ from tests.queue.world import World
 
 @dataclass
 class Form:
-    """A form of a page: where it goes, what it would send, and its buttons by their words; `actions` of
-    those that lead elsewhere."""
+    """A form of a page: where it goes, what it would send, and its buttons by their words; `actions` are
+    those of buttons that go elsewhere."""
 
     action: str
     method: str
     fields: dict[str, list[str]] = field(default_factory=dict)
     buttons: dict[str, tuple[str, str]] = field(default_factory=dict)
-    choices: dict[str, list[str]] = field(default_factory=dict)
     actions: dict[str, str] = field(default_factory=dict)
+    choices: dict[str, list[str]] = field(default_factory=dict)
 
 
 class _Forms(HTMLParser):
@@ -37,7 +37,7 @@ class _Forms(HTMLParser):
         super().__init__()
         self.forms: list[Form] = []
         self.button: tuple[str, str] | None = None
-        self.elsewhere = ""
+        self.action = ""
         self.words = ""
         self.aside = 0
         self.select = ""
@@ -68,7 +68,7 @@ class _Forms(HTMLParser):
             self.area, self.words = name, ""
         elif tag == "button" and "disabled" not in at:
             self.button, self.words = (name, value or ""), ""
-            self.elsewhere = at.get("formaction") or ""
+            self.action = at.get("formaction") or ""
         elif self.button is not None and (self.aside or at.get("class") == "aside"):
             self.aside += 1
 
@@ -76,8 +76,8 @@ class _Forms(HTMLParser):
         words = " ".join(self.words.split())
         if tag == "button" and self.button is not None:
             self.form.buttons[words] = self.button
-            if self.elsewhere:
-                self.form.actions[words] = self.elsewhere
+            if self.action:
+                self.form.actions[words] = self.action
             self.button = None
         elif self.aside and self.button is not None:
             self.aside -= 1
@@ -130,7 +130,7 @@ def press(client: Client, address: str, button: str, /, also: str = "", **filled
     if name:
         fields[name] = [value]
     send = client.post if form.method == "post" else client.get
-    return send(form.actions.get(button, form.action) or address, fields, follow=True)
+    return send(form.actions.get(button) or form.action or address, fields, follow=True)
 
 
 def said(page: Any) -> list[str]:

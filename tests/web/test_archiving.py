@@ -46,6 +46,12 @@ def listed(client: Client, what: str, query: str = "") -> set[bool]:
     return {NAME in [row.name for row in shown], NAME in [row["name"] for row in rows]}
 
 
+def archive(client: Client, what: str, name: str, *, archived: bool) -> Any:
+    """Press the button on the thing's page."""
+    sent = {what: name, "archived": str(archived).lower()}
+    return client.post(reverse("operation", args=[f"archive_{what}"]), sent)
+
+
 @pytest.mark.parametrize("what", LISTED)
 def test_what_is_archived_leaves_its_list_and_comes_back(researcher: Client, what: str) -> None:
     model = LISTED[what][0]
@@ -53,8 +59,7 @@ def test_what_is_archived_leaves_its_list_and_comes_back(researcher: Client, wha
     assert listed(researcher, what) == {True}
     page = researcher.get(reverse(LISTED[what][1])).content.decode()
     assert "archived=1" not in page
-    route = "move_campaign" if what == "campaign" else f"evaluation:archive_{what}"
-    researcher.post(reverse(route, args=[NAME]), {"act": "archive"})
+    archive(researcher, what, NAME, archived=True)
     assert model.objects.get(name=NAME).archived_at is not None
     assert listed(researcher, what) == {False}
     assert listed(researcher, what, "?archived=1") == {True}
@@ -62,7 +67,7 @@ def test_what_is_archived_leaves_its_list_and_comes_back(researcher: Client, wha
     if what not in ("batch", "report"):  # theirs need more than bare rows
         own = what if what == "campaign" else f"evaluation:{what}"
         assert "Bring back into the lists" in researcher.get(reverse(own, args=[NAME])).content.decode()
-    researcher.post(reverse(route, args=[NAME]), {"act": "unarchive", "undo": "1"})
+    archive(researcher, what, NAME, archived=False)
     assert listed(researcher, what) == {True}
     done = AuditEntry.objects.filter(act__in=[f"archive_{what}", f"unarchive_{what}"])
     assert [entry.act for entry in done.order_by("pk")] == [f"archive_{what}", f"unarchive_{what}"]
@@ -75,18 +80,18 @@ def test_the_api_and_a_command_archive_too(researcher: Client, what: str) -> Non
     sent = researcher.patch(one, {"archived": True}, content_type="application/json")
     assert (sent.status_code, sent.json()["archived"]) == (200, True)
     out = StringIO()
-    call_command("archive", what, NAME, "--undo", "--json", stdout=out)
-    assert json.loads(out.getvalue()) == {"what": what, "name": NAME, "archived": False, "changed": True}
+    call_command(f"archive_{what}", NAME, "--no-archived", "--json", stdout=out)
+    assert json.loads(out.getvalue())["archived"] is False
     assert LISTED[what][0].objects.get(name=NAME).archived_at is None
     with pytest.raises(CommandError, match="nobody"):
-        call_command("archive", what, "nobody")
+        call_command(f"archive_{what}", "nobody", "--archived")
 
 
 def test_an_open_campaign_is_not_archived_and_an_archived_one_that_is_resumed_comes_back(
     researcher: Client,
 ) -> None:
     shown = Campaign.objects.get(name="thing-0000")
-    answer = researcher.post(reverse("move_campaign", args=[shown.name]), {"act": "archive"}, follow=True)
+    answer = archive(researcher, "campaign", shown.name, archived=True)
     assert "pause or close it before you archive it" in answer.content.decode()
     refused = researcher.patch(
         f"/api/v1/campaigns/{shown.name}", {"archived": True}, content_type="application/json"

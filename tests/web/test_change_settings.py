@@ -93,7 +93,8 @@ def test_a_stale_edit_gets_412_and_is_kept_beside_what_is_in_force(world, ada):
         assert page.status_code == 412 and "you saw version 1, and version 2 is in force" in words(page)
         assert "minutes = 9.0" in words(page) and "minutes = 5.0" in page.content.decode()
     assert ada.post(CHANGE, {"settings": mine, "act": "change"}).status_code == 412
-    assert ada.post(SETTINGS, {"budget": "3", "version": "1"}).status_code == 412
+    stale = {"campaign": "review", "budget": "3", "base_version": "1"}
+    assert ada.post("/operations/set_stop_rules/", stale).status_code == 412
     assert Campaign.objects.get().settings_version == 2
 
 
@@ -101,7 +102,8 @@ def test_a_stale_text_gets_412(world, ada):
     address = reverse("text", args=["review", "consent"])
     seen = instructions.current_text(campaign=world.campaign, kind="consent").version
     instructions.publish_text(campaign=world.campaign, kind="consent", text="Theirs.")
-    page = ada.post(address, {"text": "Mine.", "version": str(seen)})
+    sent = {"campaign": "review", "kind": "consent", "text": "Mine.", "base_version": str(seen)}
+    page = ada.post("/operations/publish_text/", sent)
     assert page.status_code == 412 and "Mine." in page.content.decode()
     assert instructions.current_text(campaign=world.campaign, kind="consent").text == "Theirs."
     assert said(press(ada, address, "Publish as a new version", text="Mine.")) == [

@@ -44,8 +44,6 @@ PAGES = {
 #: Route -> what its address needs, and who may do it.
 ACTS = {
     "rule": (OF_IMAGE, READERS),
-    "move_campaign": (OF_IT, RUNNERS),
-    "delete_campaign": (OF_IT, RUNNERS),
     "duplicate_campaign": (OF_IT, RUNNERS),
     "go_on_with_all": (OF_IT, RUNNERS),
     "make_invitation": (OF_IT, RUNNERS),
@@ -59,17 +57,13 @@ ACTS = {
 BOTH = {
     "open_campaign": RUNNERS,
     "campaign_drafts": RUNNERS,
-    "campaign_settings": RUNNERS,
     "change_settings": RUNNERS,
-    "image_order": RUNNERS,
     "new_known_item": RUNNERS,
-    "texts": RUNNERS,
-    "text": RUNNERS,
 }
 #: Whatever takes a POST: route -> what its address needs, and who may do it.
 POSTS = ACTS | {route: (PAGES[route][0], roles) for route, roles in BOTH.items()}
 #: These need a job, and have tests of their own.
-JOBS = {"steer_job", "download"}
+JOBS = {"download"}
 
 
 @pytest.fixture
@@ -141,7 +135,7 @@ def test_a_page_says_whom_to_ask_for_what_one_may_not_do(world):
 def test_a_reviewer_is_shown_only_what_a_reviewer_may_open(world):
     page = visitor("reviewer").get(reverse("campaign", args=["review"])).content.decode()
     assert reverse("review", args=["review"]) in page
-    for route in ("workers", "known_items", "texts", "jobs", "move_campaign"):
+    for route in ("workers", "known_items", "texts", "jobs"):
         assert reverse(route, args=["review"]) not in page
 
 

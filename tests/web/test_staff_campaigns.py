@@ -8,7 +8,6 @@ from html import unescape
 
 import pytest
 from django.core.cache import cache
-from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
@@ -17,11 +16,9 @@ from annotation.campaigns import monitoring
 from annotation.models import AuditEntry, Campaign, Job, Judgment, OpenImage
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
-from annotation.protocol.work import StopSettings
 from annotation.queue.dispatch import NoTask
 from annotation.web.staff.campaigns import SETTINGS_EXAMPLE
 from annotation.workers.accounts import granting
-from models_core.checked_fields import field_rules
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World
 from tests.review.world import a_man, lose_the_hat, the_world
@@ -98,10 +95,8 @@ def test_a_campaign_is_paused_in_mid_task_by_page_and_what_is_in_hand_still_coun
     assert not isinstance(world.take(1, q.CHAIN_VERIFICATION), NoTask)
 
 
-def test_a_campaign_is_closed_only_by_who_means_it(world, ada):
+def test_a_campaign_is_closed_by_page(world, ada):
     page = press(ada, PAGE, "Close")
-    assert "tick the box" in said(page)[0]
-    page = press(ada, PAGE, "Close", sure="yes")
     assert said(page) == ["Campaign closed."]
     assert Campaign.objects.get().state == Campaign.CLOSED
     assert "Closed: workers get no more questions" in words(page)
@@ -110,8 +105,8 @@ def test_a_campaign_is_closed_only_by_who_means_it(world, ada):
 
 def test_an_act_that_cannot_be_is_said_in_one_line(world, ada):
     campaigns.close_campaign(campaign=world.campaign)
-    page = ada.post(reverse("move_campaign", args=["review"]), {"act": "pause"}, follow=True)
-    assert "only an open one can be paused" in said(page)[0]
+    page = ada.post(reverse("operation", args=["pause_campaign"]), {"campaign": "review"})
+    assert page.status_code == 409 and "only an open one can be paused" in words(page)
 
 
 def test_settings_say_what_they_are_their_value_their_default_and_where_it_is_from(world, ada):
@@ -138,39 +133,17 @@ def test_stop_rules_are_set_by_page_and_nothing_else(world, ada):
     assert Campaign.objects.get().settings["stop"] == {"budget": None, "until": None, "images": None}
 
 
-def test_the_form_of_stop_rules_has_the_bounds_and_the_help_of_the_settings(world, ada):
-    page = ada.get(reverse("campaign_settings", args=["review"]))
-    rules = field_rules(StopSettings)
-    assert [each.name for each in page.context["inputs"]] == list(rules)
-    for each in page.context["inputs"]:
-        rule, sent = rules[each.name], words(page)
-        assert each.type == ("date" if rule.sort == "date" else "number") and rule.help in sent
-        assert (
-            (each.least, each.most) == ("", "")
-            if rule.sort == "date"
-            else (rule.least, rule.most)
-            == (
-                float(each.least),
-                float(each.most),
-            )
-        )
-        assert f'name="{each.name}" type="{each.type}"' in page.content.decode()
-    assert 'min="0" max="1000000000000" step="any"' in page.content.decode()
-    german = words(ada.get(reverse("campaign_settings", args=["review"]), headers={"accept-language": "de"}))
-    assert "Betrag, nach dem die Kampagne angehalten wird" in german
-
-
 @pytest.mark.parametrize(
     ("given", "wrong"),
     [
-        ({"budget": "lots"}, "“lots”"),
-        ({"until": "2030-02-31"}, "no such day"),
-        ({"images": "-1"}, "images is -1"),
+        ({"budget": "lots"}, "Expected a number."),
+        ({"until": "2030-02-31"}, "Expected a date"),
+        ({"images": "-1"}, "Expected 0 or more."),
     ],
 )
 def test_a_stop_rule_that_cannot_be_is_refused_and_kept_for_mending(world, ada, given, wrong):
     page = press(ada, reverse("campaign_settings", args=["review"]), "Set", **given)
-    assert page.status_code == 409 and wrong in words(page)
+    assert page.status_code == 400 and wrong in words(page)
     (name, value), *_rest = given.items()
     assert [value] in [form.fields.get(name) for form in forms(page)]
     assert Campaign.objects.get().settings["stop"]["budget"] is None
@@ -232,8 +205,8 @@ def test_a_campaign_is_duplicated_by_page_with_what_is_changed(world, ada):
 
 
 def test_a_campaign_is_deleted_by_page_while_nobody_has_come(world, ada):
-    page = press(ada, PAGE, "Delete", sure="yes")
-    assert said(page) == ["Campaign “review” deleted. Its history stays in the audit log."]
+    page = press(ada, PAGE, "Delete")
+    assert said(page) == ["Campaign deleted. Its history stays in the audit log."]
     assert not Campaign.objects.exists()
     line = AuditEntry.objects.get(act="delete_campaign")
     assert (line.campaign, line.campaign_name, line.actor_name) == (None, "review", "ada")
@@ -242,8 +215,8 @@ def test_a_campaign_is_deleted_by_page_while_nobody_has_come(world, ada):
 def test_a_campaign_that_somebody_holds_a_task_of_is_not_deleted(world, ada):
     world.held(0)
     assert not any("Delete" in form.buttons for form in forms(ada.get(PAGE)))
-    page = ada.post(reverse("delete_campaign", args=["review"]), {"sure": "yes"}, follow=True)
-    assert "somebody has begun to work on it" in said(page)[0] and Campaign.objects.exists()
+    page = ada.post(reverse("operation", args=["delete_campaign"]), {"campaign": "review"})
+    assert "somebody has begun to work on it" in words(page) and Campaign.objects.exists()
 
 
 @pytest.mark.parametrize(
@@ -302,11 +275,9 @@ def test_what_needs_attention_names_no_command_and_no_key_of_a_kind(ada):
     assert f'class="action" href="{reverse("known_items", args=["review"])}"' in acts
 
 
-def test_a_refusal_names_its_command_in_a_terminal_alone(ada):
+def test_a_campaign_whose_stop_rule_holds_is_not_resumed(ada):
     world = World(some_images(1), settings={**TRUSTING, "stop": {"images": 0}}, name="review")
     monitoring.tick(world.campaign)
-    page = ada.post(reverse("move_campaign", args=["review"]), {"act": "resume"}, follow=True)
-    assert "set a new stop rule" in words(page) and "pause_campaign" not in words(page)
-    assert f'href="{reverse("campaign_settings", args=["review"])}#rules"' in page.content.decode()
-    with pytest.raises(CommandError, match="stop rule: pause_campaign review --resume --images VALUE"):
-        call_command("pause_campaign", "review", "--resume")
+    page = ada.post(reverse("operation", args=["resume_campaign"]), {"campaign": "review"})
+    assert page.status_code == 409 and "set a new stop rule" in words(page)
+    assert f'href="{reverse("campaign_settings", args=["review"])}#rules"' in ada.get(PAGE).content.decode()

@@ -60,6 +60,7 @@ def _about(operation: Operation) -> rest_operations.ApiRoute:
         makes=bool(rest.creates),
         file=operation.result.media_type if isinstance(operation.result, File) else "",
         uploads=tuple(one.name for one in upload_fields(operation)),
+        json_too=not any(one.required for one in upload_fields(operation)),
         own_transactions=rest.own_transactions,
         confirms=operation.confirms,
         secret=operation.secret,
@@ -85,6 +86,9 @@ def _handler(operation: Operation) -> Callable[..., OperationAnswer]:
             for name in sorted(place.keys() & call.data.keys()):
                 known = ", ".join(field for field in request_fields(operation.request) if field not in place)
                 raise _problem(invalid(name, "extra_forbidden", known=known), {})
+            for one in upload_fields(operation):
+                if one.name in call.data:
+                    raise _problem(invalid(one.name, "file_expected"), {})
             with received_files(operation, call.request.FILES) as files:
                 return _done(operation, call, {**call.data, **place, **files})
         except Invalid as error:
@@ -133,10 +137,7 @@ def _page(call: ApiCall, listing: Listing) -> CursorPage:
 
 def query_values(operation: Operation, query: Mapping[str, list[str]]) -> dict[str, Any]:
     """What a query or a form says of a request's fields, as JSON has it; the others as they are, to be
-    refused. Raises Problem where it says a text of a file."""
-    for one in upload_fields(operation):
-        if one.name in query:
-            raise _problem(invalid(one.name, "file_expected"), {})
+    refused."""
     fields = {name: one for name, one in request_fields(operation.request).items() if one.upload is None}
     found: dict[str, Any] = {}
     for name, texts in query.items():

@@ -7,24 +7,18 @@ from annotation.api.v1 import (
     campaign_settings,
     campaigns,
     corpora,
-    dashboard,
-    me,
-    notifying,
-    people,
     phrases,
-    server,
     streams,
     uploads,
     work,
 )
-from annotation.api.v1.crowd import own_work, studies
+from annotation.api.v1.crowd import studies
 from annotation.api.v1.preparing import control_items, plans, texts
 
 #: Whose functions are served.
 MODULES = (
-    *(corpora, phrases, campaigns, dashboard, campaign_settings, texts, control_items),
-    plans,
-    *(work, streams, me, own_work, people, studies, uploads, notifying, server),
+    *(corpora, phrases, campaigns, campaign_settings, texts, control_items),
+    *(plans, work, streams, studies, uploads),
 )
 urlpatterns = [
     path("openapi.json", document.openapi_document, name="v1_openapi"),

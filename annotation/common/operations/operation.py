@@ -152,8 +152,9 @@ class CommandLine:
 class FormPage:
     """The page that holds the form of an operation; `route` where it is made by hand, else one is made.
 
-    `started`: what is said when its job was enqueued; `done`: what is said when it was done at once, or what
-    says it of the result.
+    `started`: what is said when its job was enqueued; `done`: what is said when it was done at once, with
+    fields of the result, as "%(name)s", or what says it of the result. A result with a secret is shown under
+    it, on a page of its own.
     """
 
     route: str = ""
@@ -242,9 +243,11 @@ class Operation:
                     yield _unknown_name(place, name, one.named.kind, account, self.permission.roles)
 
 
-def _unknown_name(place: str, name: str, kind: StoredKind, account: Any, roles: Iterable[str]) -> FieldError:
+def _unknown_name(
+    place: str, name: str | int, kind: StoredKind, account: Any, roles: Iterable[str]
+) -> FieldError:
     known = kind.names(account, roles)[: _LISTED + 1]
-    params = {"kind": kind.title, "value": name[:100], "known": ", ".join(known)}
+    params = {"kind": kind.title, "value": str(name)[:100], "known": ", ".join(map(str, known))}
     return FieldError(place, "unknown_of" if 0 < len(known) <= _LISTED else "unknown", params)
 
 

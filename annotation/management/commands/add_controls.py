@@ -8,10 +8,11 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.campaigns import campaign_named
+from annotation.common.plain_text import plain_table
 from annotation.common.registry import UnknownName
 from annotation.datasets.layers import layer_to_read
 from annotation.formats.base import FormatError
-from annotation.management.base import ReportCommand, plain_table
+from annotation.management.base import ReportCommand
 from annotation.models import Control
 from annotation.moderation import control_items
 from annotation.protocol.campaign_settings import CampaignError, settings_of

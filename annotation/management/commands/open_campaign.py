@@ -10,19 +10,20 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation import campaigns
-from annotation.campaigns import CampaignError, asks_pairs, monitoring
+from annotation.campaigns import CampaignError, asks_pairs
 from annotation.campaigns.drafts.opening import check_no_running_pilot
 from annotation.campaigns.pairs import pairs_from_csv
+from annotation.campaigns.status import AlarmSummary, alarm_summaries
+from annotation.common.plain_text import pages_text
 from annotation.common.registry import UnknownName
 from annotation.datasets.layer_rows import LayerError
 from annotation.formats.base import FormatError
-from annotation.management.base import ReportCommand, move_bar, pages_text, progress_bar
-from annotation.management.commands.campaign_status import alarms_of, alarms_text
+from annotation.management.base import ReportCommand, move_bar, progress_bar
 from annotation.models import Campaign
+from annotation.operations.campaign_texts import alarm_lines
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import all_tasks
 from annotation.selectors.pair_judgments import page_filling
-from annotation.task_types.wording import BY_KEY
 
 #: What helps where pages lack captions.
 REMEDY = "they can be judged as they are; rows of the role filler, of these images, in --pairs fill them up"
@@ -146,7 +147,7 @@ class Command(ReportCommand):
             "settings": campaign.settings,
             "unpaid": list(settings_of(campaign.settings).pay.unpaid(campaign.kinds)),
             "workers": asdict(campaigns.campaign_crowd_size(campaign)),
-            "alarms": alarms_of(monitoring.alarms(campaign, words=BY_KEY)),
+            "alarms": list(map(asdict, alarm_summaries(campaign, by_command=True))),
         }
 
     def show(self, report: dict[str, Any]) -> str:
@@ -172,5 +173,5 @@ class Command(ReportCommand):
             f"at least {crowd['least']} workers are needed: nobody answers a question twice; with "
             f"{crowd['enough']} none is missing, also where a question is reported or comes back"
         )
-        shown = [alarm for alarm in report["alarms"] if alarm["code"] != "draft"]
-        return "\n".join([*lines, *alarms_text(shown)])
+        shown = [AlarmSummary(**alarm) for alarm in report["alarms"] if alarm["code"] != "draft"]
+        return "\n".join([*lines, *alarm_lines(shown)])

@@ -28,6 +28,13 @@ from annotation.models import Account
 _MOST_ROWS = 200
 
 
+class _TableArea(forms.Textarea):
+    """A table as TOML, in which an empty one is no text."""
+
+    def format_value(self, value: Any) -> str | None:
+        return super().format_value(value) if value else ""
+
+
 class _Files(forms.FileInput):
     """A field of several files."""
 
@@ -42,6 +49,13 @@ class _Words(forms.TextInput):
 
     def format_value(self, value: Any) -> Any:
         return super().format_value(", ".join(map(str, value)) if isinstance(value, list | tuple) else value)
+
+
+class _Lines(forms.Textarea):
+    """A long text, or a list with a text in each line."""
+
+    def format_value(self, value: Any) -> Any:
+        return super().format_value("\n".join(map(str, value)) if isinstance(value, list | tuple) else value)
 
 
 class RequestForm(forms.Form):
@@ -98,8 +112,10 @@ class RequestForm(forms.Form):
     def refuse(self, error: Invalid) -> None:
         """Say beside each field what is wrong with it: what the operation itself refused, too."""
         self.invalid = error
-        for one in error.errors:
-            name = one.field.partition(".")[0]
+        names = [one.field.partition(".")[0] for one in error.errors]
+        for name in names:  # a file that is refused is not missing, too
+            self.errors.pop(name, None)
+        for name, one in zip(names, error.errors, strict=True):
             self.add_error(name if name in self.fields else None, forms.ValidationError(one.detail, one.code))
 
     def _values(self, one: RequestField) -> list[Any]:
@@ -119,7 +135,10 @@ class RequestForm(forms.Form):
                 return [tomllib.loads(text)]
             except (ValueError, RecursionError) as error:  # numbers of no end too
                 raise Invalid(FieldError(one.name, "toml", {"message": error})) from error
-        return [[one.read_text(each) for each in _words(text)] if one.many else one.read_text(text)]
+        if one.many:
+            texts = text.splitlines() if one.lines > 1 else _words(text)
+            return [[one.read_text(each) for each in map(str.strip, texts) if each]]
+        return [one.read_text(text)]
 
     def _widget(self, one: RequestField) -> forms.Widget:
         if one.upload is not None:
@@ -132,8 +151,8 @@ class RequestForm(forms.Form):
                 return forms.CheckboxSelectMultiple(choices=names)
             return forms.Select(choices=names if one.required else [("", ""), *names])
         if one.rule.sort == "object":
-            return forms.Textarea({"rows": 6, "spellcheck": "false", "class": "code"})
-        if one.named is not None and one.named.kind is not None:
+            return _TableArea({"rows": 6, "spellcheck": "false", "class": "code"})
+        if one.named is not None and one.named.kind is not None and one.named.kind.column == "name":
             kind, account, roles = one.named.kind, self.account, self.operation.permission.roles
 
             def rows() -> Any:
@@ -147,19 +166,23 @@ class RequestForm(forms.Form):
             )
         if one.one_of is not None:
             choices = [(value, title or value) for value, title in one.one_of.choices().items()]
+            if one.many:
+                return forms.CheckboxSelectMultiple(choices=choices)
             return forms.Select(choices=choices if one.default else [("", one.one_of.none), *choices])
+        if one.lines > 1:
+            return _Lines({"rows": one.lines})
         if one.many:
             return _Words({"autocapitalize": "none", "spellcheck": "false"})
-        if one.lines > 1:
-            return forms.Textarea({"rows": one.lines})
         attributes: dict[str, Any] = {"autocapitalize": "none", "spellcheck": "false"}
-        if one.named is not None:
+        if one.named is not None and one.named.kind is None:
             attributes |= {"pattern": NAME_PATTERN.strip("^$"), "maxlength": one.named.max_length}
         if one.required:
             attributes["required"] = True
         modes = {"integer": "numeric", "number": "decimal"}
         if one.rule.sort in modes:
             attributes["inputmode"] = modes[one.rule.sort]
+        if one.rule.sort == "date":
+            attributes["type"] = "date"
         return forms.TextInput(attributes)
 
 

@@ -11,7 +11,6 @@ from django.utils.translation import gettext_lazy
 from annotation.campaigns.drafts import fields
 from annotation.campaigns.drafts.reading import DraftPlan
 from annotation.task_types.base import TranslatableText
-from annotation.web.staff.campaign_settings import INPUTS
 from annotation.web.staff.wording import kind_in_words
 from models_core.checked_fields import FieldRule
 
@@ -35,6 +34,8 @@ FIELD_LABELS: Mapping[str, TranslatableText] = {
     "pay.currency": gettext_lazy("Currency"),
     "pay.hourly": gettext_lazy("An hour earns"),
 }
+#: The input of a form for each sort of field.
+_INPUTS = {"integer": "number", "number": "number", "date": "date"}
 #: Bounds from which on a number has none to speak of.
 _ENDLESS = 10**6
 
@@ -71,7 +72,7 @@ def _of_setting(plan: DraftPlan, field: fields.SettingField) -> FormField:
         _(field.help) if field.help else kind_in_words(name.removeprefix(fields.ITEM_PAY))
     )
     words = CHOICES_IN_WORDS.get(name, {})
-    input_ = "select" if rule.choices else INPUTS.get(rule.sort, ("text", ""))[0]
+    input_ = "select" if rule.choices else _INPUTS.get(rule.sort, "text")
     return FormField(
         name,
         label,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, asdict, dataclass, fields, is_dataclass
 from http import HTTPStatus
 from typing import Any
@@ -13,18 +13,19 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation import campaigns, jobs
+from annotation.common.operations import operation_named
 from annotation.common.roles import RESEARCHER
 from annotation.models import Campaign, OpenImage, SettingsVersion
 from annotation.protocol.campaign_settings import CampaignError, CampaignSettings, as_toml, settings_of
 from annotation.protocol.counted import AnswerSettings
 from annotation.protocol.kinds import is_page, kind_of, kinds_of_tasks, machine_kinds
-from annotation.protocol.work import StopSettings
 from annotation.selectors.settings_versions import images_by_version, settings_versions
-from annotation.web.common.access import BROWSING, account_of, for_roles_on, role_missing
+from annotation.web.common.access import BROWSING, account_of, for_roles_on
 from annotation.web.common.filters import query_number
+from annotation.web.common.request_forms import RequestForm
 from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame
 from annotation.web.staff.wording import kind_in_words
 from models_core.checked_fields import field_rules
@@ -43,16 +44,6 @@ TITLES = {
     "stop": gettext_lazy("Stop rules"),
     "machine": gettext_lazy("Boxes that a machine proposes"),
 }
-#: What the form of stop rules calls its fields; "%(currency)s" is the campaign's.
-STOP_LABELS = {
-    "budget": gettext_lazy("Budget, in %(currency)s"),
-    "until": gettext_lazy("Last day (UTC)"),
-    "images": gettext_lazy("Images complete"),
-}
-#: How numbers are read, by the sort of their field.
-READ_AS: dict[str, Callable[[str], float]] = {"integer": int, "number": float}
-#: The input of a form for each sort of field, and the step of its numbers.
-INPUTS = {"integer": ("number", "1"), "number": ("number", "any"), "date": ("date", "")}
 #: Characters of a setting that the page shows; the form to change it has all.
 LONGEST_VALUE = 80
 #: Images that are reopened while somebody waits for the page; more are left to a job.
@@ -74,20 +65,6 @@ class SettingRow:
 
 
 @dataclass(frozen=True, slots=True)
-class StopInput:
-    """A field of the form of stop rules: HTML's words for what it may hold ("" for none), and its help."""
-
-    name: str
-    label: str
-    type: str
-    step: str
-    least: str
-    most: str
-    value: str
-    help: str
-
-
-@dataclass(frozen=True, slots=True)
 class SettingTable:
     """One table of settings, under the name that a TOML file gives it ("" is the top level)."""
 
@@ -96,25 +73,12 @@ class SettingTable:
     rows: list[SettingRow]
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@require_safe
 @for_roles_on(CAMPAIGN_OF_ADDRESS, *BROWSING)
 def settings_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """All settings of a campaign and their versions. A POST by a researcher sets the stop rules."""
-    wrong, status = "", 200
-    given: Mapping[str, str] = {}
-    if request.method == "POST":
-        if not account_of(request).has_role(RESEARCHER, on=campaign.scope):
-            return role_missing(request, RESEARCHER)
-        try:
-            rules = stop_rules_in(request.POST)
-            seen = seen_version(request.POST)
-            campaigns.set_stop_rules(campaign=campaign, rules=rules, seen=seen, actor=account_of(request))
-            messages.success(request, _("Stop rules saved."))
-            return redirect("campaign_settings", campaign.name)
-        except CampaignError as error:
-            wrong, given, status = str(error), request.POST, status_of(error)
-            campaign.refresh_from_db()
+    """All settings of a campaign and their versions, and the form of its stop rules."""
     settings, opened = settings_of(campaign.settings), images_by_version(campaign)
+    form = RequestForm(operation_named("set_stop_rules"), account_of(request), initial=asdict(settings.stop))
     return render(
         request,
         "annotation/staff/settings.html",
@@ -123,12 +87,10 @@ def settings_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             campaign,
             "settings",
             tables=tables_of(settings, campaign.tasks),
-            inputs=stop_inputs(settings, given),
+            form=form,
             versions=versions_of(campaign),
             opened=opened if len(opened) > 1 else [],
-            wrong=wrong,
         ),
-        status=status,
     )
 
 
@@ -293,43 +255,6 @@ def tables_of(settings: CampaignSettings, tasks: str) -> list[SettingTable]:
         )
         for name, record in records.items()
     ]
-
-
-def stop_inputs(settings: CampaignSettings, given: Mapping[str, str]) -> list[StopInput]:
-    """The fields of the form of stop rules, bounded as the settings are; with what was `given`, if any."""
-    held = given or {name: str(value) for name, value in asdict(settings.stop).items() if value is not None}
-    return [
-        StopInput(
-            name=name,
-            label=STOP_LABELS[name] % {"currency": settings.pay.currency},
-            type=INPUTS[rule.sort][0],
-            step=INPUTS[rule.sort][1],
-            least="" if rule.least is None else f"{rule.least:.15g}",
-            most="" if rule.most is None else f"{rule.most:.15g}",
-            value=held.get(name, ""),
-            help=_(rule.help),
-        )
-        for name, rule in field_rules(StopSettings).items()
-    ]
-
-
-def stop_rules_in(data: Mapping[str, str]) -> dict[str, Any]:
-    """The stop rules that a form gives; an empty field takes a rule away. Raises CampaignError."""
-    return {name: _given(data, name, rule.sort) for name, rule in field_rules(StopSettings).items()}
-
-
-def _given(data: Mapping[str, str], name: str, sort: str) -> str | float | None:
-    """What a form gives for a field of this sort; None where it is empty."""
-    text = data.get(name, "").strip()
-    if not text:
-        return None
-    try:
-        return READ_AS[sort](text) if sort in READ_AS else text
-    except ValueError:
-        raise CampaignError(
-            _("%(name)s is “%(given)s”: give a number, or leave it empty.")
-            % {"name": name, "given": text[:60]}
-        ) from None
 
 
 def _numbers(answers: AnswerSettings, kinds: Sequence[str]) -> list[SettingRow]:

@@ -1,4 +1,4 @@
-"""Pages of campaigns as a whole: the list, opening one, one at a glance, pausing and closing it."""
+"""Pages of campaigns as a whole: the list, opening one, one at a glance."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation import campaigns, jobs
-from annotation.campaigns import monitoring, portions
+from annotation.campaigns import monitoring
 from annotation.campaigns.drafts.opening import check_no_running_pilot, images_after_pilot, pilot_estimate
+from annotation.common.operations import operation_named
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER, WHOLE_SERVER
 from annotation.datasets.layer_rows import LayerError
@@ -24,7 +25,6 @@ from annotation.protocol.kinds import all_tasks, is_page, kinds_of_tasks
 from annotation.protocol.money import currency_digits
 from annotation.selectors.campaign import overview
 from annotation.selectors.campaign.kept import acts_on
-from annotation.selectors.campaign.reasons import PAUSED, coded_reason
 from annotation.selectors.campaigns import campaigns_listed
 from annotation.selectors.controls import unchecked_kinds
 from annotation.selectors.drawing_ways import drawing_ways
@@ -33,6 +33,7 @@ from annotation.selectors.tags.queries import BadTagQuery
 from annotation.selectors.tags.samples import draw_by_tags
 from annotation.web.common.access import BROWSING, account_of, for_roles, for_roles_on
 from annotation.web.common.lists import SortColumn, list_page
+from annotation.web.common.request_forms import RequestForm
 from annotation.web.staff.campaign_settings import settings_in
 from annotation.web.staff.campaign_tables import (
     acts_next,
@@ -42,7 +43,7 @@ from annotation.web.staff.campaign_tables import (
     kind_rows,
     told_acts,
 )
-from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame, said
+from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame
 from annotation.web.staff.wording import DRAWING_WAYS_IN_WORDS, kind_in_words
 
 #: Campaigns on a page of the list, and the ways to sort it.
@@ -130,6 +131,7 @@ def campaign_detail(request: HttpRequest, shown: Campaign) -> HttpResponse:
             planned=seen.funnel.planned if shown.state != Campaign.CLOSED else 0,
             at_once=settings.machine.images_at_once,
             deletable=not campaigns.why_kept(shown),
+            pausing=RequestForm(operation_named("pause_campaign"), account_of(request)),
         ),
     )
 
@@ -150,62 +152,6 @@ def _pilot(request: HttpRequest, shown: Campaign, currency: str) -> dict[str, An
         "currency": currency,
         "digits": f"{currency_digits(currency)}g",
     }
-
-
-@require_POST
-@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
-def campaign_move(request: HttpRequest, shown: Campaign) -> HttpResponse:
-    """Pause, resume, close or archive a campaign, or open no further images, as the button says."""
-    actor = account_of(request)
-    reason = request.POST.get("reason", "").strip()
-    with said(request, CampaignError) as tell:
-        match request.POST.get("act", ""):
-            case "pause":
-                campaigns.pause_campaign(campaign=shown, reason=reason or coded_reason(PAUSED), actor=actor)
-                tell(_("Campaign paused: workers get no new tasks. Answers to open tasks still count."))
-            case "resume":
-                campaigns.resume_campaign(campaign=shown, actor=actor)
-                tell(_("Campaign resumed."))
-            case "close":
-                if request.POST.get("sure") != "yes":
-                    raise CampaignError(_("Closing cannot be undone: tick the box to confirm."))
-                campaigns.close_campaign(campaign=shown, reason=reason, actor=actor)
-                tell(_("Campaign closed."))
-            case "no_more":
-                number = portions.drop_plan(shown, actor=actor)
-                tell(
-                    ngettext(
-                        "%(n)d image is left out: no further one is opened.",
-                        "%(n)d images are left out: no further ones are opened.",
-                        number,
-                    )
-                    % {"n": number}
-                )
-            case "archive" | "unarchive" as act:
-                campaigns.archive_campaign(campaign=shown, archived=act == "archive", actor=actor)
-                tell(
-                    _("Campaign archived: lists leave it out.")
-                    if act == "archive"
-                    else _("Campaign brought back into the lists.")
-                )
-            case _other:
-                raise CampaignError(_("Nothing was chosen: use one of the buttons."))
-    return redirect("campaign", shown.name)
-
-
-@require_POST
-@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
-def campaign_delete(request: HttpRequest, shown: Campaign) -> HttpResponse:
-    """Delete a campaign that nobody has come to."""
-    name, actor = shown.name, account_of(request)
-    then = redirect("campaign", name)
-    with said(request, CampaignError) as tell:
-        if request.POST.get("sure") != "yes":
-            raise CampaignError(_("Deleting cannot be undone: tick the box to confirm."))
-        campaigns.delete_campaign(campaign=shown, actor=actor)
-        tell(_("Campaign “%(name)s” deleted. Its history stays in the audit log.") % {"name": name})
-        then = redirect("campaigns")
-    return then
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -17,7 +17,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation import campaigns
 from annotation.common.roles import RESEARCHER
 from annotation.models import Campaign, Invitation, Study, Visit
 from annotation.web.common.access import account_of, for_roles_on
@@ -110,21 +109,6 @@ def _page(
         ),
         status=409 if refused else 200,
     )
-
-
-@require_POST
-@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
-def open_to_all(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """Say whether every annotator of the server may work on the campaign."""
-    wanted = request.POST.get("open") == "1"
-    with said(request) as tell:
-        campaigns.set_open_to_all(campaign=campaign, open_to_all=wanted, actor=account_of(request))
-        tell(
-            _("Every annotator of this server may work on it now.")
-            if wanted
-            else _("Only people with an invitation link, a study or a role for it may work on it now.")
-        )
-    return redirect("entry", campaign.name)
 
 
 @require_POST

@@ -21,8 +21,6 @@ urlpatterns = [
     path("open-campaign/", campaigns.campaign_open, name="open_campaign"),
     path("campaigns/<slug:name>/", campaigns.campaign_detail, name="campaign"),
     path("campaigns/<slug:name>/dashboard/", part.campaign_dashboard, name="dashboard"),
-    path("campaigns/<slug:name>/state/", campaigns.campaign_move, name="move_campaign"),
-    path("campaigns/<slug:name>/delete/", campaigns.campaign_delete, name="delete_campaign"),
     path("campaigns/<slug:name>/settings/", campaign_settings.settings_page, name="campaign_settings"),
     path("campaigns/<slug:name>/settings/change/", campaign_settings.settings_change, name="change_settings"),
     path("campaigns/<slug:name>/order/", image_order.image_order_change, name="image_order"),
@@ -34,7 +32,6 @@ urlpatterns = [
     path("campaigns/<slug:name>/machines/", machines.machine_list, name="machines"),
     path("campaigns/<slug:name>/workers/<str:pseudonym>/", workers.worker_detail, name="worker"),
     path("campaigns/<slug:name>/recruiting/", recruiting.recruiting_page, name="entry"),
-    path("campaigns/<slug:name>/recruiting/open/", recruiting.open_to_all, name="open_to_all"),
     path("campaigns/<slug:name>/recruiting/invite/", recruiting.invitation_make, name="make_invitation"),
     path("campaigns/<slug:name>/recruiting/study/", recruiting.study_edit, name="save_study"),
     path(
@@ -54,6 +51,5 @@ urlpatterns = [
     path("campaigns/<slug:name>/texts/<str:kind>/", campaign_texts.campaign_text_edit, name="text"),
     path("campaigns/<slug:name>/jobs/", jobs.campaign_job_list, name="jobs"),
     path("campaigns/<slug:name>/jobs/start/", jobs.campaign_job_start, name="start_job"),
-    path("campaigns/<slug:name>/jobs/<int:job>/change/", jobs.campaign_job_steer, name="steer_job"),
     path("campaigns/<slug:name>/jobs/<int:job>/download/", jobs.campaign_job_download, name="download"),
 ]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -51,6 +50,7 @@ from evaluation.services.reports.request import (
     report_rows,
     report_sources,
 )
+from evaluation.services.stored import remove_stored
 from evaluation.services.stored_kinds import REPORTS
 
 JSON, HTML, _SUMS = "report.json", "report.html", "SHA256SUMS"
@@ -151,14 +151,7 @@ def packed_report(row: Report) -> NewFile:
 
 def remove_report(name: str, *, actor: Any = None) -> None:
     """Remove a report and its files; raises UnknownName, Busy."""
-    row = report_named(name)
-    with exclusive_folder(
-        f"report.{name}", busy=f"report {name!r} is being built; wait until it is finished"
-    ):
-        with transaction.atomic():
-            audit.record(actor=actor, act="remove_report", report=name, digest=row.digest)
-            row.delete()
-        shutil.rmtree(report_folder(name), ignore_errors=True)
+    remove_stored(report_named(name), actor, folders=(report_folder(name),))
 
 
 def report_named(name: str) -> Report:

@@ -73,7 +73,7 @@ def test_figures_by_hand(qrels: str, runs: list[str]) -> None:
 def test_originals_that_are_as_judged_may_be_refused(corpus: str, crowd: Path, runs: list[str]) -> None:
     """b's original was refused, so b has nothing relevant and counts 0; c's was never asked about, and R@1
     looks for it all the same."""
-    import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"))
+    import_judgments(JudgmentsImport(corpus=corpus, file=crowd, format="flickr8k-crowd"), OperationContext())
     freeze_qrels(name="bare", corpus=corpus, judgments="flickr8k-crowd", relevance=AS_JUDGED)
     report = json.loads(said("score_run", "good", "--qrels", "bare", "--measures", "S@1,R@1", "--json"))
     figures = {m["measure"]: (m["value"], m["queries"]) for m in report["measures"]}
@@ -232,7 +232,8 @@ def test_a_clear_difference_is_marked(db: None, tmp_path: Path) -> None:
     rows = "".join(f"{image},{image}#0,1\n" for image in images)
     (tmp_path / "own.csv").write_text(f"image,caption,grade\n{rows}")
     import_judgments(
-        JudgmentsImport(corpus="twelve", path=tmp_path / "own.csv", format="table", scale=VOTE_SCALE)
+        JudgmentsImport(corpus="twelve", file=tmp_path / "own.csv", format="table", scale=VOTE_SCALE.name),
+        OperationContext(),
     )
     freeze_qrels(name="own", corpus="twelve", judgments="table")
     for name, scores in (("none", -np.eye(12)), ("all", np.eye(12))):
@@ -299,7 +300,7 @@ def test_images_of_flickr8k_from_the_database_score_as_from_the_matrix(
     if number < 1000:
         folder = part_of_flickr8k(folder, tmp_path, images=number)
     import_corpus(name="f8k", path=folder, format="flickr8k")
-    import_judgments(JudgmentsImport(corpus="f8k", path=folder, format="flickr8k-crowd"))
+    import_judgments(JudgmentsImport(corpus="f8k", file=folder, format="flickr8k-crowd"), OperationContext())
     freeze_qrels(name="hodosh", corpus="f8k", judgments="flickr8k-crowd")
     images = (folder / "Flickr_8k.testImages.txt").read_text().split()
     captions = [f"{image}#2" for image in images]

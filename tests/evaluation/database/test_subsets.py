@@ -197,7 +197,9 @@ def test_judgments_frozen_for_a_subset_hold_its_pairs_alone(tmp_path: Path) -> N
         f"{IMAGES[n]},{IMAGES[m]}#{k},{(n + m + k) % 2}" for n in range(8) for m in range(8) for k in (0, 1)
     ]
     (tmp_path / "j.csv").write_text("image,caption,grade\n" + "\n".join(rows))
-    import_judgments(JudgmentsImport(corpus="many", path=tmp_path / "j.csv", format="table", name="j"))
+    import_judgments(
+        JudgmentsImport(corpus="many", file=tmp_path / "j.csv", format="table", name="j"), OperationContext()
+    )
     subset = subset_named("many", "val")
     made = freeze_qrels(name="part", corpus="many", judgments="j", subset=subset)
     whole = freeze_qrels(
@@ -235,7 +237,9 @@ def test_what_nobody_judged_of_a_subset_stands_in_the_way_too(
         for m in range(NUMBER)
     ]
     (tmp_path / "j.csv").write_text("image,caption,grade\n" + "\n".join(rows))
-    import_judgments(JudgmentsImport(corpus="many", path=tmp_path / "j.csv", format="table", name="j"))
+    import_judgments(
+        JudgmentsImport(corpus="many", file=tmp_path / "j.csv", format="table", name="j"), OperationContext()
+    )
     images = sorted(dice.choice(NUMBER, 18, replace=False).tolist())
     a_run(tmp_path, "r", direction, dice.permutation(18 * 90).reshape(18, 90).astype(float), images)
     subset = subset_named("many", what)
@@ -395,7 +399,7 @@ def test_each_querys_values_come_out_and_their_means_are_the_figures(tmp_path: P
         ("9/5", "fold 9/5: unknown fold; expected 1/5 to 5/5"),
         ("1/2", "fold 1/2: 24 images in 2 folds; expected at least 3 folds"),
         ("dev", "unknown split 'dev' of corpus 'many'; known: 'test', 'val', a file of image names, a fold"),
-        ("run:nobody", "has no run 'nobody'"),
+        ("run:nobody", "corpus 'many' has no run 'nobody'"),
         ("FILE a b c d i1.jpg", "names 4 images \\('a', 'b', 'c', ...\\) that corpus 'many' lacks"),
         ("FILE i1.jpg i2 i1 i2.jpg", "names 2 images \\('i1.jpg', 'i2.jpg'\\) more than once"),
         ("FILE ", "it names no image"),

@@ -140,7 +140,10 @@ def test_a_run_that_chose_from_fewer_items_than_the_qrels_know_says_so(ada, tmp_
 
 def test_qrels_that_judge_rankings_for_images_are_not_offered_to_rankings_for_captions(ada, tmp_path):
     (tmp_path / "q.json").write_text('{"a.jpg": ["a.jpg#2"]}')
-    import_qrels(QrelsImport(name="theirs", corpus="small", path=tmp_path / "q.json", format="json"))
+    import_qrels(
+        QrelsImport(name="theirs", corpus="small", file=tmp_path / "q.json", format="json"),
+        OperationContext(),
+    )
 
     def offered(run: str) -> set[str]:
         return {each.name for each in ada.get(f"/evaluation/runs/{run}/").context["choices"]}

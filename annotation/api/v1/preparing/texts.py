@@ -1,4 +1,4 @@
-"""What a campaign's workers are told and invited by, by API: texts, invitations; and its layer."""
+"""Invitations to a campaign by API; and its layer."""
 
 from __future__ import annotations
 
@@ -8,26 +8,16 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from rest_framework import serializers
 
-from annotation import instructions, jobs
+from annotation import jobs
 from annotation.api.contents import json_time
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import missing
-from annotation.api.rest.fields import CallFields, NameField, TextField, WholeField
+from annotation.api.rest.fields import CallFields, TextField, WholeField
 from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, ApiRoute, Created, serves
 from annotation.api.v1.addressed import CAMPAIGN_PATH, PREPARING_TAG, RUNS_CAMPAIGN
 from annotation.models import Campaign, Invitation, Job
-from annotation.protocol.campaign_settings import CampaignError
 from annotation.workers import invitations
 from annotation.workers.invitations import InvitationError
-
-
-class CampaignTextShown(serializers.Serializer[Any]):
-    """A text of a campaign: of the consent, or the instructions of a kind of question. Version 0 is built
-    in."""
-
-    kind = serializers.CharField()
-    version = serializers.IntegerField()
-    text = serializers.CharField()
 
 
 class InvitationShown(serializers.Serializer[Any]):
@@ -44,15 +34,6 @@ class InvitationShown(serializers.Serializer[Any]):
     created_at = serializers.DateTimeField()
 
 
-class TextWanted(CallFields):
-    """A text to be published, and the version that you read before (0: the built-in one): where there is a
-    newer one, nothing is published (412)."""
-
-    kind = NameField(help_text="consent, or a kind of question.")
-    version = WholeField()
-    text = TextField(max_length=20_000, allow_blank=True)
-
-
 class InvitationWanted(CallFields):
     """A link to be made."""
 
@@ -60,52 +41,6 @@ class InvitationWanted(CallFields):
     uses = WholeField(required=False, min_value=1, max_value=10**6)
     expires_at = serializers.DateTimeField(required=False)
     language = TextField(required=False, allow_blank=True, max_length=20)
-
-
-@serves(
-    ApiRoute(
-        route="texts",
-        method=GET,
-        path=f"{CAMPAIGN_PATH}/texts",
-        tag=PREPARING_TAG,
-        opens=RUNS_CAMPAIGN,
-        answers=CampaignTextShown,
-        listed=True,
-    )
-)
-def texts_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
-    """List what workers of a campaign are told: the consent, and the instructions of each kind of
-    question."""
-    found = [
-        instructions.current_text(campaign=campaign, kind=kind)
-        for kind in (instructions.CONSENT, *campaign.kinds)
-    ]
-    return call.rows.of_values(found, lambda text: text.kind, _text_plain)
-
-
-@serves(
-    ApiRoute(
-        route="texts",
-        method=POST,
-        path=f"{CAMPAIGN_PATH}/texts",
-        tag=PREPARING_TAG,
-        opens=RUNS_CAMPAIGN,
-        body=TextWanted,
-        answers=CampaignTextShown,
-        refuses=(CampaignError,),
-        stale=(instructions.StaleText,),
-        example={"kind": "consent", "version": 0, "text": "You agree that your answers are published."},
-    )
-)
-def text_publish_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
-    """Publish a text as the next version. Everybody is asked for consent to a new consent text."""
-    kind = call.data["kind"]
-    if kind not in (instructions.CONSENT, *campaign.kinds):
-        raise CampaignError(_("There is no text of “%(kind)s”.") % {"kind": kind})
-    made = instructions.publish_text(
-        campaign=campaign, kind=kind, text=call.data["text"], seen=call.data["version"], actor=call.account
-    )
-    return _text_plain(made)
 
 
 @serves(
@@ -182,10 +117,6 @@ def invitation_revoke_call(call: ApiCall, campaign: Campaign, invitation: int) -
 def layer_refresh_call(call: ApiCall, campaign: Campaign) -> Job:
     """Bring a campaign's layer up to its answers, as a job."""
     return jobs.enqueue(kind="refresh_layer", campaign=campaign, actor=call.account)
-
-
-def _text_plain(text: instructions.CampaignText) -> dict[str, Any]:
-    return {"kind": text.kind, "version": text.version, "text": text.text}
 
 
 def _invitation_plain(call: ApiCall, row: Invitation) -> dict[str, Any]:

@@ -58,7 +58,9 @@ def test_changed_qrels_and_runs_are_named_and_replaced_where_that_is_asked_for(
     crowd.write_text(
         crowd.read_text().replace("a.jpg\tb.jpg#2\t0.3333333333333333\t1\t2", "a.jpg\tb.jpg#2\t1\t3\t0")
     )
-    import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd", name="again"))
+    import_judgments(
+        JudgmentsImport(corpus=corpus, file=crowd, format="flickr8k-crowd", name="again"), OperationContext()
+    )
     freeze_qrels(name="q", corpus=corpus, judgments="again")
     row = building.report_named("r")
     assert building.outdated(row) == ["qrels are q version 2, were q version 1"]

@@ -1,0 +1,268 @@
+"""How far a campaign is, what it cost, how far people agree, and what needs attention."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from typing import Annotated, Any
+
+from django.utils.translation import gettext_lazy as _
+
+from annotation.campaigns import monitoring
+from annotation.common.operations import Help, OperationContext
+from annotation.models import Campaign
+from annotation.protocol.agreement import DoubleCheckAgreement
+from annotation.protocol.campaign_settings import settings_of
+from annotation.protocol.money import Amount, amount_text
+from annotation.selectors.campaign import Overview, overview
+from annotation.selectors.campaign.progress import TaskCounts
+from annotation.selectors.campaign.series import SeriesPoint, campaign_series
+from annotation.selectors.campaign.summaries import CampaignRequest, CampaignSummary, campaign_summary
+from annotation.selectors.drawing_ways import DrawingWay, drawing_ways
+from annotation.task_types.wording import BY_KEY, IN_WORDS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignStatusRequest(CampaignRequest):
+    """Progress, cost, agreement and what needs attention."""
+
+    fresh: Annotated[
+        bool,
+        Help(_("Fresh"), _("Counted now; else, what is slow to count may be a minute old")),
+    ] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignProgress:
+    """Images and chains by stage, the open tasks of each kind, and the pace. Further images are `planned`:
+    they are opened as others are finished. At the pace of the last day it `ends_at`."""
+
+    images: int
+    planned: int
+    begun: int
+    complete: int
+    in_review: int
+    chains: dict[str, int]
+    tasks: dict[str, TaskCounts]
+    answers_to_come: int | None
+    answers_last_hour: int
+    answers_per_hour: float
+    newest_answer_at: datetime | None
+    ends_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindCostSummary:
+    """Answers of one kind of question and what they earned; of them, those on control items and in tests."""
+
+    kind: str
+    answers: int
+    controls: int
+    double_checks: int
+    tests: int
+    seconds: float
+    earned: Amount
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostSummary:
+    """Cost so far. `bonuses` are given beside pay; `hourly` is what an hour of work earned, `to_come` what
+    the answers to come will earn; null where it is too early to tell."""
+
+    currency: str
+    answers: int
+    seconds: float
+    earned: Amount
+    bonuses: Amount
+    paid: Amount
+    due: Amount
+    in_hand: Amount
+    hourly: Amount | None
+    to_come: Amount | None
+    kinds: tuple[KindCostSummary, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindAgreement(DoubleCheckAgreement):
+    """How far two people agree on a kind of question, over those that were drawn for it when they opened:
+    the share of equal answers, kappa, the share of each answer, and of drawings the mean IoU. Of the
+    `drawn` questions, `lacking` were never answered by a second person."""
+
+    kind: str
+    lacking: int = field()  # else, the property of this name would be its default
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlarmSummary:
+    """What needs attention; of which kind of question, empty for none; and what helps."""
+
+    code: str
+    kind: str
+    text: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignStatus(CampaignSummary):
+    """A campaign, and how far it is. Where counting is slow, figures may be those of `counted_at`."""
+
+    progress: CampaignProgress
+    cost: CostSummary
+    agreement: tuple[KindAgreement, ...]
+    drawing_ways: tuple[DrawingWay, ...]
+    alarms: tuple[AlarmSummary, ...]
+    counted_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DashboardRequest(CampaignRequest):
+    """The data of the charts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountPoint:
+    """A time, and how many there are then."""
+
+    at: datetime
+    number: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AmountPoint:
+    """A time, and how much there is then."""
+
+    at: datetime
+    amount: Amount
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignDashboard:
+    """The data of the charts: answers by the hour that begins at a time; running totals of images that are
+    done and of what answers earned, and where these are expected to end. Of a simulated campaign there is
+    neither speed nor forecast: its answers took no time."""
+
+    simulated: bool
+    answers_by_hour: tuple[CountPoint, ...]
+    images: int
+    images_done: tuple[CountPoint, ...]
+    images_end: CountPoint | None
+    currency: str
+    earned: tuple[AmountPoint, ...]
+    earned_end: AmountPoint | None
+    budget: Amount | None
+    agreement: tuple[KindAgreement, ...]
+
+
+def campaign_status(request: CampaignStatusRequest, context: OperationContext) -> CampaignStatus:
+    """How far a campaign is. For commands, all is counted now, and kinds of questions are called by name."""
+    row, by_command = request.row(), context.actor is None
+    fresh = request.fresh or by_command
+    figures = overview(row, settings_of(row.settings).pay, fresh=fresh)
+    return CampaignStatus(
+        **_shallow(campaign_summary(row)),
+        progress=_progress(figures),
+        cost=_cost(figures),
+        agreement=_agreement(figures.agreement),
+        drawing_ways=tuple(drawing_ways(row, fresh=fresh)),
+        alarms=alarm_summaries(row, by_command=by_command),
+        counted_at=figures.counted_at,
+    )
+
+
+def alarm_summaries(row: Campaign, *, by_command: bool) -> tuple[AlarmSummary, ...]:
+    """What needs attention; `by_command` says it as a terminal does."""
+    return tuple(
+        AlarmSummary(
+            code=one.code,
+            kind=one.kind,
+            text=one.text,
+            remedy=(by_command and one.command) or one.remedy,
+        )
+        for one in monitoring.alarms(row, words=BY_KEY if by_command else IN_WORDS)
+    )
+
+
+def dashboard_data(request: DashboardRequest, context: OperationContext) -> CampaignDashboard:
+    """The data of a campaign's charts."""
+    row = request.row()
+    settings = settings_of(row.settings)
+    series = campaign_series(row, settings, overview(row, settings.pay))
+    timed, currency = not row.simulated, series.currency
+
+    def counts(points: Iterable[SeriesPoint]) -> tuple[CountPoint, ...]:
+        return tuple(CountPoint(at=at, number=number) for at, number in points)
+
+    def amounts(points: Iterable[SeriesPoint]) -> tuple[AmountPoint, ...]:
+        return tuple(AmountPoint(at=at, amount=amount_text(micros, currency)) for at, micros in points)
+
+    return CampaignDashboard(
+        simulated=row.simulated,
+        answers_by_hour=counts(series.answers) if timed else (),
+        images=series.images,
+        images_done=counts(series.done),
+        images_end=counts([series.images_end])[0] if timed and series.images_end else None,
+        currency=currency,
+        earned=amounts(series.cost),
+        earned_end=amounts([series.cost_end])[0] if timed and series.cost_end else None,
+        budget=amount_text(series.budget, currency) if series.budget is not None else None,
+        agreement=_agreement(series.agreement),
+    )
+
+
+def _shallow(record: Any) -> dict[str, Any]:
+    return {one.name: getattr(record, one.name) for one in fields(record)}
+
+
+def _agreement(kinds: Mapping[str, DoubleCheckAgreement]) -> tuple[KindAgreement, ...]:
+    return tuple(KindAgreement(kind=kind, lacking=of.lacking, **_shallow(of)) for kind, of in kinds.items())
+
+
+def _progress(figures: Overview) -> CampaignProgress:
+    images, pace = figures.funnel, figures.pace
+    return CampaignProgress(
+        images=images.images,
+        planned=images.planned,
+        begun=images.begun,
+        complete=images.complete,
+        in_review=images.in_review,
+        chains=images.chains,
+        tasks=figures.tasks,
+        answers_to_come=pace.to_come,
+        answers_last_hour=pace.last_hour,
+        answers_per_hour=pace.per_hour,
+        newest_answer_at=pace.newest_at,
+        ends_at=pace.ends_at,
+    )
+
+
+def _cost(figures: Overview) -> CostSummary:
+    cost, currency = figures.cost, figures.cost.currency
+
+    def amount(micros: int | None) -> str | None:
+        return amount_text(micros, currency) if micros is not None else None
+
+    return CostSummary(
+        currency=currency,
+        answers=cost.answers,
+        seconds=cost.seconds,
+        earned=amount_text(cost.earned, currency),
+        bonuses=amount_text(cost.bonuses, currency),
+        paid=amount_text(cost.paid, currency),
+        due=amount_text(cost.due, currency),
+        in_hand=amount_text(cost.in_hand, currency),
+        hourly=amount(cost.hourly),
+        to_come=amount(figures.pay_to_come),
+        kinds=tuple(
+            KindCostSummary(
+                kind=kind,
+                answers=of.answers,
+                controls=of.controls,
+                double_checks=of.double_checks,
+                tests=of.tests,
+                seconds=of.seconds,
+                earned=amount_text(of.pay, currency),
+            )
+            for kind, of in cost.kinds.items()
+        ),
+    )

@@ -1,0 +1,255 @@
+"""Campaigns: listed, paused, resumed, closed, archived, deleted; which images come first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+from annotation.campaigns import StaleSettings, deleting, ordering, states, status
+from annotation.common.operations import (
+    CommandLine,
+    FormPage,
+    Has,
+    Operation,
+    OperationContext,
+    Rest,
+    register,
+    request_fields,
+)
+from annotation.common.roles import RESEARCHER, REVIEWER
+from annotation.operations.campaign_texts import campaign_status_text
+from annotation.protocol.campaign_settings import CampaignError
+from annotation.selectors.campaign import summaries
+
+MAY_READ = Has((REVIEWER, RESEARCHER), on="campaign")
+MAY_RUN = Has((RESEARCHER,), on="campaign")
+ONE_CAMPAIGN = "campaigns/<slug:campaign>"
+ON_CAMPAIGN = CommandLine(positional=("campaign",))
+
+
+def _act(act: Callable[..., object]) -> Callable[[Any, OperationContext], summaries.CampaignSummary]:
+    """What does an act of a campaign, whose other fields are those of the request."""
+
+    def run(request: Any, context: OperationContext) -> summaries.CampaignSummary:
+        row = request.row()
+        fields = {name: getattr(request, name) for name in request_fields(type(request))}
+        act(**{**fields, "campaign": row}, actor=context.actor)
+        return summaries.campaign_summary(row)
+
+    return run
+
+
+def _archived(row: summaries.CampaignSummary) -> str:
+    return str(
+        _("Campaign archived: lists leave it out.")
+        if row.archived
+        else _("Campaign brought back into the lists.")
+    )
+
+
+def _opened_to_all(row: summaries.CampaignSummary) -> str:
+    return str(
+        _("Every annotator of this server may now work on it.")
+        if row.open_to_all
+        else _("Only people with an invitation link, a study or a role for it may now work on it.")
+    )
+
+
+def _dropped(result: states.DroppedImages) -> str:
+    return ngettext(
+        "%(n)d image is left out: no further one is opened.",
+        "%(n)d images are left out: no further ones are opened.",
+        result.images,
+    ) % {"n": result.images}
+
+
+def _prioritised(result: ordering.PrioritisedImages) -> str:
+    if result.priority == ordering.USUAL:
+        text = ngettext(
+            "%(n)d image comes in its usual turn.", "%(n)d images come in their usual turn.", result.images
+        )
+    else:
+        text = ngettext(
+            "%(n)d image has priority %(priority)d now.",
+            "%(n)d images have priority %(priority)d now.",
+            result.images,
+        )
+    return text % {"n": result.images, "priority": result.priority}
+
+
+register(
+    Operation(
+        name="list_campaigns",
+        title=_("List campaigns"),
+        request=summaries.CampaignsRequest,
+        result=summaries.CampaignSummary,
+        permission=Has((REVIEWER, RESEARCHER)),
+        run=summaries.list_campaigns,
+        listed=True,
+        rest=Rest("GET", "campaigns", "campaigns", route="campaigns"),
+    )
+)
+register(
+    Operation(
+        name="campaign_status",
+        title=_("Show a campaign"),
+        request=status.CampaignStatusRequest,
+        result=status.CampaignStatus,
+        permission=MAY_READ,
+        run=status.campaign_status,
+        rest=Rest("GET", ONE_CAMPAIGN, "campaigns", route="campaign"),
+        command=CommandLine(positional=("campaign",), text=campaign_status_text),
+    )
+)
+register(
+    Operation(
+        name="campaign_dashboard",
+        title=_("Show the data of a campaign's charts"),
+        request=status.DashboardRequest,
+        result=status.CampaignDashboard,
+        permission=MAY_READ,
+        run=status.dashboard_data,
+        rest=Rest("GET", f"{ONE_CAMPAIGN}/dashboard", "campaigns", route="dashboard"),
+        command=ON_CAMPAIGN,
+    )
+)
+register(
+    Operation(
+        name="archive_campaign",
+        title=_("Archive a campaign, or bring it back"),
+        request=states.ArchiveCampaignRequest,
+        result=summaries.CampaignSummary,
+        permission=MAY_RUN,
+        run=_act(states.archive_campaign),
+        errors=(CampaignError,),
+        rest=Rest("PATCH", ONE_CAMPAIGN, "campaigns", route="campaign", example={"archived": True}),
+        command=ON_CAMPAIGN,
+        page=FormPage(done=_archived),
+    )
+)
+register(
+    Operation(
+        name="delete_campaign",
+        title=_("Delete a campaign that nobody joined"),
+        request=deleting.DeleteCampaignRequest,
+        result=None,
+        permission=MAY_RUN,
+        run=deleting.delete_named_campaign,
+        errors=(CampaignError,),
+        rest=Rest("DELETE", ONE_CAMPAIGN, "campaigns", route="campaign"),
+        command=ON_CAMPAIGN,
+        page=FormPage(done=_("Campaign deleted. Its history stays in the audit log.")),
+    )
+)
+register(
+    Operation(
+        name="pause_campaign",
+        title=_("Pause a campaign"),
+        request=states.PauseCampaignRequest,
+        result=summaries.CampaignSummary,
+        permission=MAY_RUN,
+        run=_act(states.pause_campaign),
+        errors=(CampaignError,),
+        rest=Rest(
+            "POST",
+            f"{ONE_CAMPAIGN}/pause",
+            "campaigns",
+            example={"reason": "We look at the first answers."},
+        ),
+        command=ON_CAMPAIGN,
+        page=FormPage(
+            done=_("Campaign paused: workers get no new tasks. Answers to open tasks still count.")
+        ),
+    )
+)
+register(
+    Operation(
+        name="resume_campaign",
+        title=_("Resume a paused campaign"),
+        request=states.ResumeCampaignRequest,
+        result=summaries.CampaignSummary,
+        permission=MAY_RUN,
+        run=_act(states.resume_campaign),
+        errors=(CampaignError,),
+        rest=Rest("POST", f"{ONE_CAMPAIGN}/resume", "campaigns"),
+        command=ON_CAMPAIGN,
+        page=FormPage(done=_("Campaign resumed.")),
+    )
+)
+register(
+    Operation(
+        name="close_campaign",
+        title=_("Close a campaign permanently"),
+        request=states.CloseCampaignRequest,
+        result=summaries.CampaignSummary,
+        permission=MAY_RUN,
+        run=_act(states.close_campaign),
+        errors=(CampaignError,),
+        rest=Rest("POST", f"{ONE_CAMPAIGN}/close", "campaigns", example={"reason": "Enough answers."}),
+        command=ON_CAMPAIGN,
+        page=FormPage(done=_("Campaign closed.")),
+    )
+)
+register(
+    Operation(
+        name="set_stop_rules",
+        title=_("Set the stop rules of a campaign"),
+        request=states.StopRulesRequest,
+        result=summaries.CampaignSummary,
+        permission=MAY_RUN,
+        run=states.set_named_stop_rules,
+        errors=(CampaignError,),
+        stale=(StaleSettings,),
+        rest=Rest("POST", f"{ONE_CAMPAIGN}/stop-rules", "campaigns", example={"budget": 250.0}),
+        command=ON_CAMPAIGN,
+        page=FormPage(done=_("Stop rules saved.")),
+    )
+)
+register(
+    Operation(
+        name="set_open_to_all",
+        title=_("Open a campaign to every annotator, or to those who were invited"),
+        request=states.OpenToAllRequest,
+        result=summaries.CampaignSummary,
+        permission=MAY_RUN,
+        run=_act(states.set_open_to_all),
+        rest=Rest("POST", f"{ONE_CAMPAIGN}/open-to-all", "campaigns", example={"open_to_all": True}),
+        command=ON_CAMPAIGN,
+        page=FormPage(done=_opened_to_all),
+    )
+)
+register(
+    Operation(
+        name="drop_planned_images",
+        title=_("Open no further images of a campaign"),
+        request=states.DropPlannedRequest,
+        result=states.DroppedImages,
+        permission=MAY_RUN,
+        run=states.drop_planned_images,
+        rest=Rest("DELETE", f"{ONE_CAMPAIGN}/planned-images", "campaigns"),
+        command=ON_CAMPAIGN,
+        page=FormPage(done=_dropped),
+    )
+)
+register(
+    Operation(
+        name="prioritise_images",
+        title=_("Set which images come first"),
+        request=ordering.PrioritiseRequest,
+        result=ordering.PrioritisedImages,
+        permission=MAY_RUN,
+        run=ordering.prioritise_named_images,
+        errors=(CampaignError,),
+        rest=Rest(
+            "POST",
+            f"{ONE_CAMPAIGN}/priorities",
+            "campaigns",
+            example={"images": ["scene-2.png"], "priority": 1},
+        ),
+        command=ON_CAMPAIGN,
+        page=FormPage(done=_prioritised),
+    )
+)

@@ -1,0 +1,91 @@
+"""Campaigns as requests name them, and as lists have them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+from django.utils.translation import gettext_lazy as _
+
+from annotation.common.operations import Help, Listing, Named, OneOf, OperationContext
+from annotation.common.roles import RESEARCHER, REVIEWER
+from annotation.models import Campaign
+from annotation.selectors.campaign.reasons import reason_in_words
+from annotation.selectors.stored_kinds import CAMPAIGNS, CORPORA
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignRequest:
+    """A request about a campaign."""
+
+    campaign: Annotated[str, Named(CAMPAIGNS), Help(_("Campaign"))]
+
+    def row(self) -> Campaign:
+        """The campaign, with its corpus; the request was admitted, so that it is there."""
+        return Campaign.objects.select_related("corpus").get(name=self.campaign)
+
+
+def _states() -> dict[str, None]:
+    return dict.fromkeys(Campaign.STATES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignsRequest:
+    """Campaigns, by name. How far each is, its own status says."""
+
+    corpus: Annotated[Annotated[str, Named(CORPORA)] | None, Help(_("Corpus"))] = None
+    state: Annotated[Annotated[str, OneOf(_states)] | None, Help(_("State"))] = None
+    archived: Annotated[bool, Help(_("Archived"), _("Those that are archived, else those that are not"))] = (
+        False
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignSummary:
+    """A campaign: a corpus, and the questions asked about it. `reason`: why it is paused or closed; lists
+    leave it out where it is `archived`; simulated workers answer it where it is `simulated`."""
+
+    name: str
+    corpus: str
+    tasks: str
+    kinds: tuple[str, ...]
+    state: str
+    reason: str
+    open_to_all: bool
+    simulated: bool
+    settings_version: int
+    opened_at: datetime | None
+    ended_at: datetime | None
+    archived: bool
+    created_at: datetime
+
+
+def campaign_summary(row: Campaign) -> CampaignSummary:
+    """What is stored of a campaign; its corpus is read already where there are many."""
+    return CampaignSummary(
+        name=row.name,
+        corpus=row.corpus.name,
+        tasks=row.tasks,
+        kinds=tuple(row.kinds),
+        state=row.state,
+        reason=reason_in_words(row.reason),
+        open_to_all=row.open_to_all,
+        simulated=row.simulated,
+        settings_version=row.settings_version,
+        opened_at=row.opened_at,
+        ended_at=row.ended_at,
+        archived=row.archived_at is not None,
+        created_at=row.created_at,
+    )
+
+
+def list_campaigns(request: CampaignsRequest, context: OperationContext) -> Listing:
+    """The campaigns that whoever asks may see."""
+    rows = CAMPAIGNS.rows(context.actor, REVIEWER, RESEARCHER)
+    rows = rows.filter(archived_at__isnull=not request.archived)
+    if request.corpus is not None:
+        rows = rows.filter(corpus__name=request.corpus)
+    if request.state is not None:
+        rows = rows.filter(state=request.state)
+    return Listing(rows, "name", campaign_summary)
