@@ -15,7 +15,6 @@ OLD_ADDRESSES: dict[str, str] = {
     f"{_CAMPAIGN}/images/<str:key>/rule/": "rule",
     f"{_CAMPAIGN}/entry/": "entry",
     f"{_CAMPAIGN}/entry/invite/": "make_invitation",
-    f"{_CAMPAIGN}/entry/study/": "save_study",
     f"{_CAMPAIGN}/entry/invitations/<int:invitation>/revoke/": "revoke_invitation",
     f"{_CAMPAIGN}/known/": "known_items",
     f"{_CAMPAIGN}/known/add/": "add_known_items",

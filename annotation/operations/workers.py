@@ -8,9 +8,9 @@ from annotation.jobs import emails
 from annotation.moderation import worker_acts
 from annotation.moderation.discarding import CannotDo
 from annotation.operations import workers_texts as texts
-from annotation.workers import erasing, listing
 from annotation.workers.messages import MessageError
 from annotation.workers.pseudonyms import CannotErase, Erased
+from annotation.workers.requests import erasing, listing
 
 _ON_CAMPAIGN = Has((RESEARCHER,), on="campaign")
 _SERVER = Has((ADMIN,), server=True)

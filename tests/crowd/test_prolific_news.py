@@ -166,7 +166,7 @@ def test_a_study_belongs_to_one_campaign(work: World):
 
 def command(*arguments: str) -> dict[str, Any]:
     out = StringIO()
-    call_command("study", *arguments, "--json", stdout=out)
+    call_command(*arguments, "--json", stdout=out)
     found: dict[str, Any] = json.loads(out.getvalue())
     return found
 
@@ -175,17 +175,18 @@ def test_the_command_sets_up_studies_and_lists_their_visits(work: World):
     come()
     work_as(work, answers=2)
     platform_visits.finish_visit(visit())
-    (row,) = command("quay", "--visits")["visits"]
+    (row,) = command("list_visits", "quay")["results"]
     assert (row["submission"], row["answered"], row["outcome"]) == (FIRST, 2, "complete")
-    found = command("quay", "--set", "mturk", "--wanted", "3", "--complete", "thanks")["studies"]
+    command("save_study", "quay", "mturk", "--wanted", "3", "--completion-code", "thanks")
+    found = command("list_studies", "quay")["results"]
     assert [one["platform"] for one in found] == ["prolific", "mturk"]
     with pytest.raises(CommandError, match="needs its id"):
-        command("quay", "--set", "prolific")
+        command("save_study", "quay", "prolific")
 
 
 def test_the_command_prints_tables(work: World):
     out = StringIO()
-    call_command("study", "quay", stdout=out)
+    call_command("list_studies", "quay", stdout=out)
     assert "C0MPLETE" in out.getvalue()
-    call_command("study", "quay", "--visits", stdout=out)
-    assert "has no visits" in out.getvalue()
+    call_command("list_visits", "quay", stdout=out)
+    assert out.getvalue().endswith("none\n")

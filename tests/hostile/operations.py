@@ -804,14 +804,15 @@ get("entry", RUNNERS, "quay")
 post("make_invitation", RUNNERS, "quay", label="-2+3", uses="5", until="2031-02-03", language="de")
 post("revoke_invitation", RUNNERS, lambda at: "quay", _mine(Invitation))
 post(
-    "save_study",
+    "operation",
     RUNNERS,
-    "quay",
-    provider="prolific",
+    "save_study",
+    campaign="quay",
+    platform="prolific",
     study=lambda at: at.new("study"),
     wanted="3",
-    completion="C0DE",
-    screen_out="0UT",
+    completion_code="C0DE",
+    screen_out_code="0UT",
 )
 get("known_items", RUNNERS, "review", kind=q.COREF_LINK, purpose="control", before=10**6)
 post("add_known_items", RUNNERS, "review", act="csv", file=KNOWN.encode())

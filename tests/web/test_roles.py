@@ -232,7 +232,7 @@ def built() -> dict[str, Any]:
                             "workers",
                             "entry",
                         ),
-                        *("make_invitation", "save_study", "known_items", "add_known_items"),
+                        *("make_invitation", "known_items", "add_known_items"),
                         *("new_known_item", "texts", "jobs", "start_job", "task_consent", "api_consent"),
                         *("payments", "dashboard"),
                         *("machines", "duplicate_campaign", "go_on_with_all"),

@@ -20,10 +20,11 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.common.roles import RESEARCHER
 from annotation.models import Campaign, Invitation, Study, Visit
 from annotation.web.common.access import account_of, for_roles_on
-from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame, said
-from annotation.workers import confirmation, invitations, platform_visits
+from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, act_form, campaign_frame, said
+from annotation.workers import confirmation, invitations
 from annotation.workers.invitations import InvitationError
-from annotation.workers.platform_visits import PROLIFIC, PROVIDERS, VisitError
+from annotation.workers.platform_visits import PROLIFIC, PROVIDERS
+from annotation.workers.requests.studies import study_address
 
 #: How platforms say who comes, in words.
 _WAYS = {
@@ -31,8 +32,6 @@ _WAYS = {
     Visit.WEBHOOK: gettext_lazy("webhooks"),
     Visit.API: gettext_lazy("the API"),
 }
-#: What Prolific is to fill in.
-PARAMETERS = "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +69,8 @@ def recruiting_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     return _page(request, campaign)
 
 
-def _page(
-    request: HttpRequest, campaign: Campaign, *, link: QueryDict | None = None, study: QueryDict | None = None
-) -> HttpResponse:
-    """The page of recruiting; where its form for a link or a study was refused, with what was typed, as
-    status 409."""
-    refused = link is not None or study is not None
+def _page(request: HttpRequest, campaign: Campaign, *, link: QueryDict | None = None) -> HttpResponse:
+    """The page of recruiting; where its form for a link was refused, with what was typed, as status 409."""
     languages = dict(settings.LANGUAGES)
     rows = campaign.invitations.select_related("campaign").order_by("-pk")
     studies = [_study(request, row) for row in campaign.studies.order_by("pk")]
@@ -101,13 +96,12 @@ def _page(
             unverified=list(unverified.values()),
             verifiable=PROLIFIC in unverified,
             waiting=any(one.waiting for one in studies),
-            platforms=PROVIDERS.items(),
             webhook=request.build_absolute_uri(reverse("prolific_webhook")),
             signs=bool(settings.PROLIFIC_WEBHOOK_SECRET),
             link=link or {},
-            study=study or {},
+            study=act_form(request, "save_study", ids="study-%s"),
         ),
-        status=409 if refused else 200,
+        status=409 if link is not None else 200,
     )
 
 
@@ -145,42 +139,13 @@ def invitation_revoke(request: HttpRequest, campaign: Campaign, invitation: int)
     return redirect("entry", campaign.name)
 
 
-@require_POST
-@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
-def study_edit(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """Tell of a study on a platform, or change one. Where that is refused, the page is shown again with what
-    was typed."""
-    sent = request.POST
-    try:
-        platform_visits.save_study(
-            campaign=campaign,
-            provider=sent.get("provider", ""),
-            external_id=_plain(sent.get("study", "")),
-            wanted=_uses(sent.get("wanted", "")) or 0,
-            completion_code=_plain(sent.get("completion", "")),
-            screen_out_code=_plain(sent.get("screen_out", "")),
-            actor=account_of(request),
-        )
-    except (InvitationError, VisitError) as error:
-        messages.error(request, str(error))
-        return _page(request, campaign, study=sent)
-    messages.success(request, _("Study saved. Give its address to the platform."))
-    return redirect("entry", campaign.name)
-
-
-def study_address(request: HttpRequest, row: Study) -> str:
-    """The address that a study's platform is to open."""
-    address = request.build_absolute_uri(reverse(row.provider, args=[row.campaign.name]))
-    return address + PARAMETERS if row.provider == PROLIFIC else address
-
-
 def _study(request: HttpRequest, row: Study) -> ShownStudy:
     outcomes = Counter(row.visits.values_list("outcome", flat=True))
     verified = Counter(row.visits.values_list("verification", flat=True))
     return ShownStudy(
         row,
         PROVIDERS[row.provider],
-        study_address(request, row),
+        study_address(row, request.build_absolute_uri("/").rstrip("/")),
         sum(outcomes.values()),
         outcomes[Visit.COMPLETE],
         outcomes[Visit.SCREENED_OUT],

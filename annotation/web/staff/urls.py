@@ -33,7 +33,6 @@ urlpatterns = [
     path("campaigns/<slug:name>/workers/<str:pseudonym>/", workers.worker_detail, name="worker"),
     path("campaigns/<slug:name>/recruiting/", recruiting.recruiting_page, name="entry"),
     path("campaigns/<slug:name>/recruiting/invite/", recruiting.invitation_make, name="make_invitation"),
-    path("campaigns/<slug:name>/recruiting/study/", recruiting.study_edit, name="save_study"),
     path(
         "campaigns/<slug:name>/recruiting/invitations/<int:invitation>/revoke/",
         recruiting.invitation_revoke,

@@ -36,8 +36,8 @@ from annotation.selectors.workers.worker_table import (
     worker_page,
     worker_rows_of,
 )
-from annotation.workers.paying import OfCampaign
 from annotation.workers.payments import currency_of
+from annotation.workers.requests.paying import OfCampaign
 
 _COLUMNS = (
     *("worker", "status", "answers", "checked", "right", "seconds", "earned", "bonuses", "paid", "due"),
