@@ -14,8 +14,7 @@ from annotation.common.operations import Help, Listing, OperationContext, invali
 from annotation.models import Study, Visit
 from annotation.selectors.workers.choosing import campaign_of
 from annotation.workers import confirmation, platform_visits
-from annotation.workers.approvals import PlatformName
-from annotation.workers.platform_visits import MOST_WANTED, PROLIFIC
+from annotation.workers.platform_visits import MOST_WANTED, PROLIFIC, PlatformName
 from annotation.workers.requests.paying import OfCampaign
 
 #: What Prolific is to fill in.
