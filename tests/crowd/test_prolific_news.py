@@ -138,7 +138,7 @@ def test_the_signature_is_as_prolific_computes_it():
 def test_a_researcher_sets_up_a_study_and_copies_its_address(work: World):
     ada = people.signed_in("ada", "researcher")
     page = press(
-        ada, reverse("entry", args=["quay"]), "Save the study", study=BOB, wanted="30", completion="XY"
+        ada, reverse("entry", args=["quay"]), "Save the study", study=BOB, wanted="30", completion_code="XY"
     )
     assert Study.objects.get(external_id=BOB).wanted == 30
     assert "/prolific/quay/?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}" in words(page)
