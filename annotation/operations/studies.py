@@ -31,7 +31,7 @@ register(
         request=studies.SaveStudyRequest,
         result=studies.CampaignStudy,
         permission=_ON_CAMPAIGN,
-        run=studies.save_study,
+        run=studies.set_up_study,
         errors=(VisitError,),
         rest=Rest(
             "POST",

@@ -155,7 +155,7 @@ register(
         request=erasing.EraseWorkerRequest,
         result=Erased,
         permission=_SERVER,
-        run=erasing.erase_worker,
+        run=erasing.erase_one,
         errors=(CannotErase, OSError),
         confirms=True,
         command=CommandLine(positional=("worker",), text=texts.erased_text),
@@ -169,7 +169,7 @@ register(
         request=erasing.EraseAgainRequest,
         result=erasing.ErasedAgain,
         permission=_SERVER,
-        run=erasing.erase_again,
+        run=erasing.erase_restored,
         errors=(OSError,),
         command=CommandLine(text=texts.erased_again_text),
     )

@@ -99,7 +99,7 @@ def _page(request: HttpRequest, campaign: Campaign, *, link: QueryDict | None = 
             webhook=request.build_absolute_uri(reverse("prolific_webhook")),
             signs=bool(settings.PROLIFIC_WEBHOOK_SECRET),
             link=link or {},
-            study=act_form(request, "save_study", ids="study-%s"),
+            study=act_form(request, "save_study", ids="study-%s", platform=PROLIFIC),
         ),
         status=409 if link is not None else 200,
     )

@@ -94,7 +94,7 @@ def list_studies(request: StudiesRequest, context: OperationContext) -> Listing:
     return Listing(rows, "pk", lambda row: _campaign_study(row, context.site))
 
 
-def save_study(request: SaveStudyRequest, context: OperationContext) -> CampaignStudy:
+def set_up_study(request: SaveStudyRequest, context: OperationContext) -> CampaignStudy:
     """Set up a study, or change one. Raises VisitError."""
     row = platform_visits.save_study(
         campaign=campaign_of(request),
