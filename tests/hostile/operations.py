@@ -800,14 +800,15 @@ post("operation", RUNNERS, "teach_machine", campaign="quay", machine=_machine)
 post("operation", [ADMIN], "erase_worker", worker=_worker)
 get("entry", RUNNERS, "quay")
 post(
-    "save_study",
+    "operation",
     RUNNERS,
-    "quay",
-    provider="prolific",
+    "save_study",
+    campaign="quay",
+    platform="prolific",
     study=lambda at: at.new("study"),
     wanted="3",
-    completion="C0DE",
-    screen_out="0UT",
+    completion_code="C0DE",
+    screen_out_code="0UT",
 )
 get("known_items", RUNNERS, "review", kind=q.COREF_LINK, purpose="control", before=10**6)
 post("add_known_items", RUNNERS, "review", act="csv", file=KNOWN.encode())

@@ -232,7 +232,7 @@ def built() -> dict[str, Any]:
                             "workers",
                             "entry",
                         ),
-                        *("save_study", "known_items", "add_known_items"),
+                        *("known_items", "add_known_items"),
                         *("new_known_item", "texts", "jobs", "start_job", "task_consent", "api_consent"),
                         *("payments", "dashboard"),
                         *("machines", "duplicate_campaign", "go_on_with_all"),
@@ -296,8 +296,8 @@ def _places_of_the_api(world: Any, campaign: str, job: int) -> dict[str, list[An
         "webhooks/": [line.webhook_id],
         "alarm-subscriptions/": [1],
     }
-    more: dict[str, Any] = {"<str:key>": "man", "<str:pseudonym>": worker, "<slug:layer>": campaign}
-    more |= {"<str:image>": "man", "<str:worker>": worker}
+    more: dict[str, Any] = {"<str:key>": "man", "<str:image>": "man", "<str:worker>": worker}
+    more["<slug:layer>"] = campaign
     more |= {"<int:invitation>": Invitation.objects.get().pk, "<int:item>": 1, "<int:delivery>": line.pk}
     more |= {"<int:flag>": flag.pk, "<int:ruling>": ruling.pk, "<int:payment>": 1, "<int:bonus>": 1}
     more |= {"<slug:machine>": "nobody", "files/<int:number>": 0, "<int:query>": 1}

@@ -12,13 +12,12 @@ from annotation.api.v1 import (
     uploads,
     work,
 )
-from annotation.api.v1.crowd import studies
 from annotation.api.v1.preparing import control_items, plans, texts
 
 #: Whose functions are served.
 MODULES = (
     *(corpora, phrases, campaigns, campaign_settings, texts, control_items),
-    *(plans, work, streams, studies, uploads),
+    *(plans, work, streams, uploads),
 )
 urlpatterns = [
     path("openapi.json", document.openapi_document, name="v1_openapi"),
