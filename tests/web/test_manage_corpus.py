@@ -12,7 +12,6 @@ from annotation import jobs
 from annotation.common.roles import ADMIN, RESEARCHER
 from annotation.images.pictures import picture_path
 from annotation.models import Account, AuditEntry, Campaign, Corpus, Image, Job, RoleGrant
-from annotation.web.staff.corpora import managing
 from tests.web import world
 from tests.web.staff import press, said, words
 
@@ -90,19 +89,14 @@ def test_a_picture_that_corpora_of_others_have_is_an_admins_to_withdraw(
     address = reverse("withdraw_picture", args=["drawn"])
     shown = words(client.get(f"{address}?image={image.key}"))
     assert ("Withdraw this picture permanently" in shown) == goes
-    page = client.post(address, {"image": image.key}, follow=True)
+    sent = {"corpus": "drawn", "image": image.key, "next": reverse("manage_corpus", args=["drawn"])}
+    page = client.post(reverse("operation", args=["withdraw_picture"]), sent, follow=True)
     told = {
         True: "Picture withdrawn from drawn, secret, with 0 open tasks and 0 exports.",
         False: "Corpora of others have the same picture: ask an admin to withdraw it.",
     }
-    assert said(page) == [told[goes]] and (goes or "secret" not in shown + words(page))
+    assert told[goes] in words(page) and (goes or "secret" not in shown + words(page))
     assert picture_path(image.picture).exists() is not goes
-
-
-def test_corpora_that_an_account_may_not_see_are_counted_and_not_named(drawn: Corpus, shared: Corpus):
-    bob = world.account("bob")
-    RoleGrant.objects.create(account=bob, role=RESEARCHER, corpus=drawn)
-    assert managing._named(bob, ["drawn", "secret"]) == "drawn, 1 other corpus"
 
 
 @pytest.mark.parametrize("key", ["nobody", "", "\0", "<b>"])

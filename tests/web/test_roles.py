@@ -191,7 +191,7 @@ def built() -> dict[str, Any]:
                 "corpus": [world.corpus.name],
                 **{
                     route: [world.corpus.name]
-                    for route in ("manage_corpus", "set_licence", "delete_corpus", "withdraw_picture")
+                    for route in ("manage_corpus", "delete_corpus", "withdraw_picture")
                 },
                 **{
                     route: ["0" * 32]
@@ -218,7 +218,7 @@ def built() -> dict[str, Any]:
                             "workers",
                             "entry",
                         ),
-                        *("make_invitation", "save_study", "known_items", "add_known_items"),
+                        *("make_invitation", "save_study", "known_items"),
                         *("new_known_item", "texts", "jobs", "start_job", "task_consent", "api_consent"),
                         *("machines", "act_on_machines", "act_on_workers", "payments", "record_payments"),
                         *("ledger", "approval_list", "dashboard"),
@@ -243,7 +243,6 @@ def built() -> dict[str, Any]:
                 "act_on_webhook": [hook.pk],
                 "send_again": [hook.pk, line.pk],
                 "steer_any_job": [export.pk],
-                "retire_known_item": [name, 1],
                 "text": [name, "consent"],
                 "steer_job": [name, export.pk],
                 "download": [name, export.pk],

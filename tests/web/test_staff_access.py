@@ -52,8 +52,6 @@ ACTS = {
     "make_invitation": (OF_IT, RUNNERS),
     "revoke_invitation": (["review", "INVITATION"], RUNNERS),
     "save_study": (OF_IT, RUNNERS),
-    "add_known_items": (OF_IT, RUNNERS),
-    "retire_known_item": (["review", "1"], RUNNERS),
     "start_job": (OF_IT, RUNNERS),
     "erase_worker": (OF_WORKER, ADMINS),
 }

@@ -4,7 +4,6 @@ from django.urls import path
 
 from annotation.api import document
 from annotation.api.v1 import (
-    campaign_settings,
     campaigns,
     corpora,
     me,
@@ -22,7 +21,7 @@ from annotation.api.v1.preparing import control_items, plans, texts
 
 #: Whose functions are served.
 MODULES = (
-    *(corpora, phrases, campaigns, campaign_settings, texts, control_items, workers),
+    *(corpora, phrases, campaigns, texts, control_items, workers),
     *(plans, several_workers, paying),
     *(reviewing, work, streams, me, own_work, people, machines, uploads, notifying, server),
 )

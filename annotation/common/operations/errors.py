@@ -43,6 +43,7 @@ WORDING: Mapping[str, str | Promise] = {
     "taken": _("“%(value)s” exists already: choose another name."),
     "only_with": _("This is taken only with %(other)s."),
     "repeated": _("“%(value)s” is given twice."),
+    "unpaid": _("No pay is set for %(kinds)s: confirm that this is intended."),
     "file_expected": _("Expected a file."),
     "too_large": _("The files have %(size)s; expected at most %(most)s."),
     "unpacks_to_more": _("This unpacks to %(size)s; expected at most %(most)s."),
