@@ -165,7 +165,7 @@ class Bench:
 
     def train(self, name: str, recipe: str, seed: int, settings: Sequence[str], *sources: str) -> None:
         """A system by its recipe, with the word vectors."""
-        changed = ("--set", *settings) if settings else ()
+        changed = ("--changes", *settings) if settings else ()
         command(
             *("train_system", name, "--recipe", recipe, "--corpus", CORPUS, "--words", self.words),
             *("--seed", seed, *sources, *changed),
@@ -314,7 +314,7 @@ def retrieval(bench: Bench) -> None:
     for direction in DIRECTIONS:
         runs = [f"{_called(bench, label, 0)}-{direction}" for label in RANKERS]
         asked = ("--qrels", "own", "--measures", ",".join(MEASURES), "--split", "test")
-        for one in command("compare_systems", *runs, *asked)["tests"]:
+        for one in command("compare_runs", *runs, *asked)["tests"]:
             say(
                 f"{one['run']} less {runs[0]}, {one['measure']}: {100 * one['difference']:+.1f}, "
                 f"p {one['adjusted']:.3f}"

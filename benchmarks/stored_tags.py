@@ -49,7 +49,7 @@ def main(data: Path, images: int, processes: int) -> None:
     from annotation.protocol.mentions import find_mentions
     from annotation.protocol.terms import CaptionRecord, Chain, ImageRecord, LayerRecord, Mention
     from annotation.selectors.corpora import corpus_named
-    from evaluation.services.tags.ranked import TagsRequest, rank_tags
+    from evaluation.services.tags.ranked import TagsRequest, tags_of_images
     from models_core.features.text.tokens import tokenise
 
     call_command("migrate", verbosity=0)
@@ -77,7 +77,7 @@ def main(data: Path, images: int, processes: int) -> None:
     for number in sorted({1, processes}):
         tags = 0
         with timed(f"tags from stored mentions, {number} {'process' if number == 1 else 'processes'}"):
-            for one in rank_tags(TagsRequest("many", layer=layer, processes=number)):
+            for one in tags_of_images(TagsRequest(corpus="many", layer=layer), processes=number):
                 tags += len(one.tags)
         print(f"{tags:,} tags")
 

@@ -134,7 +134,7 @@ def row(label: str, cells: Sequence[str]) -> str:
 def run(bench: Bench, seeds: int) -> list[str]:
     """Train, write and score; the lines of the table."""
     bench.import_photographs()
-    bench.train("near", "NN-caption", "--held-out", "")
+    bench.train("near", "NN-caption", "--held-out", "none")
     for seed in range(seeds):
         bench.train(f"mrnn{seed}", "mRNN", "--seed", seed)
     sets = {beam: [bench.write(f"mrnn{seed}", beam) for seed in range(seeds)] for beam in BEAMS}

@@ -13,14 +13,12 @@ _CAMPAIGN = "campaigns/<slug:name>"
 #: The address that a page had -> the name of its route now. The parts in brackets are the same in both.
 OLD_ADDRESSES: dict[str, str] = {
     f"{_CAMPAIGN}/images/<str:key>/rule/": "rule",
-    f"{_CAMPAIGN}/workers/<str:pseudonym>/erase/": "erase_worker",
     f"{_CAMPAIGN}/entry/": "entry",
     f"{_CAMPAIGN}/entry/invite/": "make_invitation",
     f"{_CAMPAIGN}/entry/study/": "save_study",
     f"{_CAMPAIGN}/entry/invitations/<int:invitation>/revoke/": "revoke_invitation",
     f"{_CAMPAIGN}/known/": "known_items",
     f"{_CAMPAIGN}/known/new/": "new_known_item",
-    f"{_CAMPAIGN}/jobs/<int:job>/steer/": "steer_job",
     "account/erase/": "erase_me",
     "begun/": "invite_begun",
     "evaluation/bring/": "evaluation:bring",

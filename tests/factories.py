@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from django.conf import settings
+
 from annotation.datasets.importing import import_records
 from annotation.formats.entities_notation import chains_of, parse_sentence
 from annotation.models import Corpus
@@ -80,3 +82,13 @@ def a_corpus(name: str, records: Sequence[ImageRecord]) -> Corpus:
     """`records` imported as the corpus `name`."""
     import_records(name=name, records=records, format="test", source=f"test {name}")
     return Corpus.objects.get(name=name)
+
+
+def put_on_server(folder: str, file: Path) -> str:
+    """The name of a file that an operator put into a folder of `sources`."""
+    place = Path(settings.DATA_DIR) / "sources" / folder
+    place.mkdir(parents=True, exist_ok=True)
+    link = place / file.name
+    if not link.exists():
+        link.symlink_to(file)
+    return file.name

@@ -6,20 +6,22 @@ each image and phrase boxes with the chance that people accept them (`store_prop
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from django.db import IntegrityError
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotation.audit import record
 from annotation.common import database
 from annotation.common.locks import exclusive_folder, is_held
+from annotation.common.operations import Help, Named, OperationContext, invalid
 from annotation.datasets import layers
 from annotation.models import (
     Account,
@@ -40,13 +42,19 @@ from annotation.protocol.terms import ImageRecord, Mention
 from annotation.protocol.trust import SUSPENDED
 from annotation.quality import worker_trust
 from annotation.selectors.jobs import Job, newest_job
+from annotation.selectors.machines.reports import MachineReport, machine_reports
 from annotation.selectors.records import stream_records
+from annotation.selectors.stored_kinds import CAMPAIGNS
+from annotation.selectors.workers.choosing import campaign_of
 
 __all__ = [
     "PROPOSE_JOB",
     "TEACH_JOB",
+    "AddMachineRequest",
     "Campaign",
     "MachineLesson",
+    "MachineName",
+    "add_machine",
     "campaigns_with_machines",
     "count_finished",
     "finished_records",
@@ -56,6 +64,7 @@ __all__ = [
     "lesson",
     "lesson_under_way",
     "machine_add",
+    "machine_in",
     "machine_learnt",
     "machine_named",
     "records_to_propose",
@@ -67,7 +76,7 @@ __all__ = [
 
 #: The jobs that teach a machine, and that have one propose for further images; who knows how registers them.
 TEACH_JOB, PROPOSE_JOB = "teach_machine", "propose_boxes"
-_NAME = re.compile(r"[-a-zA-Z0-9_]{1,30}")
+MachineName = Annotated[str, Named(max_length=30)]
 #: Images whose mentions are read together.
 _IMAGES_TOGETHER = 200
 
@@ -75,8 +84,8 @@ _IMAGES_TOGETHER = 200
 def machine_add(*, campaign: Campaign, name: str, actor: Account | None = None) -> Machine:
     """Make a machine of a campaign: a worker of its own, whom nobody can sign in as, with its standings.
 
-    Raises CampaignError for a name that cannot be or is taken, and for a campaign in which no machine has
-    anything to do.
+    Raises CampaignError for a campaign in which no machine has anything to do, and Invalid for a name that is
+    taken.
     """
     kinds = machine_kinds(campaign.kinds)
     if not kinds:
@@ -89,11 +98,6 @@ def machine_add(*, campaign: Campaign, name: str, actor: Account | None = None) 
             _("campaign %(campaign)s is closed; add the machine to an open one")
             % {"campaign": repr(campaign.name)}
         )
-    if not _NAME.fullmatch(name):
-        raise CampaignError(
-            _("machine %(machine)s: expected a name of at most 30 letters, digits, hyphens or underscores")
-            % {"machine": repr(name)}
-        )
     settings = settings_of(campaign.settings)
     rules = machine_trust(settings.trust, settings.machine)
     try:
@@ -105,11 +109,32 @@ def machine_add(*, campaign: Campaign, name: str, actor: Account | None = None) 
                 worker_trust.join_campaign(worker=worker.pk, campaign=campaign, kind=kind, settings=rules)
             record(actor=actor, act="add_machine", campaign=campaign, machine=name, worker=worker.pseudonym)
     except IntegrityError as error:
-        raise CampaignError(
-            _("campaign %(campaign)s has a machine %(machine)s already; give another name")
-            % {"campaign": repr(campaign.name), "machine": repr(name)}
-        ) from error
+        raise invalid("name", "taken", value=name) from error
     return machine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddMachineRequest:
+    """A machine is a worker that nobody signs in as. It proposes boxes on the share of images that the
+    campaign sets (machine.share), once it has learnt; people accept or refuse them."""
+
+    campaign: Annotated[str, Named(CAMPAIGNS), Help(gettext_lazy("Campaign"))]
+    name: Annotated[MachineName, Help(gettext_lazy("Name of a new machine"))]
+
+
+def add_machine(request: AddMachineRequest, context: OperationContext) -> MachineReport:
+    """Make a machine. Raises CampaignError, and Invalid for a name that is taken."""
+    campaign = campaign_of(request)
+    machine_add(campaign=campaign, name=request.name, actor=context.actor)
+    return next(one for one in machine_reports(campaign) if one.name == request.name)
+
+
+def machine_in(campaign: Campaign, name: str) -> Machine:
+    """The machine of that name, as a request names it. Raises Invalid."""
+    found = Machine.objects.filter(campaign=campaign, name=name).select_related("worker").first()
+    if found is None:
+        raise invalid("machine", "unknown", kind=_("machine"), value=name)
+    return found
 
 
 def machine_named(campaign: Campaign, name: str) -> Machine:
@@ -124,7 +149,7 @@ def machine_named(campaign: Campaign, name: str) -> Machine:
             % {
                 "campaign": repr(campaign.name),
                 "machine": repr(name),
-                "machines": names or _("none: see add_machine"),
+                "machines": names or _("none"),
             }
         )
     return found

@@ -208,7 +208,7 @@ def _at_rest(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
             )
             % {"n": failed, "days": FAILED_WITHIN},
             _("read why it failed, and resume it"),
-            _("read why it failed, and resume it: %(command)s") % {"command": "manage.py jobs"},
+            _("read why it failed, and resume it: %(command)s") % {"command": "manage.py resume_job"},
         )
     if waiting := in_review(campaign):
         yield Alarm(
@@ -336,7 +336,7 @@ def _crowd(
             kind,
             text,
             _("invite more workers, reinstate some, or have a reviewer decide"),
-            _("invite more workers, reinstate some (suspend_worker --reinstate), or have a reviewer decide"),
+            _("invite more workers, reinstate some, or have a reviewer decide"),
         )
 
 

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from django.utils.translation import gettext_lazy
+
 ANNOTATOR = "annotator"
 REVIEWER = "reviewer"
 RESEARCHER = "researcher"
 ADMIN = "admin"
 ROLES = (ANNOTATOR, REVIEWER, RESEARCHER, ADMIN)
+#: What people may be, by the role that they were granted.
+ROLE_NAMES = {
+    ANNOTATOR: gettext_lazy("annotator"),
+    REVIEWER: gettext_lazy("reviewer"),
+    RESEARCHER: gettext_lazy("researcher"),
+    ADMIN: gettext_lazy("admin"),
+}
 
 
 class Scope(NamedTuple):

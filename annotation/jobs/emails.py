@@ -10,20 +10,27 @@ from __future__ import annotations
 import smtplib
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.auth.tokens import default_token_generator
 from django.core.mail import send_mail
 from django.db.models import QuerySet
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils import translation
 from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
+from django.utils.translation import get_language, gettext_lazy
+from django.utils.translation import gettext as _
+from pydantic import Field
 
-from annotation import jobs
+from annotation import audit, jobs
 from annotation.common import database
+from annotation.common.operations import Help, OperationContext
 from annotation.models import (
     Account,
     AlarmSubscription,
@@ -34,7 +41,12 @@ from annotation.models import (
     WorkerMessage,
 )
 from annotation.notifications.alarms import FoundAlarm, subscribers
-from annotation.workers.accounts import inviting
+from annotation.selectors.people.accounts import AccountName
+from annotation.selectors.workers.choosing import ChosenWorkers, campaign_of, chosen_workers
+from annotation.workers import messages
+from annotation.workers.accounts import activation, inviting
+from annotation.workers.accounts.activation import AccountRefused
+from annotation.workers.messages import LONGEST_MESSAGE
 
 #: What is wrong with a campaign, or with the server where it is None, now.
 AlarmsNow = Callable[[Campaign | None], Iterable[FoundAlarm]]
@@ -76,10 +88,55 @@ def send_emails(*, digest: str, domain: str, secure: bool, language: str) -> int
     return len(found)
 
 
-def ask_for_invitation(*, invitation: StaffInvitation, domain: str, secure: bool, language: str) -> None:
-    """Have an invitation sent by a job; as `request_email`."""
-    arguments = {"invitation": invitation.pk, "domain": domain, "secure": secure, "language": language}
-    jobs.enqueue(kind=INVITATION, arguments=arguments)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SendPasswordLinkRequest:
+    """An e-mail with a link by which somebody chooses a new password."""
+
+    account: AccountName
+
+
+def send_password_link(request: SendPasswordLinkRequest, context: OperationContext) -> None:
+    """Have the e-mail of a forgotten password sent. Raises AccountRefused."""
+    account = activation.account_to_change(request.account, context)
+    activation.check_has_password(account)
+    if not settings.SENDS_MAIL:
+        raise AccountRefused(_("This server sends no e-mail: make a link and hand it over yourself."))
+    if not account.email:
+        raise AccountRefused(_("This account has no e-mail address: make a link and hand it over yourself."))
+    with database.writing():
+        audit.record(actor=context.actor, act="send_password_link", account=request.account)
+    request_email(address=account.email, **_from(context.site))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InvitedStaff:
+    """An invitation, by its number, and its link; `mailed`: an e-mail with it is on its way."""
+
+    invitation: int
+    link: str
+    mailed: bool
+
+
+def invite_by_mail(request: inviting.InviteStaffRequest, context: OperationContext) -> InvitedStaff:
+    """Make an invitation, and have its link sent, where the server sends e-mail. Raises GrantError."""
+    corpus, campaign = request.rows()
+    row = inviting.invite_staff(
+        email=request.email, role=request.role, corpus=corpus, campaign=campaign, actor=context.actor
+    )
+    if settings.SENDS_MAIL:
+        jobs.enqueue(kind=INVITATION, arguments={"invitation": row.pk, **_from(context.site)})
+    link = context.site + reverse("staff_invite", args=[inviting.staff_invitation_token(row)])
+    return InvitedStaff(invitation=row.pk, link=link, mailed=settings.SENDS_MAIL)
+
+
+def _from(site: str) -> dict[str, Any]:
+    """Whence an e-mail comes, and its language, as jobs have it."""
+    scheme, _colon, domain = site.partition("://")
+    return {
+        "domain": domain,
+        "secure": scheme == "https",
+        "language": get_language() or settings.LANGUAGE_CODE,
+    }
 
 
 def send_invitation(*, invitation: int, domain: str, secure: bool, language: str) -> bool:
@@ -94,6 +151,41 @@ def send_invitation(*, invitation: int, domain: str, secure: bool, language: str
     }
     _send("staff_invite", found.email, language, about)
     return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageWorkersRequest(ChosenWorkers):
+    """The workers read the message on their next page, and by e-mail if they asked for that."""
+
+    text: Annotated[
+        str, Field(min_length=1, max_length=LONGEST_MESSAGE), Help(gettext_lazy("Message"), lines=4)
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessagedWorkers:
+    """To how many workers a message was sent, and to how many of them by e-mail too."""
+
+    sent: int
+    mailed: int
+
+
+def message_workers(request: MessageWorkersRequest, context: OperationContext) -> MessagedWorkers:
+    """Send workers a message. Raises MessageError."""
+    campaign = campaign_of(request)
+    workers, site = list(chosen_workers(request, campaign).values()), urlsplit(context.site)
+    # All or none: a message that is stored is never left without its e-mail.
+    with database.writing():
+        sent = messages.send_messages(
+            campaign=campaign, workers=workers, text=request.text, actor=context.actor
+        )
+        mailed = ask_for_messages(
+            messages=sent,
+            domain=site.netloc,
+            secure=site.scheme == "https",
+            language=translation.get_language() or settings.LANGUAGE_CODE,
+        )
+    return MessagedWorkers(sent=len(sent), mailed=mailed)
 
 
 def ask_for_messages(*, messages: Sequence[WorkerMessage], domain: str, secure: bool, language: str) -> int:
@@ -223,7 +315,7 @@ def _send(name: str, to: str, language: str, about: Mapping[str, Any]) -> None:
         # Its own words may hold the address.
         raise NotSent(
             f"the mail server at {settings.EMAIL_HOST} took no e-mail ({type(error).__name__}); "
-            "check EMAIL_URL, then manage.py jobs --resume"
+            "check EMAIL_URL, then resume the job"
         ) from None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, NamedTuple
@@ -44,7 +45,8 @@ class JobError(ValueError):
     """A job that cannot be made, cancelled or resumed; one line with the remedy."""
 
 
-class SweptJobs(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class SweptJobs:
     """What a sweep did: lost jobs queued again, given up, cancelled at last; forgotten ids sent again."""
 
     again: int = 0
@@ -103,16 +105,21 @@ def enqueue_operation(operation: Operation, request: Any, *, row: Any, actor: Ac
         kind=operation.name,
         arguments=plain_request(request),
         campaign=row if isinstance(row, Campaign) else None,
-        corpus=row if isinstance(row, Corpus) else getattr(row, "corpus", None),
+        corpus=row if isinstance(row, Corpus) else _corpus_of(row),
         actor=actor,
     )
+
+
+def _corpus_of(row: Any) -> Corpus | None:
+    """The corpus of a row that says no campaign."""
+    return None if isinstance(row, Campaign) else getattr(row, "corpus", None)
 
 
 def job_numbered(job_id: int) -> Job:
     """The job of that number; JobError where there is none."""
     found = Job.objects.filter(pk=job_id).first()
     if found is None:
-        raise JobError(f"there is no job {job_id}; manage.py jobs lists them")
+        raise JobError(f"there is no job {job_id}")
     return found
 
 
@@ -195,8 +202,8 @@ def sweep_jobs() -> SweptJobs:
     silent = Q(heartbeat_at=None) | Q(heartbeat_at__lt=database.now() - timedelta(seconds=LOST))
     for job in Job.objects.filter(silent, state=Job.RUNNING).order_by("pk")[:_PAGE]:
         did = _take_back(job)
-        found = found._replace(**{name: getattr(found, name) + 1 for name in did})
-    return found._replace(sent=_send_again())
+        found = replace(found, **{name: getattr(found, name) + 1 for name in did})
+    return replace(found, sent=_send_again())
 
 
 def _set_right() -> None:

@@ -9,6 +9,7 @@ import logging
 import os
 import shutil
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from time import monotonic
@@ -48,14 +49,15 @@ class Disk(NamedTuple):
     free: int
 
 
-class PeriodicState(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class PeriodicState:
     """An entry of the periodic work: seconds from one turn to the next, its last turn and the next one, if it
     was ever done; whether the last one failed, and whether the next is late."""
 
     name: str
     every: float
-    last: datetime | None
-    next: datetime | None
+    last_at: datetime | None
+    next_at: datetime | None
     failed: bool
     late: bool
 

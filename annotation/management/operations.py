@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import functools
+import json
 import tomllib
 from argparse import BooleanOptionalAction
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import is_dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from django.core import management
 from django.core.management.base import CommandError, CommandParser
+from django.db.models import QuerySet
 from django.utils import translation
 
 from annotation.common.operations import (
@@ -22,8 +25,10 @@ from annotation.common.operations import (
     NewFile,
     Operation,
     OperationContext,
+    Pages,
     RequestField,
     all_operations,
+    invalid,
     plain_result,
     read_request,
     request_fields,
@@ -53,13 +58,27 @@ class OperationCommand(ReportCommand):
         for one in request_fields(self.operation.request).values():
             positional = one.name in self.operation.command.positional
             _add_field(parser, one, positional=positional)
+        if self.operation.listed:
+            parser.add_argument("--limit", type=int, metavar="NUMBER", help="List so many at most")
+        for layout in self.operation.command.layouts:
+            parser.add_argument(f"--{layout}", action="store_true", help=f"Print the result as {layout}")
         if isinstance(self.operation.result, File):
             parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="The new file")
 
+    def handle(self, *args: Any, **options: Any) -> None:
+        assert self.operation.command is not None
+        layouts = self.operation.command.layouts
+        chosen = [name for name in ("json", *layouts) if options[name.replace("-", "_")]]
+        if len(chosen) > 1:
+            raise CommandError(f"--{' and --'.join(chosen)}: use only one of them")
+        self.text = self.operation.command.text if not chosen else layouts.get(chosen[0])
+        super().handle(*args, **options)
+
     def report(self, **options: Any) -> dict[str, Any]:
         fields = request_fields(self.operation.request)
-        data = {name: _value(one, options[name]) for name, one in fields.items() if options[name] is not None}
         try:
+            given = {name: options[name] for name in fields if options[name] is not None}
+            data = {name: _value(fields[name], value) for name, value in given.items()}
             request = read_request(self.operation.request, data)
             self.operation.admit(request, None)
             with progress_bar(what="share", total=_STEPS) as bar:
@@ -68,23 +87,22 @@ class OperationCommand(ReportCommand):
                 )
                 self.result = self.operation.run(request, context)
                 if isinstance(self.result, NewFile):
-                    self.result = self.result.write(options["out"])
+                    self.result = _write(self.result, options["out"])
         except Invalid as error:
             raise CommandError("\n".join(self._line(one) for one in error.errors)) from error
         if isinstance(self.operation.result, File):
             more = plain_result(self.result) if is_dataclass(self.result) else {}
             return {"file": str(options["out"]), **more}
         if isinstance(self.result, Listing):
-            listing = self.result
-            rows = listing.rows.order_by(listing.by)
-            return {"results": [plain_result(listing.result(row)) for row in rows.iterator(_ROWS)]}
+            rows = islice(_ordered(self.result), options["limit"])
+            return {"results": [plain_result(self.result.result(row)) for row in rows]}
+        if isinstance(self.result, Pages):
+            return {"results": list(map(plain_result, self.result.every(_ROWS)))}
         return plain_result(self.result) if self.result is not None else {"done": self.operation.name}
 
     def show(self, report: dict[str, Any]) -> str:
-        assert self.operation.command is not None
-        text = self.operation.command.text
-        if text is not None:
-            return text(self.result)
+        if self.text is not None:
+            return self.text(self.result)
         return _rows_text(report["results"]) if self.operation.listed else super().show(report)
 
     def _line(self, error: FieldError) -> str:
@@ -94,6 +112,24 @@ class OperationCommand(ReportCommand):
         option = name if name in self.operation.command.positional else f"--{name.replace('_', '-')}"
         number = f" ({int(place[0]) + 1}.)" if place and place[0].isdigit() else ""
         return f"{option}{number or '.'.join(['', *place])}: {error.detail}"
+
+
+def _write(made: NewFile, out: Path) -> Any:
+    """Make a file that is there whole, or not at all; what writing it returns."""
+    partial = out.with_name(f".partial-{out.name}")
+    try:
+        result = made.write(partial)
+        partial.replace(out)
+    finally:
+        partial.unlink(missing_ok=True)
+    return result
+
+
+def _ordered(listing: Listing) -> Iterable[Any]:
+    rows, by = listing.rows, listing.by
+    if isinstance(rows, QuerySet):
+        return rows.order_by(cast(str, by)).iterator(_ROWS)
+    return sorted(rows, key=cast(Any, by))
 
 
 def _rows_text(rows: list[dict[str, Any]]) -> str:
@@ -114,7 +150,7 @@ def _add_field(parser: CommandParser, one: RequestField, *, positional: bool) ->
         parser.add_argument(option, action=BooleanOptionalAction, default=None, **about)
         return
     if one.rule.sort == "object":
-        about |= {"type": Path, "metavar": "FILE.toml"}
+        about |= {"nargs": "+", "metavar": "FILE.toml|KEY=VALUE"}
     if one.upload is not None:
         about["metavar"] = "FILE"
     if one.many:
@@ -141,11 +177,38 @@ def _help(one: RequestField) -> str:
 
 def _value(one: RequestField, given: Any) -> Any:
     """What was typed, as JSON has it."""
-    if isinstance(given, Path):
-        return tomllib.loads(given.read_text(encoding="utf-8"))
+    if one.rule.sort == "object":
+        return _table(one, list(map(str, given)) if isinstance(given, list | tuple) else [str(given)])
     if isinstance(given, list):
-        return [one.read_text(text) if isinstance(text, str) else text for text in given]
+        texts = [part for text in given for part in _parts(one, text)]
+        return [one.read_text(text) if isinstance(text, str) else text for text in texts]
     return one.read_text(given) if isinstance(given, str) else given
+
+
+def _parts(one: RequestField, text: Any) -> list[Any]:
+    """What one argument lists, separated by commas; a file's name may have some."""
+    if not isinstance(text, str) or one.upload is not None or one.server_file is not None:
+        return [text]
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _table(one: RequestField, texts: list[str]) -> dict[str, Any]:
+    """A table: of a TOML file, or of what was typed as KEY=VALUE, where a value that is no TOML is a text."""
+    if len(texts) == 1 and "=" not in texts[0]:
+        return tomllib.loads(Path(texts[0]).read_text(encoding="utf-8"))
+    try:
+        return tomllib.loads("\n".join(map(_toml_line, texts)))
+    except tomllib.TOMLDecodeError as error:
+        raise invalid(one.name, "toml", message=error) from error
+
+
+def _toml_line(text: str) -> str:
+    key, _sign, value = text.partition("=")
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return f"{key}={json.dumps(value)}"
+    return text
 
 
 class _Commands(dict[str, Any]):

@@ -18,6 +18,10 @@ class Account(AbstractUser):
 
     mails_messages = models.BooleanField(default=False, db_default=False)
 
+    #: In a call under a token: the number of that, and what it is limited to. Neither is stored.
+    token: int | None = None
+    limit: Scope = WHOLE_SERVER
+
     def has_role(self, *roles: str, on: Scope) -> bool:
         """Whether any of `roles` was granted for `on`, or for what it is part of. Admins have every role
         where they are admins, superusers everywhere."""

@@ -21,7 +21,6 @@ from django.db.models import Max, Q, QuerySet
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.common.by_command import by_command
 from annotation.models import (
     Account,
     Assignment,
@@ -88,9 +87,7 @@ def worker_named(pseudonym: str, campaign: Campaign) -> int:
     """The id of the worker of that pseudonym who has a standing in the campaign. Raises CannotDo."""
     found = Worker.objects.filter(pseudonym=pseudonym, standings__campaign=campaign).first()
     if found is None:
-        raise CannotDo(
-            f"campaign {campaign.name!r} has no worker {pseudonym!r}; see campaign_status {campaign.name}"
-        )
+        raise CannotDo(f"campaign {campaign.name!r} has no worker {pseudonym!r}")
     return found.pk
 
 
@@ -200,9 +197,8 @@ def reinstate_worker(
         )
         for row in rows.order_by("id"):
             if row.withdrawn_at is not None:
-                raise by_command(
-                    CannotDo(f"the judgments of this worker on {row.kind} are withdrawn; restore them first"),
-                    "discard_worker --restore",
+                raise CannotDo(
+                    f"the judgments of this worker on {row.kind} are withdrawn; restore them first"
                 )
             failed = (
                 row.state == QUALIFICATION

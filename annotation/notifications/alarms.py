@@ -7,18 +7,22 @@ is told. What comes and goes within an hour counts as one alarm.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import timedelta
-from typing import NamedTuple
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Annotated
 
 from django.db.models import Q, QuerySet
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.common.roles import ADMIN, RESEARCHER, WHOLE_SERVER, Scope
-from annotation.models import Account, AlarmSubscription, Campaign, Corpus, RaisedAlarm
+from annotation.common.operations import Forbidden, Help, Listing, Named, OperationContext, StoredKind
+from annotation.common.roles import ADMIN, RESEARCHER, WHOLE_SERVER
+from annotation.models import Account, AlarmSubscription, Campaign, RaisedAlarm
 from annotation.notifications.events import announce
 from annotation.notifications.hooks import ALARM_RAISED, CAMPAIGN_FINISHED
+from annotation.selectors.scope_request import ScopeRequest
 
 #: The alarm by which a campaign says that there is nothing left to ask.
 COMPLETE_ALARM = "complete"
@@ -32,7 +36,45 @@ class SubscriptionRefused(ValueError):
     """A subscription that cannot be; one line with the remedy."""
 
 
-class FoundAlarm(NamedTuple):
+#: What an account gets alarms of, by number.
+ALARM_SUBSCRIPTIONS = StoredKind(
+    gettext_lazy("subscription"), lambda account, *roles: subscriptions_of(account), column="pk"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubscriptionsRequest:
+    """Of what you get alarms by e-mail."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubscribeRequest(ScopeRequest):
+    """Get alarms by e-mail, at the address of your account: of a campaign, of a corpus's campaigns, or of all
+    and of the server itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnsubscribeRequest:
+    """Get no more of these alarms."""
+
+    subscription: Annotated[
+        int, Named(ALARM_SUBSCRIPTIONS), Help(gettext_lazy("Subscription"), gettext_lazy("Its number"))
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subscription:
+    """Alarms of a campaign, of a corpus's campaigns, or, where both are null, of all, which you get by
+    e-mail."""
+
+    number: int
+    corpus: str | None
+    campaign: str | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class FoundAlarm:
     """Something wrong that a look found: what, of which kind of question (or ""), and in words."""
 
     code: str
@@ -98,44 +140,45 @@ def subscriptions_of(account: Account) -> QuerySet[AlarmSubscription]:
     return rows.select_related("corpus", "campaign").order_by("pk")
 
 
-def subscribe(
-    *,
-    account: Account,
-    language: str,
-    origin: str,
-    corpus: Corpus | None = None,
-    campaign: Campaign | None = None,
-) -> AlarmSubscription:
-    """Send an account alarms of a campaign, of a corpus's campaigns, or of all and of the server itself.
+def list_subscriptions(request: SubscriptionsRequest, context: OperationContext) -> Listing:
+    """The subscriptions of whoever asks."""
+    return Listing(subscriptions_of(context.actor), "pk", _subscription)
 
-    Raises SubscriptionRefused.
-    """
-    scope = campaign.scope if campaign is not None else Scope(corpus.pk if corpus else None)
-    if not account.has_role(RESEARCHER, on=scope):
-        raise SubscriptionRefused(_("This takes the role researcher for what the alarms are about."))
+
+def subscribe(request: SubscribeRequest, context: OperationContext) -> Subscription:
+    """Send whoever asks alarms. Raises Forbidden, and SubscriptionRefused without an e-mail address."""
+    account, about = context.actor, request.rows()
+    if not account.has_role(RESEARCHER, on=about.scope):
+        raise Forbidden(RESEARCHER)
     if not account.email:
-        raise SubscriptionRefused(_("Your account has no e-mail address: add one on “My account” first."))
+        raise SubscriptionRefused(_("Your account has no e-mail address: add one first."))
     with database.writing():
         row, made = AlarmSubscription.objects.get_or_create(
             account_id=account.pk,
-            corpus=corpus,
-            campaign=campaign,
-            defaults={"language": language, "origin": origin},
+            corpus=about.corpus,
+            campaign=about.campaign,
+            defaults={"language": get_language() or "en", "origin": context.site},
         )
         if made:
             _note(row, account, "subscribe_to_alarms")
-    return row
+    return _subscription(row)
 
 
-def unsubscribe(*, account: Account, subscription: int) -> bool:
-    """Send an account no more of these alarms; False where it has no such subscription."""
+def unsubscribe(request: UnsubscribeRequest, context: OperationContext) -> None:
+    """Send whoever asks no more of these alarms."""
     with database.writing():
-        row = subscriptions_of(account).filter(pk=subscription).first()
-        if row is None:
-            return False
-        _note(row, account, "unsubscribe_from_alarms")
+        row = subscriptions_of(context.actor).get(pk=request.subscription)
+        _note(row, context.actor, "unsubscribe_from_alarms")
         row.delete()
-    return True
+
+
+def _subscription(row: AlarmSubscription) -> Subscription:
+    return Subscription(
+        number=row.pk,
+        corpus=row.corpus.name if row.corpus is not None else None,
+        campaign=row.campaign.name if row.campaign is not None else None,
+        created_at=row.created_at,
+    )
 
 
 def _note(row: AlarmSubscription, actor: Account, act: str) -> None:

@@ -1,17 +1,87 @@
-"""What happens, written down for each webhook that it concerns."""
+"""What happens, written down for each webhook that it concerns, and its log of that."""
 
 from __future__ import annotations
 
 import json
 import secrets
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
 
 from django.db.models import Q
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from pydantic import Field
 
 from annotation.common import database
+from annotation.common.database import LARGEST_ID
+from annotation.common.operations import Help, Listing, OneOf, OperationContext, invalid
 from annotation.models import Campaign, Corpus, Webhook, WebhookDelivery
-from annotation.notifications.hooks import TEST_EVENT, those_that_send
+from annotation.notifications.hooks import (
+    TEST_EVENT,
+    WebhookNumber,
+    WebhookRefused,
+    may_send,
+    note_webhook,
+    those_that_send,
+    webhook_numbered,
+)
+
+#: States of a delivery.
+DELIVERY_STATES: dict[str, str | Promise] = {
+    WebhookDelivery.WAITING: gettext_lazy("waiting"),
+    WebhookDelivery.DELIVERED: gettext_lazy("delivered"),
+    WebhookDelivery.GIVEN_UP: gettext_lazy("given up"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookLogRequest:
+    """What a webhook was or is to be told, the newest first; lines are stored for 30 days."""
+
+    webhook: WebhookNumber
+    state: Annotated[
+        Annotated[str, OneOf(DELIVERY_STATES.copy, gettext_lazy("all"))] | None, Help(gettext_lazy("State"))
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookTestRequest:
+    """A webhook is sent an event of the type webhook.test, whatever it is told of."""
+
+    webhook: WebhookNumber
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SendAgainRequest:
+    """An event of a webhook's log is sent once more, at once, under the same id."""
+
+    webhook: WebhookNumber
+    delivery: Annotated[
+        int, Field(ge=1), Help(gettext_lazy("Delivery"), gettext_lazy("The number of a line of the log"))
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """A line of a webhook's log: an event, what is sent (`body`: JSON, byte for byte), and what came of it.
+    `id` is what the header webhook-id says, and `status` that of HTTP, of the last attempt. `error` begins
+    with one of off, address, certificate, timeout, no_answer, redirect, status; "" where there is none."""
+
+    number: int
+    id: str
+    event: str
+    body: str
+    state: str
+    attempts: int
+    status: int | None
+    error: str
+    created_at: datetime
+    tried_at: datetime | None
+    next_at: datetime | None
+    ended_at: datetime | None
 
 
 def announce(
@@ -44,10 +114,56 @@ def announce(
     return len(found)
 
 
-def announce_test(webhook: Webhook) -> WebhookDelivery:
-    """Have one webhook told that it works."""
+def list_deliveries(request: WebhookLogRequest, context: OperationContext) -> Listing:
+    """The lines of a webhook's log."""
+    rows = WebhookDelivery.objects.filter(webhook=request.webhook)
+    return Listing(rows.filter(state=request.state) if request.state else rows, "-pk", _delivery)
+
+
+def send_test_event(request: WebhookTestRequest, context: OperationContext) -> Delivery:
+    """Have one webhook told that it works. Raises WebhookRefused for one that is off."""
+    webhook = _sending(request.webhook)
     with database.writing():
-        return _deliver(webhook, TEST_EVENT, {"webhook": webhook.pk, "name": webhook.name})
+        return _delivery(_deliver(webhook, TEST_EVENT, {"webhook": webhook.pk, "name": webhook.name}))
+
+
+def send_again(request: SendAgainRequest, context: OperationContext) -> Delivery:
+    """Have a delivery sent once more. Raises Invalid, and WebhookRefused for one of a webhook that is off."""
+    rows = WebhookDelivery.objects.filter(webhook=request.webhook, pk=min(request.delivery, LARGEST_ID))
+    row = rows.first()
+    if row is None:
+        raise invalid("delivery", "unknown", kind=_("delivery"), value=request.delivery)
+    webhook = _sending(request.webhook)
+    with database.writing():
+        now = database.now()
+        rows.update(state=WebhookDelivery.WAITING, next_at=now, begun_at=now, ended_at=None)
+        note_webhook(webhook, context.actor, "send_webhook_again", message=row.message)
+    return _delivery(rows.get())
+
+
+def _sending(number: int) -> Webhook:
+    """The webhook of that number. Raises WebhookRefused unless it sends."""
+    webhook = webhook_numbered(number)
+    if not may_send(webhook):
+        raise WebhookRefused(_("This webhook is off: switch it on first."))
+    return webhook
+
+
+def _delivery(row: WebhookDelivery) -> Delivery:
+    return Delivery(
+        number=row.pk,
+        id=row.message,
+        event=row.event,
+        body=row.body,
+        state=row.state,
+        attempts=row.attempts,
+        status=row.status,
+        error=row.error,
+        created_at=row.created_at,
+        tried_at=row.tried_at,
+        next_at=row.next_at,
+        ended_at=row.ended_at,
+    )
 
 
 def _deliver(webhook: Webhook, event: str, data: Mapping[str, Any]) -> WebhookDelivery:

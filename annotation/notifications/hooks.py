@@ -3,68 +3,178 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from datetime import datetime
+from typing import Annotated, Any
 
-from django.db.models import QuerySet
+from django.db.models import QuerySet, prefetch_related_objects
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from pydantic import Field
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.common.roles import RESEARCHER, Granted, Scope
-from annotation.models import Account, Campaign, Corpus, RoleGrant, Webhook, WebhookDelivery
-from annotation.notifications.receivers import AddressRefused, receiver_of
+from annotation.common.operations import (
+    FieldError,
+    Forbidden,
+    Help,
+    Listing,
+    Named,
+    OneOf,
+    OperationContext,
+    StoredKind,
+)
+from annotation.common.roles import RESEARCHER, Granted
+from annotation.models import Account, Webhook
+from annotation.notifications.receivers import LONGEST_ADDRESS, AddressRefused, receiver_of
 from annotation.notifications.signing import secret_of
+from annotation.selectors.scope_request import ScopeRequest
 from annotation.selectors.scopes import within_scope
 
 #: What a webhook can be told of.
 CAMPAIGN_FINISHED, JOB_ENDED, ALARM_RAISED = "campaign.finished", "job.ended", "alarm.raised"
-EVENTS = (CAMPAIGN_FINISHED, JOB_ENDED, ALARM_RAISED)
+EVENT_NAMES = {
+    CAMPAIGN_FINISHED: gettext_lazy("a campaign is finished"),
+    JOB_ENDED: gettext_lazy("a job ended"),
+    ALARM_RAISED: gettext_lazy("something needs attention"),
+}
+EVENTS = tuple(EVENT_NAMES)
 #: What is sent to try a webhook out, whatever it is told of.
 TEST_EVENT = "webhook.test"
 #: Webhooks that an account may own at a time.
 MOST_WEBHOOKS = 20
+_NameText = Annotated[str, Field(min_length=1, max_length=100)]
+_AddressText = Annotated[str, Field(min_length=1, max_length=LONGEST_ADDRESS)]
+_Events = Annotated[tuple[Annotated[str, OneOf(EVENT_NAMES.copy)], ...], Field(min_length=1, max_length=10)]
+_NAME, _EVENTS = Help(gettext_lazy("What it is for")), Help(gettext_lazy("When"))
+_ADDRESS = Help(gettext_lazy("Address"), gettext_lazy("It begins with https:// and is on the internet"))
 
 
 class WebhookRefused(ValueError):
     """A webhook that cannot be; one line with the remedy."""
 
 
-class MadeWebhook(NamedTuple):
-    """A webhook, and its secret, which is shown this once."""
-
-    webhook: Webhook
-    secret: str
-
-
-@dataclass(frozen=True, slots=True)
-class WebhookRequest:
-    """What a webhook is to be: `corpus` or `campaign` is what it tells of, with neither the whole server."""
-
-    name: str
-    address: str
-    events: Iterable[str]
-    corpus: Corpus | None = None
-    campaign: Campaign | None = None
-
-
-def webhooks_of(account: Account) -> QuerySet[Webhook]:
-    """The webhooks that an account may see and change: those that tell of what it is a researcher for."""
-    of_campaigns = within_scope(account, RESEARCHER, corpus="campaign__corpus", campaign="campaign")
-    of_corpora = within_scope(account, RESEARCHER, corpus="corpus")
+def webhooks_of(account: Account | None, *roles: str) -> QuerySet[Webhook]:
+    """The webhooks that tell of what an account holds one of `roles` for; None: all."""
     rows = Webhook.objects.select_related("corpus", "campaign__corpus", "owner")
+    if account is None:
+        return rows
+    of_campaigns = within_scope(account, *roles, corpus="campaign__corpus", campaign="campaign")
+    of_corpora = within_scope(account, *roles, corpus="corpus")
     return rows.filter(campaign__isnull=False).filter(of_campaigns) | rows.filter(campaign=None).filter(
         of_corpora
     )
 
 
-def make_webhook(*, wanted: WebhookRequest, account: Account) -> MadeWebhook:
-    """Make a webhook that `account` owns. Raises WebhookRefused."""
-    scope = wanted.campaign.scope if wanted.campaign else Scope(wanted.corpus.pk if wanted.corpus else None)
-    if not account.has_role(RESEARCHER, on=scope):
-        raise WebhookRefused(_("This takes the role researcher for what the webhook tells of."))
-    given = _checked(wanted.name, wanted.address, wanted.events)
+#: Webhooks by their numbers.
+WEBHOOKS = StoredKind(gettext_lazy("webhook"), webhooks_of, within="campaign", column="pk")
+WebhookNumber = Annotated[int, Named(WEBHOOKS), Help(gettext_lazy("Webhook"), gettext_lazy("Its number"))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhooksRequest:
+    """The webhooks of what you are a researcher for, the newest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MakeWebhookRequest(ScopeRequest):
+    """An address that is called when something happens to a campaign, to a corpus and all that belongs to it,
+    or anywhere on the server. Its secret is returned, this once."""
+
+    name: Annotated[_NameText, _NAME]
+    address: Annotated[_AddressText, _ADDRESS]
+    events: Annotated[_Events, _EVENTS] = EVENTS
+
+    def problems(self) -> Iterator[FieldError]:
+        """Its name is a line, its address one on the internet, and it is about one thing."""
+        yield from ScopeRequest.problems(self)
+        yield from _problems(self.name, self.address)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookRequest:
+    """All about a webhook but its secret."""
+
+    webhook: WebhookNumber
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeWebhookRequest:
+    """What is given changes. Whoever changes a webhook owns it from then on."""
+
+    webhook: WebhookNumber
+    name: Annotated[_NameText | None, _NAME] = None
+    address: Annotated[_AddressText | None, _ADDRESS] = None
+    events: Annotated[_Events | None, _EVENTS] = None
+    active: Annotated[bool | None, Help(gettext_lazy("On"))] = None
+
+    def problems(self) -> Iterator[FieldError]:
+        """As of a new one."""
+        yield from _problems(self.name, self.address)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveWebhookRequest:
+    """A webhook is deleted with its log; what waits is not sent any more."""
+
+    webhook: WebhookNumber
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenewSecretRequest:
+    """A webhook gets another secret; what is sent from now on is signed with that."""
+
+    webhook: WebhookNumber
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookSummary:
+    """An address that is called when something happens to a campaign, to a corpus and all that hangs on it,
+    or, where both are null, anywhere on the server. `sends` says whether anything is sent now: it is on, and
+    its owner is a researcher of what it tells of."""
+
+    number: int
+    name: str
+    address: str
+    events: tuple[str, ...]
+    corpus: str | None
+    campaign: str | None
+    active: bool
+    sends: bool
+    owner: str | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookWithSecret(WebhookSummary):
+    """A webhook with the secret that signs what it sends: shown this once, and stored nowhere. The same call
+    under the same key is answered with null in its place."""
+
+    secret: str | None
+
+
+def list_webhooks(request: WebhooksRequest, context: OperationContext) -> Listing:
+    """The webhooks that whoever asks may change."""
+    rows = webhooks_of(context.actor, RESEARCHER).prefetch_related("owner__roles")
+    return Listing(rows, "-pk", lambda row: WebhookSummary(**_facts(row)))
+
+
+def show_webhook(request: WebhookRequest, context: OperationContext) -> WebhookSummary:
+    """One webhook."""
+    return WebhookSummary(**_facts(webhook_numbered(request.webhook)))
+
+
+def webhook_numbered(number: int) -> Webhook:
+    """The webhook of that number, with what it is about."""
+    return webhooks_of(None).get(pk=number)
+
+
+def make_webhook(request: MakeWebhookRequest, context: OperationContext) -> WebhookWithSecret:
+    """Make a webhook of whoever asks. Raises Forbidden, and WebhookRefused where they have too many."""
+    account, about = context.actor, request.rows()
+    if not account.has_role(RESEARCHER, on=about.scope):
+        raise Forbidden(RESEARCHER)
     with database.writing():
         # Two requests at once must not get past the limit together.
         Account.objects.select_for_update(no_key=True).get(pk=account.pk)
@@ -72,108 +182,110 @@ def make_webhook(*, wanted: WebhookRequest, account: Account) -> MadeWebhook:
             raise WebhookRefused(
                 _("You have %(most)d webhooks: remove one that you no longer use.") % {"most": MOST_WEBHOOKS}
             )
-        made = Webhook.objects.create(
-            **given,
+        row = Webhook.objects.create(
+            name=request.name.strip(),
+            address=request.address.strip(),
+            events=_in_order(request.events),
             salt=secrets.token_hex(32),
-            corpus=wanted.corpus,
-            campaign=wanted.campaign,
+            corpus=about.corpus,
+            campaign=about.campaign,
             owner_id=account.pk,
         )
-        _note(made, account, "make_webhook")
-    return MadeWebhook(made, secret_of(made.salt))
+        note_webhook(row, account, "make_webhook")
+    return _with_secret(row)
 
 
-def change_webhook(
-    *,
-    webhook: Webhook,
-    actor: Account,
-    name: str | None = None,
-    address: str | None = None,
-    events: Iterable[str] | None = None,
-    active: bool | None = None,
-) -> Webhook:
-    """Change what is given; whoever changes a webhook owns it from then on. Raises WebhookRefused."""
-    given = _checked(
-        webhook.name if name is None else name,
-        webhook.address if address is None else address,
-        webhook.events if events is None else events,
-    )
+def change_webhook(request: ChangeWebhookRequest, context: OperationContext) -> WebhookSummary:
+    """Change a webhook, switch it on or off, or take it over from its owner."""
     with database.writing():
-        row = Webhook.objects.select_for_update(no_key=True).get(pk=webhook.pk)
-        for field, value in given.items():
-            setattr(row, field, value)
-        row.active = row.active if active is None else active
-        row.owner_id = actor.pk
-        row.save()
-        _note(row, actor, "change_webhook", active=row.active)
-    return row
+        row = Webhook.objects.select_for_update(no_key=True).get(pk=request.webhook)
+        row.name = row.name if request.name is None else request.name.strip()
+        row.address = row.address if request.address is None else request.address.strip()
+        row.events = row.events if request.events is None else _in_order(request.events)
+        row.active = row.active if request.active is None else request.active
+        _taken_over(row, context).save()
+        note_webhook(row, context.actor, "change_webhook", active=row.active)
+    return WebhookSummary(**_facts(webhook_numbered(row.pk)))
 
 
-def renew_secret(*, webhook: Webhook, actor: Account) -> MadeWebhook:
-    """Give a webhook another secret; what is sent from now on is signed with that."""
+def renew_secret(request: RenewSecretRequest, context: OperationContext) -> WebhookWithSecret:
+    """Give a webhook another secret."""
+    row = webhook_numbered(request.webhook)
     with database.writing():
-        webhook.salt, webhook.owner_id = secrets.token_hex(32), actor.pk
-        webhook.save(update_fields=["salt", "owner_id"])
-        _note(webhook, actor, "renew_webhook_secret")
-    return MadeWebhook(webhook, secret_of(webhook.salt))
+        row.salt = secrets.token_hex(32)
+        _taken_over(row, context).save(update_fields=["salt", "owner_id"])
+        note_webhook(row, context.actor, "renew_webhook_secret")
+    return _with_secret(row)
 
 
-def remove_webhook(*, webhook: Webhook, actor: Account) -> None:
-    """Delete a webhook with its log; what waits is not sent any more."""
+def remove_webhook(request: RemoveWebhookRequest, context: OperationContext) -> None:
+    """Delete a webhook with its log."""
+    row = webhook_numbered(request.webhook)
     with database.writing():
-        _note(webhook, actor, "remove_webhook")
-        webhook.delete()
-
-
-def send_again(*, delivery: WebhookDelivery, actor: Account) -> None:
-    """Have a delivery sent once more, at once, under the same id. Raises WebhookRefused for one of a webhook
-    that is off."""
-    if not may_send(delivery.webhook):
-        raise WebhookRefused(_("This webhook is off: switch it on first."))
-    with database.writing():
-        now = database.now()
-        WebhookDelivery.objects.filter(pk=delivery.pk).update(
-            state=WebhookDelivery.WAITING, next_at=now, begun_at=now, ended_at=None
-        )
-        _note(delivery.webhook, actor, "send_webhook_again", message=delivery.message)
+        note_webhook(row, context.actor, "remove_webhook")
+        row.delete()
 
 
 def those_that_send(webhooks: Iterable[Webhook]) -> set[int]:
-    """Which of these webhooks, by number, are on and have an owner who is a researcher of what they tell of,
-    now. Give them with `owner` and `campaign` selected; this asks once for all."""
-    rows = [each for each in webhooks if each.active and each.owner is not None]
-    held: dict[int, set[Granted]] = {}
-    grants = RoleGrant.objects.filter(account__in={each.owner_id for each in rows})
-    for account, role, corpus, campaign in grants.values_list("account", "role", "corpus", "campaign"):
-        held.setdefault(account, set()).add(Granted(role, Scope(corpus, campaign)))
-    found = set()
-    for each in rows:
-        assert each.owner is not None
-        each.owner.granted = frozenset(held.get(each.owner.pk, ()))
-        if each.owner.has_role(RESEARCHER, on=each.scope):
-            found.add(each.pk)
-    return found
+    """Which of these webhooks, by number, send anything now. Give them with `owner` and `campaign` selected;
+    this asks once for all."""
+    rows = list(webhooks)
+    prefetch_related_objects(rows, "owner__roles")
+    return {row.pk for row in rows if may_send(row)}
 
 
 def may_send(webhook: Webhook) -> bool:
-    """Whether anything is sent to a webhook, now."""
-    return bool(those_that_send([webhook]))
+    """Whether a webhook is on and has an owner who is a researcher of what it tells of, now."""
+    owner = webhook.owner
+    if not webhook.active or owner is None:
+        return False
+    owner.granted = frozenset(Granted(row.role, row.scope) for row in owner.roles.all())
+    return owner.has_role(RESEARCHER, on=webhook.scope)
 
 
-def _checked(name: str, address: str, events: Iterable[str]) -> dict[str, object]:
-    name, address, asked = name.strip(), address.strip(), set(events)
-    if not 0 < len(name) <= 100 or not name.isprintable():
-        raise WebhookRefused(_("Say what the webhook is for, in 1 to 100 characters."))
-    if not asked or asked - set(EVENTS):
-        raise WebhookRefused(_("Choose at least one event: %(known)s.") % {"known": ", ".join(EVENTS)})
+def _problems(name: str | None, address: str | None) -> Iterator[FieldError]:
+    if name is not None and not (name.strip() and name.isprintable()):
+        yield FieldError("name", "unprintable")
     try:
-        receiver_of(address)
+        if address is not None:
+            receiver_of(address.strip())
     except AddressRefused as error:
-        raise WebhookRefused(str(error)) from error
-    return {"name": name, "address": address, "events": [event for event in EVENTS if event in asked]}
+        yield FieldError("address", "webhook_address", {"message": str(error)})
 
 
-def _note(webhook: Webhook, actor: Account, act: str, **about: object) -> None:
+def _in_order(events: Iterable[str]) -> list[str]:
+    return [event for event in EVENTS if event in events]
+
+
+def _taken_over(row: Webhook, context: OperationContext) -> Webhook:
+    """The webhook, which is now of whoever changes it; commands leave it to its owner."""
+    if context.actor is not None:
+        row.owner_id = context.actor.pk
+    return row
+
+
+def _with_secret(row: Webhook) -> WebhookWithSecret:
+    return WebhookWithSecret(**_facts(webhook_numbered(row.pk)), secret=secret_of(row.salt))
+
+
+def _facts(row: Webhook) -> dict[str, Any]:
+    """The fields of a summary."""
+    return {
+        "number": row.pk,
+        "name": row.name,
+        "address": row.address,
+        "events": tuple(row.events),
+        "corpus": row.corpus.name if row.corpus is not None else None,
+        "campaign": row.campaign.name if row.campaign is not None else None,
+        "active": row.active,
+        "sends": may_send(row),
+        "owner": row.owner.get_username() if row.owner is not None else None,
+        "created_at": row.created_at,
+    }
+
+
+def note_webhook(webhook: Webhook, actor: Account | None, act: str, **about: object) -> None:
+    """Write an act about a webhook into the audit."""
     record(
         actor=actor,
         act=act,

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import path
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from annotation.models import Campaign, Corpus
 from annotation.selectors.scopes import campaigns_of, corpora_of
@@ -59,25 +58,13 @@ def own_tokens(request: HttpRequest) -> HttpResponse:
     return _shown(request, made=made)
 
 
-@require_POST
-@for_roles(*BROWSING)
-def token_revoke(request: HttpRequest, token: int) -> HttpResponse:
-    """Make one of my tokens void, at once. This asks for no password: somebody who fears for a token is in a
-    hurry."""
-    if api_tokens.revoke_api_token(account=account_of(request), token=min(token, 2**63 - 1)):
-        messages.success(request, _("Token revoked."))
-    else:
-        messages.error(request, _("This token is already revoked."))
-    return redirect("own_tokens")
-
-
 def _shown(request: HttpRequest, *, status: int = 200, **about: Any) -> HttpResponse:
     account = account_of(request)
     return render(
         request,
         "annotation/entry/tokens.html",
         {
-            "tokens": api_tokens.tokens_of(account),
+            "tokens": api_tokens.tokens_of(account).order_by("-pk"),
             "days": api_tokens.TOKEN_DAYS,
             "given": request.POST if about.get("wrong") else {"days": str(USUAL_TOKEN_DAYS)},
             "corpora": _named(corpora_of(account, *BROWSING)),
@@ -109,7 +96,4 @@ def _limit(request: HttpRequest) -> dict[str, Any]:
     return {kind: found}
 
 
-urlpatterns = [
-    path("account/tokens/", own_tokens, name="own_tokens"),
-    path("account/tokens/<int:token>/revoke/", token_revoke, name="revoke_token"),
-]
+urlpatterns = [path("account/tokens/", own_tokens, name="own_tokens")]

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from datetime import timedelta
-from typing import NamedTuple
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Annotated, NamedTuple
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.common.roles import ADMIN, ANNOTATOR, Granted, Scope
+from annotation.common.operations import Help, Listing, Named, OperationContext, StoredKind
+from annotation.common.roles import ADMIN, ANNOTATOR, WHOLE_SERVER, Granted, Scope
 from annotation.models import Account, ApiToken, Campaign, Corpus, RoleGrant
 
 #: How every secret begins, so that scanners of code find one that was published.
@@ -29,6 +33,65 @@ TOKEN_DAYS = (7, 30, 90, LONGEST_TOKEN_DAYS)
 MOST_TOKENS = 50
 #: How exactly it is kept when a token was used: one row is written an hour, not one a call.
 _USED_STEP = timedelta(hours=1)
+
+
+def tokens_of(account: Account, *roles: str) -> QuerySet[ApiToken]:
+    """The tokens of an account, those that have expired among them; to a call under a token for a corpus or a
+    campaign, that token alone."""
+    rows = ApiToken.objects.filter(account_id=account.pk).select_related("corpus", "campaign")
+    return rows if account.limit == WHOLE_SERVER else rows.filter(pk__in=[account.token])
+
+
+#: Tokens of whoever asks, by their numbers.
+API_TOKENS = StoredKind(gettext_lazy("token"), tokens_of, column="pk")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokensRequest:
+    """Your tokens, the newest first; by a token for a corpus or a campaign, that token alone. They are made
+    on a page, which asks for the password."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevokeTokenRequest:
+    """A token of yours is void at once; by a token for a corpus or a campaign, that token alone."""
+
+    token: Annotated[int, Named(API_TOKENS), Help(gettext_lazy("Token"), gettext_lazy("Its number"))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenSummary:
+    """A token, but for its secret, which is shown once where it is made. `hint` is how the secret begins, and
+    `used_at` is to the hour."""
+
+    number: int
+    name: str
+    hint: str
+    writes: bool
+    corpus: str | None
+    campaign: str | None
+    created_at: datetime
+    expires_at: datetime
+    used_at: datetime | None
+
+
+def list_tokens(request: TokensRequest, context: OperationContext) -> Listing:
+    """The tokens of whoever asks."""
+    return Listing(tokens_of(context.actor), "-pk", _summary)
+
+
+def _summary(token: ApiToken) -> TokenSummary:
+    return TokenSummary(
+        number=token.pk,
+        name=token.name,
+        hint=token.hint,
+        writes=token.writes,
+        corpus=token.corpus.name if token.corpus is not None else None,
+        campaign=token.campaign.name if token.campaign is not None else None,
+        created_at=token.created_at,
+        expires_at=token.expires_at,
+        used_at=token.used_at,
+    )
 
 
 class TokenRefused(ValueError):
@@ -98,21 +161,12 @@ def make_api_token(
     return MadeToken(made, secret)
 
 
-def revoke_api_token(*, account: Account, token: int) -> bool:
-    """Make an own token void at once; False where there is none of that number."""
+def revoke_token(request: RevokeTokenRequest, context: OperationContext) -> None:
+    """Make a token void at once."""
     with database.writing():
-        found = ApiToken.objects.select_related("campaign").filter(account=account, pk=token).first()
-        if found is None:
-            return False
-        record(actor=account, act="revoke_token", campaign=found.campaign, token=token, name=found.name)
-        found.delete()
-    return True
-
-
-def tokens_of(account: Account) -> list[ApiToken]:
-    """The tokens of an account, the newest first; those that have expired among them."""
-    found = ApiToken.objects.filter(account=account).select_related("corpus", "campaign")
-    return list(found.order_by("-pk"))
+        row = tokens_of(context.actor).get(pk=request.token)
+        record(actor=context.actor, act="revoke_token", campaign=row.campaign, token=row.pk, name=row.name)
+        row.delete()
 
 
 def token_sent(secret: str) -> ApiToken | None:
@@ -137,6 +191,7 @@ def account_under(token: ApiToken) -> Account:
     """
     account = token.account
     # Narrowed in memory alone: nothing that acts for an account saves it.
+    account.token, account.limit = token.pk, token.scope
     account.granted = held_within(account, token.scope)
     account.is_superuser = False
     return account

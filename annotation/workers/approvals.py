@@ -7,23 +7,33 @@ from __future__ import annotations
 
 import csv
 from dataclasses import dataclass
-from typing import IO
+from pathlib import Path
+from typing import IO, Annotated
 
 from django.db.models import Count, OuterRef, Subquery
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotation.audit import record
 from annotation.common import database
+from annotation.common.operations import Help, NewFile, OneOf, OperationContext
 from annotation.common.spreadsheets import escape_formula
 from annotation.models import Account, Assignment, Campaign, Study, Visit
 from annotation.protocol.money import amount_text, smallest_amount
 from annotation.selectors.campaign.cost import TEST_ROLE
+from annotation.selectors.workers.choosing import campaign_of
+from annotation.workers.paying import OfCampaign
 from annotation.workers.payments import PaymentError, currency_of, due_accounts
 from annotation.workers.platform_visits import ENDED, MTURK, PROLIFIC, PROVIDERS
 
 #: What is drawn up of a platform: submissions to approve, or people to give a bonus.
 SUBMISSIONS, BONUSES = "submissions", "bonuses"
-LISTS = (SUBMISSIONS, BONUSES)
+LISTS = {
+    SUBMISSIONS: gettext_lazy("Submissions to approve"),
+    BONUSES: gettext_lazy("What is due, as bonuses"),
+}
+PlatformName = Annotated[str, OneOf(lambda: PROVIDERS)]
+ListName = Annotated[str, OneOf(lambda: LISTS)]
 #: How many visits are read at once.
 _PAGE = 500
 
@@ -40,6 +50,32 @@ class Submission:
     answers: int
     reported: str
     due: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlatformListRequest(OfCampaign):
+    """A crowd platform's ids of submissions to approve, or of people with what they are due, as its pages
+    take them. They lead to people, so the audit log notes each list that is drawn up."""
+
+    platform: Annotated[PlatformName, Help(gettext_lazy("Platform"))]
+    list: Annotated[ListName, Help(gettext_lazy("List"))]
+
+
+def export_platform_list(request: PlatformListRequest, context: OperationContext) -> NewFile:
+    """The list, as CSV. Writing it raises PaymentError where the campaign has no study there."""
+    campaign = campaign_of(request)
+
+    def write(path: Path) -> None:
+        with path.open("w", encoding="utf-8", newline="") as file:
+            write_approvals(
+                campaign=campaign,
+                provider=request.platform,
+                what=request.list,
+                file=file,
+                actor=context.actor,
+            )
+
+    return NewFile(f"{campaign.name}-{request.platform}-{request.list}.csv", write)
 
 
 def platforms_of(campaign: Campaign) -> list[str]:
@@ -102,8 +138,6 @@ def write_approvals(
     with heads: assignments to approve, and for each worker what `SendBonus` takes. Amounts are what is due,
     cut to the digits of the currency; who is due less has no line.
     """
-    if what not in LISTS:
-        raise PaymentError(_("Nothing was chosen: use one of the buttons."))
     found = submissions_to_approve(campaign=campaign, provider=provider)
     reason = _("Work on %(campaign)s") % {"campaign": campaign.name}
     lines: list[list[str]]

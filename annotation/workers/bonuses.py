@@ -3,26 +3,126 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Annotated
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from pydantic import Field
 
 from annotation.audit import record
 from annotation.common import database
+from annotation.common.operations import Help, Listing, OperationContext, invalid
 from annotation.models import Account, Bonus, Campaign, Worker
+from annotation.protocol.money import amount_text
 from annotation.selectors.campaign.cost import money
+from annotation.selectors.workers.choosing import ChosenWorkers, RowNumber, campaign_of, chosen_workers
+from annotation.workers.paying import OfCampaign, Reason
 from annotation.workers.payments import (
     PaymentError,
     check_real,
     checked_reason,
     currency_of,
     due_accounts,
+    micros_of,
 )
 
 #: The highest bonus, in millionths: an amount that is larger was mistyped.
 HIGHEST_BONUS = 100_000 * 1_000_000
 #: Within this, the same bonus again is a form that was sent twice.
 _SENT_TWICE = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BonusesRequest(OfCampaign):
+    """Bonuses, the newest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BonusRequest(ChosenWorkers):
+    """Each of the workers gets a bonus: it is due from now on, and they read what for."""
+
+    amount: Annotated[
+        str, Field(max_length=20), Help(gettext_lazy("Amount"), gettext_lazy("For each, as 1.50"))
+    ]
+    reason: Annotated[Reason, Help(gettext_lazy("What for"), gettext_lazy("The worker sees it"))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithdrawBonusRequest(OfCampaign):
+    """A bonus that has not been paid is due no more."""
+
+    bonus: Annotated[RowNumber, Help(gettext_lazy("Bonus"), gettext_lazy("Its number"))]
+    reason: Annotated[Reason, Help(gettext_lazy("Why"), gettext_lazy("It stays in the history"))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenBonus:
+    """A bonus, which is due with everything else until it is paid."""
+
+    number: int
+    worker: str
+    amount: str
+    currency: str
+    reason: str
+    given_at: datetime
+    given_by: str | None
+    withdrawn_at: datetime | None
+    withdrawn_reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenBonuses:
+    """The bonuses that were given now."""
+
+    bonuses: tuple[GivenBonus, ...]
+
+
+def list_bonuses(request: BonusesRequest, context: OperationContext) -> Listing:
+    """The bonuses of a campaign."""
+    campaign = campaign_of(request)
+    rows = Bonus.objects.filter(campaign=campaign).select_related("worker", "given_by")
+    return Listing(rows, "-pk", partial(_given_bonus, currency=currency_of(campaign)))
+
+
+def give_bonuses(request: BonusRequest, context: OperationContext) -> GivenBonuses:
+    """Give bonuses. Raises PaymentError, and Invalid for an amount that is none."""
+    campaign = campaign_of(request)
+    workers, currency = chosen_workers(request, campaign), currency_of(campaign)
+    given = give_bonus(
+        campaign=campaign,
+        workers=list(workers.values()),
+        amount=micros_of(request.amount, currency),
+        reason=request.reason,
+        actor=context.actor,
+    )
+    rows = Bonus.objects.filter(pk__in=[each.pk for each in given]).select_related("worker", "given_by")
+    return GivenBonuses(bonuses=tuple(_given_bonus(row, currency) for row in rows.order_by("pk")))
+
+
+def take_bonus_back(request: WithdrawBonusRequest, context: OperationContext) -> GivenBonus:
+    """Withdraw a bonus. Raises Invalid where the campaign has no such bonus, and PaymentError."""
+    campaign = campaign_of(request)
+    if not Bonus.objects.filter(campaign=campaign, pk=request.bonus).exists():
+        raise invalid("bonus", "unknown", kind=_("bonus"), value=request.bonus)
+    row = withdraw_bonus(campaign=campaign, bonus=request.bonus, reason=request.reason, actor=context.actor)
+    return _given_bonus(row, currency_of(campaign))
+
+
+def _given_bonus(row: Bonus, currency: str) -> GivenBonus:
+    return GivenBonus(
+        number=row.pk,
+        worker=row.worker.pseudonym,
+        amount=amount_text(row.amount, currency),
+        currency=currency,
+        reason=row.reason,
+        given_at=row.given_at,
+        given_by=row.given_by.get_username() if row.given_by is not None else None,
+        withdrawn_at=row.withdrawn_at,
+        withdrawn_reason=row.withdrawn_reason,
+    )
 
 
 def give_bonus(

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotation.audit import record
 from annotation.common import database
+from annotation.common.operations import Help, Listing, Named, OperationContext, StoredKind
+from annotation.common.roles import WHOLE_SERVER
 from annotation.models import Account, Campaign, Worker, WorkerMessage
+from annotation.selectors.scopes import campaigns_in
 
 #: Characters of a message, at most.
 LONGEST_MESSAGE = 2_000
@@ -70,3 +78,60 @@ def mark_read(*, worker: Worker, message: int) -> bool:
         own = WorkerMessage.objects.filter(worker=worker, pk=message)
         own.filter(read_at__isnull=True).update(read_at=database.now())
         return own.exists()
+
+
+def received_by(account: Account, *roles: str) -> QuerySet[WorkerMessage]:
+    """What researchers told an account that works here; to a call under a token, what that is limited to."""
+    rows = WorkerMessage.objects.filter(worker__identity__account_id=account.pk)
+    if account.limit != WHOLE_SERVER:
+        rows = rows.filter(campaign__in=campaigns_in(account.limit))
+    return rows.select_related("campaign")
+
+
+#: Messages to whoever asks, by their numbers.
+RECEIVED_MESSAGES = StoredKind(gettext_lazy("message"), received_by, column="pk")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceivedMessagesRequest:
+    """What researchers told you, the newest first; by a token for a corpus or a campaign, there alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadMessageRequest:
+    """Say that you have read a message: it is no longer on your pages."""
+
+    message: Annotated[
+        int, Named(RECEIVED_MESSAGES), Help(gettext_lazy("Message"), gettext_lazy("Its number"))
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceivedMessage:
+    """What a researcher told you; `read_at` is null until you say that you have read it."""
+
+    number: int
+    campaign: str
+    text: str
+    sent_at: datetime
+    read_at: datetime | None
+
+
+def list_received_messages(request: ReceivedMessagesRequest, context: OperationContext) -> Listing:
+    """The messages to whoever asks."""
+    return Listing(received_by(context.actor), "-pk", _received)
+
+
+def read_message(request: ReadMessageRequest, context: OperationContext) -> None:
+    """Note that a message was read."""
+    mark_read(worker=WorkerMessage.objects.get(pk=request.message).worker, message=request.message)
+
+
+def _received(row: WorkerMessage) -> ReceivedMessage:
+    return ReceivedMessage(
+        number=row.pk,
+        campaign=row.campaign.name,
+        text=row.text,
+        sent_at=row.sent_at,
+        read_at=row.read_at,
+    )

@@ -10,7 +10,6 @@ Simulated answers are never paid.
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -23,6 +22,7 @@ from django.utils.translation import gettext as _
 from annotation.audit import record
 from annotation.common import database
 from annotation.common.by_command import by_command
+from annotation.common.operations import invalid
 from annotation.common.spreadsheets import escape_formula
 from annotation.models import Account, Assignment, Bonus, Campaign, Identity, Payout, Visit, Worker
 from annotation.protocol.campaign_settings import settings_of
@@ -101,6 +101,11 @@ class Due:
 def currency_of(campaign: Campaign) -> str:
     """The currency in which a campaign pays."""
     return settings_of(campaign.settings).pay.currency
+
+
+def usual_reference(campaign: Campaign) -> str:
+    """The reference of a payment today, unless another is given."""
+    return f"{campaign.name}-{database.now():%Y-%m-%d}"[:LONGEST_REFERENCE]
 
 
 def due_accounts(*, campaign: Campaign, worker: int | None = None) -> list[Due]:
@@ -214,16 +219,6 @@ def _paid_out(payout: Payout, pseudonym: str) -> Payout:
     return payout
 
 
-def pay_everybody(*, campaign: Campaign, reference: str, actor: Account | None = None) -> list[Payout]:
-    """Record that everybody was paid what they were due, all or none. What is less than the last digit of
-    the currency stays due.
-
-    Whoever was paid under this `reference` before is passed over, so that it may be done again; so is who is
-    not confirmed (`Due.held`).
-    """
-    return pay_all_due(campaign=campaign, reference=reference, actor=actor)
-
-
 def pay_all_due(
     *,
     campaign: Campaign,
@@ -231,7 +226,12 @@ def pay_all_due(
     workers: Collection[int] | None = None,
     actor: Account | None = None,
 ) -> list[Payout]:
-    """`pay_everybody`, of these workers alone where any are named."""
+    """Record that everybody was paid what they were due, or these `workers`, all or none. What is less than
+    the last digit of the currency stays due.
+
+    Whoever was paid under this `reference` before is passed over, so that it may be done again; so is who is
+    not confirmed (`Due.held`).
+    """
     if not reference:
         raise PaymentError(_("Paying several workers needs a reference that identifies the payment."))
     _check_reference(reference)
@@ -319,8 +319,8 @@ def _check_reference(reference: str) -> None:
 
 
 def micros_of(text: str, currency: str) -> int:
-    """An amount as people write it, in millionths: "12.50". Raises PaymentError, also where it has more
-    digits than its currency."""
+    """An amount as people write it, in millionths: "12.50". Raises Invalid, also where it has more digits
+    than its currency."""
     smallest = smallest_amount(currency)
     try:
         exact = Decimal(text) * MICROS
@@ -328,15 +328,9 @@ def micros_of(text: str, currency: str) -> int:
             return int(exact)
     except ArithmeticError:
         pass  # no number, or one beyond all that decimals hold
-    raise PaymentError(
-        _("amount “%(text)s”: %(currency)s has %(digits)d decimals; expected a number, e.g. %(example)s")
-        % {
-            "text": text[:60],
-            "digits": currency_digits(currency),
-            "currency": currency,
-            "example": amount_text(12 * MICROS, currency),
-        }
-    )
+    example = amount_text(12 * MICROS, currency)
+    digits = currency_digits(currency)
+    raise invalid("amount", "decimal", currency=currency, digits=digits, example=example)
 
 
 def ledger(campaign: Campaign) -> Iterator[tuple[object, ...]]:
@@ -389,20 +383,6 @@ def _line(
 ) -> tuple[object, ...]:
     """A line that is no answer."""
     return _at(at), who, entry, "", "", "", units(amount), currency, reference, ""
-
-
-def ledger_csv(campaign: Campaign) -> Iterator[str]:
-    """The ledger as CSV for a spreadsheet, in pieces of many lines; the heads first."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(_COLUMNS)
-    for number, line in enumerate(ledger(campaign), start=1):
-        writer.writerow(map(escape_formula, line))
-        if number % LEDGER_LINES_PER_QUERY == 0:
-            yield buffer.getvalue()
-            buffer.seek(0)
-            buffer.truncate()
-    yield buffer.getvalue()
 
 
 def write_ledger(campaign: Campaign, file: IO[str]) -> int:

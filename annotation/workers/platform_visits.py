@@ -28,7 +28,7 @@ from annotation.queue.available_tasks import AvailableTask, available_tasks, no_
 from annotation.workers import sessions
 
 PROLIFIC, MTURK = "prolific", "mturk"
-PROVIDERS = (PROLIFIC, MTURK)
+PROVIDERS = {PROLIFIC: "Prolific", MTURK: "Mechanical Turk"}
 #: Platforms that name their studies.
 NAMING = (PROLIFIC,)
 ENDED = Visit.OVER

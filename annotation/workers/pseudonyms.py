@@ -27,6 +27,7 @@ from django.utils.translation import gettext as _
 from annotation.audit import record
 from annotation.common import database
 from annotation.common.by_command import by_command
+from annotation.common.operations import invalid
 from annotation.common.roles import ANNOTATOR
 from annotation.models import (
     Account,
@@ -135,16 +136,13 @@ def may_work_on(*, account: Account, campaign: Campaign) -> bool:
 
 
 def worker_called(name: str) -> Worker:
-    """The worker of that pseudonym, or whose account is called so. Raises CannotErase."""
+    """The worker of that pseudonym, or whose account is called so. Raises Invalid."""
     found = (
         Worker.objects.filter(pseudonym=name).first()
         or Worker.objects.filter(identity__account__username=name).first()
     )
     if found is None:
-        raise CannotErase(
-            f"there is no worker {name!r}, by pseudonym or by account; campaign_status CAMPAIGN --workers "
-            "lists those of a campaign"
-        )
+        raise invalid("worker", "unknown", kind=_("worker"), value=name)
     return found
 
 
@@ -308,7 +306,7 @@ def _refuse_where_owed(worker: Worker) -> None:
         )
         raise by_command(
             CannotErase(f"worker {worker.pseudonym!r} is still due {amounts}; pay them first"),
-            f"pay_workers {owed[0][0].name} --worker {worker.pseudonym}",
+            f"pay_worker {owed[0][0].name} {worker.pseudonym}",
         )
 
 

@@ -132,7 +132,7 @@ def _judge(names: DemoNames, made: files.Files, seed: int, call: Call) -> None:
         call("settle_batch", first, names.qrels)
         call("close_campaign", first, quiet=True)
     measures = ["--measures", ",".join(_MEASURES)]
-    call("compare_systems", *names.runs(Run.SEARCH), "--qrels", names.qrels, *measures)
+    call("compare_runs", *names.runs(Run.SEARCH), "--qrels", names.qrels, *measures)
     if not _closed(second):
         if not _stands(second):  # one of an earlier version stays as it is
             call("open_batch", second, **_opening(names, made, DEPTHS["second"]), quiet=True)

@@ -5,7 +5,7 @@ Files of the server are called by the names that an operator gave them in `sourc
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Any
 
 from rest_framework import serializers
 
@@ -21,12 +21,10 @@ from evaluation.services.features.store import NUMBER_TYPES, feature_sets
 from evaluation.services.weak.collections import WeakCollection, weak_collections
 from evaluation.web.features.captions_data import (
     enqueue_parses,
-    enqueue_tag_ranking,
     enqueue_word_vectors,
 )
 from evaluation.web.features.weak_collections import enqueue_collection, enqueue_collection_features
 from evaluation.web.splits import NotOffered
-from models_core.features.text.tags import TagPlacing, TagUnit
 
 _TAG = "features"
 _REFUSED = (NotOffered, ImportRefused)
@@ -57,14 +55,6 @@ class WordVectorsWanted(CallFields):
     epochs = WholeField(required=False)
     least = WholeField(required=False)
     seed = WholeField(required=False)
-
-
-class TagRankingWanted(CallFields):
-    """Tags to be ranked: nouns or compounds, placed by words or by the tree of their parses."""
-
-    corpus = NameField()
-    unit = serializers.ChoiceField(get_args(TagUnit))
-    place = serializers.ChoiceField(get_args(TagPlacing), required=False)
 
 
 class CollectionShown(serializers.Serializer[Any]):
@@ -127,24 +117,6 @@ def parses_import_call(call: ApiCall) -> Job:
 def word_vectors_train_call(call: ApiCall) -> Job:
     """Learn word vectors from a corpus's captions, those of the split train unless told, as a job."""
     return enqueue_word_vectors(call.request, as_form(call.data))
-
-
-@serves(
-    ApiRoute(
-        route="tag_rankings",
-        method=POST,
-        path="tag-rankings",
-        tag="tags",
-        opens=RESEARCHES,
-        body=TagRankingWanted,
-        job=True,
-        refuses=_REFUSED,
-        example={"corpus": "harbour", "unit": "nouns"},
-    )
-)
-def tags_rank_call(call: ApiCall) -> Job:
-    """Rank the tags of a corpus from its captions, and keep them, as a job."""
-    return enqueue_tag_ranking(call.request, as_form(call.data))
 
 
 @serves(

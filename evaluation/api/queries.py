@@ -15,8 +15,9 @@ from annotation.api.rest.operations import GET, ApiCall, ApiRoute, serves
 from annotation.common.roles import RESEARCHER
 from evaluation.comparison import inspection
 from evaluation.models import QrelsSnapshot, Run
+from evaluation.services.runs.figures import cached_for_runs, qrels_of_corpus
 from evaluation.web import offered
-from evaluation.web.runs import RUN, RUN_REFUSALS, cached_for_runs, qrels_of_corpus
+from evaluation.web.runs import RUN, RUN_REFUSALS
 from evaluation.web.splits import NotOffered
 
 _TAG = "runs"

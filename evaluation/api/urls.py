@@ -3,21 +3,12 @@
 from django.urls import URLPattern
 
 from evaluation.api import (
-    captions,
     captions_data,
     features,
-    judged,
-    localized,
     queries,
-    reports,
-    runs,
     systems,
-    tagged,
 )
 
 #: Whose functions are served.
-MODULES = (
-    *(systems, features, captions_data, runs, queries, captions, localized, tagged),
-    *(judged, reports),
-)
+MODULES = (systems, features, captions_data, queries)
 urlpatterns: list[URLPattern] = []

@@ -6,15 +6,27 @@ of which they are sure look better than they are, so nothing is left out unless 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, get_args
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, get_args
+
+from django.utils.translation import gettext_lazy as _
 
 Missing = Literal["refuse", "worst", "leave-out"]
 MISSING_CHOICES: tuple[Missing, ...] = get_args(Missing)
 REFUSE, WORST, LEAVE_OUT = MISSING_CHOICES
 
+_TITLES: Mapping[str, Any] = {
+    REFUSE: _("do not score"),
+    WORST: _("count as the worst result"),
+    LEAVE_OUT: _("leave out"),
+}
 #: Cases without output of which the first are named.
 _NAMED = 3
+
+
+def missing_choices() -> Mapping[str, Any]:
+    """What may become of missing output, in words."""
+    return _TITLES
 
 
 class MissingOutput(ValueError):

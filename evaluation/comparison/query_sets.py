@@ -105,19 +105,19 @@ def _listed(file: Path, names: CorpusNames) -> Queries:
 
 
 def unknown_queries(snapshot: QrelsSnapshot, kind: str) -> str:
-    """Why it is not known which queries of a kind were asked, and the command that helps; "" where it is."""
+    """Why it is not known which queries of a kind were asked, and what helps; "" where it is."""
     if snapshot.queries.filter(asks=kind).exists():
         return ""
     judgments = snapshot.judgments
-    command = f"freeze_qrels {snapshot.name} --corpus {snapshot.corpus.name} --judgments {judgments}"
     batch = batch_of(judgments) if judgments is not None else None
     if batch is None:
-        told, command = "Nobody says which queries were asked", f"{command} --queries FILE"
+        told, again = "Nobody says which queries were asked", "Freeze them again, and name the queries."
     elif batch.queries.filter(asks=kind).exists():
         told = f"Batch {batch.name!r} stores which queries were asked, and these qrels do not"
+        again = "Freeze them again."
     else:
         return f"Batch {batch.name!r} pooled no run with {kind}s as queries: which were asked is not known."
-    return f"{told}: only the judged ones count. Freeze them again: {command}."
+    return f"{told}: only the judged ones count. {again}"
 
 
 def unjudged_pairs(snapshot: QrelsSnapshot) -> str:

@@ -23,7 +23,7 @@ from annotation.formats.files.text import lines
 from annotation.formats.names import image_id
 from annotation.selectors.corpora import corpus_named, split_names
 from evaluation.models import Ranking, Run
-from evaluation.selectors import CorpusNames, names_of, run_named
+from evaluation.selectors import CorpusNames, names_of
 from models_core.systems.cross_validation import make_folds
 
 #: A fold and how many there are.
@@ -62,12 +62,10 @@ def subset_named(corpus: str, what: str, *, seed: int = 0, files: bool = True) -
     row = corpus_named(corpus)
     fold = FOLD.fullmatch(what)
     if what.startswith(OF_RUN):
-        run = run_named(what.removeprefix(OF_RUN))
-        if run.corpus_id != row.pk:
-            raise BadSubset(
-                f"run {run.name!r} is of corpus {run.corpus.name!r}, not of {corpus!r}; name a run of "
-                f"{corpus!r}"
-            )
+        name = what.removeprefix(OF_RUN)
+        run = Run.objects.filter(name=name, corpus=row, published=True).first()
+        if run is None:
+            raise UnknownName(f"corpus {corpus!r} has no run {name!r}")
         called, images = subset_called(what), _ranked_by(run)
     elif fold:
         called = subset_called(what, seed=seed)

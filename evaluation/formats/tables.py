@@ -252,8 +252,7 @@ def _gathered(
             "without naming the judge",
             file=file,
             line=line,
-            expected="each pair once, a column judge, or the choice to count each row as an answer "
-            "(--repeats answers)",
+            expected="each pair once, a column judge, or the choice to count each row as an answer",
         )
     for pair, (first, grades, judges) in answers.items():
         yield first, JudgedPair(*pair, tuple(grades), tuple(judges))

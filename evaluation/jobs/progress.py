@@ -6,45 +6,9 @@ from typing import Any
 
 from annotation.jobs import JobProgress
 from evaluation.services.common import ImportRefused
-from evaluation.services.phases import PhaseListener
+from evaluation.services.phases import PhaseListener, PhaseShares
 from evaluation.services.systems.registry import RequestedBy
 from models_core.estimators.base import Method
-
-#: Phase -> the share of the whole after it, in order, of what is done before kernels are learned by.
-_KERNEL_SHARES = {
-    "reading the background text": 0.05,
-    "reading captions": 0.1,
-    "sampling pictures": 0.15,
-    "clustering colour": 0.18,
-    "clustering texture": 0.22,
-    "clustering sift": 0.25,
-    "describing pictures": 0.5,
-    "text kernel": 0.6,
-    "image kernel": 0.7,
-}
-#: Phase -> the shares of the whole before and after it; what is listed neither here nor by the method names
-#: itself and moves nothing.
-SHARES = {
-    **{
-        phase: (start, end)
-        for (phase, end), start in zip(_KERNEL_SHARES.items(), (0.0, *_KERNEL_SHARES.values()), strict=False)
-    },
-    "reading weak texts": (0.1, 0.2),
-    "storing": (0.95, 1.0),
-    "writing features": (0.0, 1.0),
-    "training word vectors": (0.0, 0.95),
-    "reading parses": (0.0, 0.95),
-    "localizing mentions": (0.0, 0.5),
-    "detecting phrases": (0.5, 0.95),
-    "scoring localizations": (0.0, 1.0),
-    "reading pictures": (0.0, 0.1),
-    "learning from finished images": (0.1, 0.6),
-    "proposing": (0.6, 1.0),
-    "proposing for further images": (0.0, 1.0),
-}
-#: In which form a method takes items -> the share of the whole before it learns.
-_LEARNS_FROM = {"kernel": 0.7}
-_OTHERS_LEARN_FROM, _LEARNED = 0.2, 0.95
 
 
 def check_same_corpus(progress: JobProgress, row: Any) -> None:
@@ -62,42 +26,11 @@ def requested_by(progress: JobProgress) -> RequestedBy:
     return RequestedBy(progress.job_id, progress.actor.pk if progress.actor is not None else None)
 
 
-class Phases:
-    """A function that phases call, and that tells a job. Raises what `Progress.advance` raises.
-
-    The phases of a `method` move the share too, as the method declares them. One that is left out, such as
-    trials where there is nothing to choose, leaves its share to those after it.
-    """
+class Phases(PhaseShares):
+    """A function that phases call, and that tells a job. Raises what `Progress.advance` raises."""
 
     def __init__(self, progress: JobProgress, method: Method | None = None) -> None:
-        self.progress = progress
-        forms = method.takes.values() if method is not None else ()
-        #: The share after what was told of the method's phases so far, the phases to come, and where the
-        #: first of them began.
-        self._reached = max((_LEARNS_FROM.get(form, _OTHERS_LEARN_FROM) for form in forms), default=0.0)
-        self._coming = list(method.phases) if method is not None else []
-        self._began: float | None = None
-
-    def __call__(self, phase: str, done: int, of: int) -> None:
-        """Told by a phase how far it is."""
-        part = min(1.0, done / max(1, of))
-        share = self._learned(phase, part)
-        if share is None and phase in SHARES:
-            start, end = SHARES[phase]
-            share = start + (end - start) * part
-        self.progress.advance(None if share is None else max(self.progress.share, share), phase=phase)
-
-    def _learned(self, phase: str, part: float) -> float | None:
-        """The share of the whole where `phase` is one of the method's to come; None where it is none."""
-        place = next((n for n, (name, _) in enumerate(self._coming) if name == phase), None)
-        if place is None:
-            return None
-        if place or self._began is None:
-            del self._coming[:place]
-            self._began = self._reached
-        own = self._coming[0][1] / (sum(share for _, share in self._coming) or 1)
-        self._reached = self._began + (_LEARNED - self._began) * own * part
-        return self._reached
+        super().__init__(job_listener(progress), method)
 
 
 def job_listener(progress: JobProgress) -> PhaseListener:

@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand
 from evaluation.comparison import missing
-from evaluation.comparison.comparisons import per_query_rows
-from evaluation.comparison.ranked_runs import NotComparable
-from evaluation.comparison.scoring import DEFAULT_MEASURES, OF_ORIGINALS
-from evaluation.comparison.subsets import OF_RUN, BadSubset, Subset, subset_named
+from evaluation.comparison.scoring import OF_ORIGINALS
+from evaluation.comparison.subsets import OF_RUN, Subset, subset_named
 from evaluation.formats.figure_tables import LAYOUTS, Table
-from evaluation.formats.per_query import write_per_query
-from evaluation.metrics.table import METRICS, UnknownMeasure
-from evaluation.models import QrelsSnapshot, Run
-
-
-def left_out_text(number: int, lacking: Sequence[str], corpus: str) -> str:
-    """A line about pairs that were left out, or nothing."""
-    if not number:
-        return ""
-    return (
-        f"{number} pairs left out: corpus {corpus!r} lacks their image or caption (for example "
-        f"{', '.join(map(repr, lacking))})\n"
-    )
+from evaluation.metrics.table import METRICS
 
 
 class TableCommand(ReportCommand):
@@ -110,59 +94,6 @@ def add_subset(parser: CommandParser, *, seed: bool = True) -> None:
         parser.add_argument("--fold-seed", type=int, default=0, help="Seed of the folds (default: 0)")
 
 
-def add_queries(parser: CommandParser) -> None:
-    """Which queries were asked; `queries_named` reads it."""
-    parser.add_argument(
-        "--queries",
-        default="",
-        help=f"The queries that were asked: a file of images or captions, {OF_RUN}NAME for those of a run, "
-        "or a split for its images and their captions (a batch stores its own)",
-    )
-
-
-def queries_text(asked: Mapping[str, int], number: int) -> str:
-    """How many queries qrels are for, in words; the judged ones where nobody says which were asked."""
-    if not asked:
-        return f"{number} judged queries"
-    return " and ".join(f"{count} {kind}s" for kind, count in sorted(asked.items(), reverse=True))
-
-
 def subset_of(corpus: str, options: dict[str, Any]) -> Subset | None:
     """The images that `add_subset` was given; raises as `subset_named`."""
     return subset_named(corpus, options["split"], seed=options["fold_seed"])
-
-
-class ScoringCommand(TableCommand):
-    """A command that scores runs under frozen qrels, on measures by name."""
-
-    refusals = (*TableCommand.refusals, UnknownMeasure, NotComparable, BadSubset, FormatError, OSError)
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        super().add_arguments(parser)
-        add_measures(parser, DEFAULT_MEASURES)
-        add_subset(parser)
-        add_missing(parser)
-        parser.add_argument(
-            "--per-query",
-            type=Path,
-            metavar="FILE",
-            help="Also write each query's values (.csv, .json, .parquet)",
-        )
-
-    def handle(self, *args: Any, **options: Any) -> None:
-        if options["measures"] == []:
-            raise CommandError(f"no measures; known: {', '.join(METRICS.names('ranking'))}")
-        options["measures"] = options["measures"] or []
-        super().handle(*args, **options)
-
-    def scoring_options(self, snapshot: QrelsSnapshot, options: dict[str, Any]) -> dict[str, Any]:
-        """What all scoring takes besides runs, qrels and measures."""
-        return {"subset": subset_of(snapshot.corpus.name, options), "missing": options["missing"]}
-
-    def write_values(
-        self, runs: Sequence[Run], snapshot: QrelsSnapshot, options: dict[str, Any], how: dict[str, Any]
-    ) -> None:
-        """Write the file of `--per-query`, if one is asked for: last, so that nothing refused leaves one."""
-        if options["per_query"] is not None:
-            rows = per_query_rows(runs, snapshot, options["measures"], options.get("folds"), **how)
-            write_per_query(options["per_query"], rows)

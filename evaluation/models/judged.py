@@ -165,6 +165,11 @@ class QrelsSnapshot(models.Model):
         return f"{self.name} version {self.version}"
 
     @property
+    def versioned(self) -> str:
+        """Its name with its version, as requests name it."""
+        return f"{self.name}:{self.version}"
+
+    @property
     def scope(self) -> Scope:
         """What a role must be granted for to act on it."""
         return Scope(self.corpus_id)

@@ -41,7 +41,6 @@ register(
         run=listing.list_batches,
         listed=True,
         rest=Rest("GET", "batches", "batches", route="batches"),
-        command=None,
     )
 )
 register(
@@ -100,7 +99,8 @@ register(
         permission=_ON_BATCH,
         run=listing.archive_batch,
         rest=Rest("PATCH", _ONE, "batches", route="batch", example={"archived": True}),
-        command=None,
+        command=CommandLine(positional=("batch",)),
+        page=FormPage(),
     )
 )
 register(

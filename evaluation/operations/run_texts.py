@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+from annotation.common.operations import plain_result
+from evaluation.comparison.comparisons import table_of_comparison, table_of_preferences, table_of_scores
+from evaluation.formats.figure_tables import LAYOUTS, Table
+from evaluation.services.runs.figures import RunComparison, RunScores
 from evaluation.services.runs.files import RunFile, RunReport
 
 
@@ -29,3 +36,57 @@ def exported_text(written: RunFile) -> str:
     if written.differ is not None:
         lines.append(f"{written.differ} queries have other values in trec_eval")
     return "\n".join(lines)
+
+
+def scores_text(scores: RunScores) -> str:
+    """A run's figures as a table, below what is to be known about them."""
+    which = "; ".join(filter(None, [scores.pool, scores.subset]))
+    of = f"{scores.queries} queries of qrels {scores.qrels} version {scores.version}"
+    lines = [f"{scores.run}, {scores.direction}: {of}{f' ({which})' if which else ''}."]
+    if not scores.pool:
+        lines.append("Unjudged items count as not relevant; in the column 'at best', as relevant.")
+    if scores.folds:
+        lines.append(f"Means over {scores.folds} folds of the images.")
+    lines += ["", LAYOUTS.get("text")(table_of_scores(plain_result(scores)))]
+    return "\n".join(lines)
+
+
+def comparison_text(comparison: RunComparison) -> str:
+    """The figures of runs with marks of significance."""
+    tested = sum(test["p"] is not None for test in comparison.tests)
+    return (
+        f"{_of(comparison)}\nAgainst {comparison.baseline}: * p <= 0.1, ** p <= 0.05, *** p "
+        f"<= 0.01, adjusted by Holm for {tested} tests (McNemar; randomisation, of whole images where "
+        f"several queries are of one, {comparison.rounds} permutations).\n\n"
+        f"{LAYOUTS.get('text')(table_of_comparison(plain_result(comparison)))}"
+    )
+
+
+def _preferences(comparison: RunComparison) -> str:
+    return (
+        f"{_of(comparison)}\nAgainst {comparison.baseline}: queries on which a run is better, equal or "
+        "worse; share of the better ones among the unequal, with its interval of 95% (Wilson); p of the "
+        "exact sign test (of a randomisation of whole images where several queries are of one), "
+        f"not adjusted.\n\n{LAYOUTS.get('text')(table_of_preferences(plain_result(comparison)))}"
+    )
+
+
+def _of(comparison: RunComparison) -> str:
+    which = f" ({comparison.subset})" if comparison.subset else ""
+    return (
+        f"{comparison.direction}: {comparison.queries} queries of qrels {comparison.qrels} version "
+        f"{comparison.version}{which}."
+    )
+
+
+def _as(layout: str, table: Callable[[dict[str, Any]], Table]) -> Callable[[Any], str]:
+    return lambda result: LAYOUTS.get(layout)(table(plain_result(result)))
+
+
+#: The layouts of figures that papers and programs take.
+SCORES_LAYOUTS = {layout: _as(layout, table_of_scores) for layout in ("csv", "latex")}
+COMPARISON_LAYOUTS = {
+    **{layout: _as(layout, table_of_comparison) for layout in ("csv", "latex")},
+    "preferences": _preferences,
+    "preferences-csv": _as("csv", table_of_preferences),
+}

@@ -1,4 +1,4 @@
-"""Runs: listed, shown, archived, removed, imported and exported."""
+"""Runs: listed, shown, archived, removed, imported, exported, scored and compared."""
 
 from django.utils.translation import gettext_lazy as _
 
@@ -18,12 +18,16 @@ from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from annotation.formats.base import FormatError
 from evaluation.comparison.ranked_runs import NotComparable
+from evaluation.comparison.subsets import BadSubset
+from evaluation.metrics.table import UnknownMeasure
 from evaluation.operations import run_texts as texts
 from evaluation.services.archiving import set_archived
 from evaluation.services.common import ImportRefused
-from evaluation.services.runs import files, listing
+from evaluation.services.runs import figures, files, listing
 from evaluation.services.stored_kinds import STORED_RUNS
 from evaluation.services.systems import registry
+
+_SCORING = (UnknownName, UnknownMeasure, NotComparable, BadSubset, FormatError)
 
 register_stored(
     StoredThing(
@@ -82,6 +86,50 @@ register(
         errors=(FormatError, NotComparable, UnknownName),
         rest=Rest("GET", "runs/<str:run>/trec", "runs"),
         command=CommandLine(positional=("run",), text=texts.exported_text),
+        page=FormPage(),
+    )
+)
+register(
+    Operation(
+        name="score_run",
+        title=_("Score a run"),
+        request=figures.ScoreRequest,
+        result=figures.RunScores,
+        permission=Has((RESEARCHER,), on="run", corpora=True),
+        run=figures.score_under_qrels,
+        errors=_SCORING,
+        rest=Rest("GET", "runs/<str:run>/scores", "runs"),
+        command=CommandLine(positional=("run",), text=texts.scores_text, layouts=texts.SCORES_LAYOUTS),
+        page=FormPage("evaluation:run"),
+    )
+)
+register(
+    Operation(
+        name="compare_runs",
+        title=_("Compare runs"),
+        request=figures.CompareRequest,
+        result=figures.RunComparison,
+        permission=Has((RESEARCHER,), corpora=True),
+        run=figures.compare_under_qrels,
+        errors=_SCORING,
+        rest=Rest("GET", "comparisons", "runs"),
+        command=CommandLine(
+            positional=("runs",), text=texts.comparison_text, layouts=texts.COMPARISON_LAYOUTS
+        ),
+        page=FormPage("evaluation:compare"),
+    )
+)
+register(
+    Operation(
+        name="export_values",
+        title=_("Export each query's values"),
+        request=figures.ValuesRequest,
+        result=File("application/octet-stream"),
+        permission=Has((RESEARCHER,), corpora=True),
+        run=figures.query_values,
+        errors=_SCORING,
+        rest=Rest("GET", "query-values", "runs"),
+        command=CommandLine(positional=("runs",)),
         page=FormPage(),
     )
 )

@@ -13,11 +13,14 @@ from typing import Any
 from django.conf import settings
 
 from annotation.common.locks import exclusive_folder
+from annotation.common.operations import OperationContext
 from evaluation.models.kept import KeptPredictions
 from models_core.phase_cache import PhaseCache, PhaseProgress, no_progress
 
 #: Rows written in one transaction.
 ROWS_PER_INSERT = 2_000
+#: Bytes, unpacked, of a file that is read line by line while its sender waits.
+MOST_READ = 16 * 2**20
 
 _NAME = re.compile(r"[-a-zA-Z0-9_]{1,100}")
 
@@ -31,6 +34,17 @@ def check_name(name: str, word: str) -> None:
     if not _NAME.fullmatch(name):
         raise ImportRefused(
             f"{word} name {name!r}: expected letters, digits, hyphens or underscores, at most 100 of them"
+        )
+
+
+def check_same_corpus(context: OperationContext, row: Any) -> None:
+    """Raise ImportRefused where what now bears the name that a job was given is of another corpus: it was
+    removed since, and another one made."""
+    corpus = context.progress.corpus if context.progress is not None else None
+    if corpus is not None and row.corpus_id != corpus.pk:
+        raise ImportRefused(
+            f"{row._meta.verbose_name} {row.name!r} is not of corpus {corpus.name!r} any more; ask for a new "
+            "job"
         )
 
 

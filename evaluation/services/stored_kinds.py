@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from django.db.models import Model, QuerySet
@@ -10,10 +11,19 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.common.operations import StoredKind
 from annotation.selectors.scopes import within_scope
-from evaluation.models import Batch, JudgmentSet, Run
+from evaluation.models import (
+    Batch,
+    CaptionSet,
+    JudgmentSet,
+    LocalizationSet,
+    QrelsSnapshot,
+    Report,
+    Run,
+    TagSet,
+)
 
 
-def _of_corpora(model: type[Model], **also: Any) -> Callable[..., QuerySet[Any]]:
+def rows_of_corpora(model: type[Model], **also: Any) -> Callable[..., QuerySet[Any]]:
     """The rows of a model that belong to a corpus for which an account holds one of its roles."""
 
     def rows(account: Any, *roles: str) -> QuerySet[Any]:
@@ -23,6 +33,50 @@ def _of_corpora(model: type[Model], **also: Any) -> Callable[..., QuerySet[Any]]
     return rows
 
 
-STORED_RUNS = StoredKind(_("run"), _of_corpora(Run, published=True))
-JUDGMENT_SETS = StoredKind(_("set of judgments"), _of_corpora(JudgmentSet, published=True))
-BATCHES = StoredKind(_("batch"), _of_corpora(Batch))
+class _Versions(StoredKind):
+    """Things in versions: NAME is the newest of a name, NAME:VERSION that one."""
+
+    def find(self, name: Any, account: Any, roles: Iterable[str]) -> Model | None:
+        """The version that is meant; None where there is none that the account may use."""
+        if not re.fullmatch(self.pattern, name):
+            return None
+        called, _colon, version = name.partition(":")
+        rows = self.rows(account, *roles).filter(name=called)
+        return (rows.filter(version=version) if version else rows).order_by("version").last()
+
+    def names(self, account: Any, roles: Iterable[str]) -> Sequence[str]:
+        """Each with its version, the newest of a name first."""
+        rows = self.rows(account, *roles).order_by("name", "-version")
+        return [f"{name}:{version}" for name, version in rows.values_list("name", "version")]
+
+
+class _OfOneCorpus(StoredKind):
+    """Things whose names are unique in their corpus alone: CORPUS:NAME, or NAME where one corpus has it."""
+
+    def find(self, name: Any, account: Any, roles: Iterable[str]) -> Model | None:
+        """The row that is meant; None where there is none that the account may use, or several."""
+        corpus, _colon, called = name.rpartition(":")
+        rows = self.rows(account, *roles).filter(name=called)
+        found = list((rows.filter(corpus__name=corpus) if corpus else rows)[:2])
+        return found[0] if len(found) == 1 else None
+
+    def names(self, account: Any, roles: Iterable[str]) -> Sequence[str]:
+        """Each with its corpus."""
+        rows = self.rows(account, *roles).order_by("corpus__name", "name")
+        return [f"{corpus}:{name}" for corpus, name in rows.values_list("corpus__name", "name")]
+
+
+STORED_RUNS = StoredKind(_("run"), rows_of_corpora(Run, published=True))
+JUDGMENT_SETS = StoredKind(_("set of judgments"), rows_of_corpora(JudgmentSet, published=True))
+#: As those, wherever no other field says the corpus.
+JUDGMENTS_ANYWHERE = _OfOneCorpus(
+    JUDGMENT_SETS.title, JUDGMENT_SETS.rows, pattern=r"^([-a-zA-Z0-9_]+:)?[-a-zA-Z0-9_]+$"
+)
+BATCHES = StoredKind(_("batch"), rows_of_corpora(Batch))
+CAPTION_SETS = StoredKind(_("caption set"), rows_of_corpora(CaptionSet, published=True))
+LOCALIZATION_SETS = StoredKind(_("localization set"), rows_of_corpora(LocalizationSet, published=True))
+REPORTS = StoredKind(_("report"), rows_of_corpora(Report))
+TAG_SETS = StoredKind(_("tag set"), rows_of_corpora(TagSet, published=True))
+QRELS = _Versions(
+    _("qrels"), rows_of_corpora(QrelsSnapshot, published=True), pattern=r"^[-a-zA-Z0-9_]+(:\d{1,9})?$"
+)

@@ -3,65 +3,42 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from annotation.common.operations import Invalid, OperationContext, operation_named, plain_result
 from annotation.selectors.corpora import split_names
-from annotation.web.common.access import RUNNING, for_roles
-from evaluation.comparison.comparisons import compare_runs, compare_single_run, table_of_comparison
-from evaluation.comparison.missing import REFUSE, Missing
-from evaluation.comparison.ranked_runs import NotComparable
-from evaluation.comparison.subsets import subset_named
+from annotation.selectors.scopes import Account
+from annotation.web.common.access import RUNNING, account_of, for_roles
+from annotation.web.common.request_forms import sent_request
+from evaluation.comparison.comparisons import table_of_comparison
 from evaluation.formats.figure_tables import LAYOUTS, Marked, Table
 from evaluation.metrics.table import METRICS
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.services.runs.directions import RUN_DIRECTIONS
+from evaluation.services.runs.figures import compare_under_qrels, qrels_of_corpus
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, text_parameter, text_parameters
-from evaluation.web.runs import (
-    EACH_QUERY,
-    RUN_REFUSALS,
-    cached_for_runs,
-    chosen_qrels,
-    each_query,
-    images_key,
-    qrels_of_corpus,
-    with_chosen,
-)
-from evaluation.web.splits import missing_in, part_in
+from evaluation.web.runs import RUN_REFUSALS, chosen_qrels, with_chosen
 
 #: What is downloaded, and as what.
 _TYPES = {"csv": "text/csv", "latex": "application/x-latex"}
 _SUFFIXES = {"csv": "csv", "latex": "tex"}
 #: Runs offered on the page; more are named in the address.
 MOST_RUNS_OFFERED = 200
-#: Runs of a direction that are compared while a reader waits.
-MOST_RUNS_COMPARED = 12
 #: Rounds of the randomisation: those of a page by itself, and those of print.
 _ROUNDS = (10_000, 100_000)
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
-    """What runs are evaluated against, and how: as the address says it."""
-
-    snapshot: QrelsSnapshot
-    baseline: str
-    measures: Sequence[str]
-    rounds: int
-    split: str
-    missing: str
-
-
-@dataclass(frozen=True, slots=True)
 class _Side:
-    """One direction: its report, the table as it is shown, and the runs in it, the baseline first."""
+    """One direction: its report, the table as it is shown, and the address's choice for it."""
 
     direction: str
     report: dict[str, Any]
@@ -69,47 +46,34 @@ class _Side:
     rows: Sequence[Sequence[tuple[str, str]]]
     tested: int
     apart: int
+    choice: str
 
 
 @require_safe
 @for_roles(*RUNNING, corpora=True)
 def run_compare(request: HttpRequest) -> HttpResponseBase:
     """Choose runs and qrels; the address holds the whole choice."""
+    account = account_of(request)
     corpora = offered.offered_corpora(request)
     wrong, sides, snapshot = "", [], None
-    rounds = next(
-        (each for each in _ROUNDS if str(each) == text_parameter(request.GET, "rounds")), _ROUNDS[0]
-    )
-    download = text_parameter(request.GET, "as")
-    missing: Missing = REFUSE
+    given = request.GET.copy()
+    given.setdefault("rounds", str(_ROUNDS[0]))
+    download = text_parameter(given, "as")
     runs: list[Run] = []
     choices: list[QrelsSnapshot] = []
     try:
-        missing = missing_in(request.GET)
-        runs = offered.offered_runs(request, text_parameters(request.GET, "run"))
+        runs = offered.offered_runs(request, text_parameters(given, "run"))
         if runs:
             choices = qrels_of_corpus(*runs)
             snapshot = chosen_qrels(request, choices)
             if snapshot is None:
                 wrong = _("This corpus has no qrels yet.")
             else:
-                wanted = _Wanted(
-                    snapshot,
-                    text_parameter(request.GET, "baseline"),
-                    _measures(request.GET),
-                    rounds,
-                    part_in(request.GET, "split", snapshot.corpus),
-                    missing,
-                )
-                direction = text_parameter(request.GET, "direction")
-                if download.startswith(EACH_QUERY):
-                    own = _of_one_direction(runs, direction)
-                    return each_query(
-                        download, "comparison", own, snapshot, wanted.measures, wanted.split, missing
-                    )
-                sides = _sides(runs, wanted)
+                sides = _sides(runs, given, account)
                 if download:
-                    return _download(download, sides, direction)
+                    return _download(download, sides, text_parameter(given, "direction"))
+    except Invalid as error:
+        wrong = error.errors[0].detail
     except RUN_REFUSALS as error:
         wrong = str(error)
     corpus = runs[0].corpus.name if runs else text_parameter(request.GET, "corpus") or _first(corpora)
@@ -133,13 +97,13 @@ def run_compare(request: HttpRequest) -> HttpResponseBase:
             runs=runs,
             choices=with_chosen(choices or _qrels_of(request, corpus), snapshot),
             snapshot=snapshot,
-            baseline=text_parameter(request.GET, "baseline"),
-            measures=text_parameter(request.GET, "measures"),
-            rounds=rounds,
+            baseline=text_parameter(given, "baseline"),
+            measures=text_parameter(given, "measures"),
+            rounds=sides[0].report["rounds"] if sides else _ROUNDS[0],
             all_rounds=_ROUNDS,
-            split=text_parameter(request.GET, "split"),
+            split=text_parameter(given, "split"),
             splits=[split for split in split_names(chosen_corpus) if split] if chosen_corpus else [],
-            missing=missing,
+            missing=text_parameter(given, "missing"),
             known=METRICS.names("ranking"),
             sides=sides,
             wrong=wrong,
@@ -156,32 +120,16 @@ def _with_chosen(offered: Iterable[Run], runs: Sequence[Run], direction: str) ->
     return found + [run for run in runs if run.direction == direction and run not in found]
 
 
-def _sides(runs: Sequence[Run], wanted: _Wanted) -> list[_Side]:
+def _sides(runs: Sequence[Run], given: QueryDict, account: Account) -> list[_Side]:
     """Each direction that has a run, its runs tested against its baseline."""
-    found = []
+    result = []
     for direction in RUN_DIRECTIONS:
-        if own := _at_most([run for run in runs if run.direction == direction]):
-            found.append(_side(direction, _baseline_first(own, wanted.baseline, runs), wanted))
-    return found
-
-
-def _of_one_direction(runs: Sequence[Run], direction: str) -> list[Run]:
-    """The runs of the direction asked for, else of the first run's."""
-    own = [run for run in runs if run.direction == direction]
-    return _at_most(own or [run for run in runs if run.direction == runs[0].direction])
-
-
-def _at_most(own: list[Run]) -> list[Run]:
-    """The runs of a direction; raises NotComparable where they are more than a page compares."""
-    if len(own) > MOST_RUNS_COMPARED:
-        raise NotComparable(
-            _(
-                "You chose %(runs)d runs of one direction; this page compares at most %(most)d. Build a "
-                "report instead."
-            )
-            % {"runs": len(own), "most": MOST_RUNS_COMPARED}
-        )
-    return own
+        if of_direction := [run for run in runs if run.direction == direction]:
+            asked = given.copy()
+            ordered = _baseline_first(of_direction, text_parameter(given, "baseline"), runs)
+            asked.setlist("runs", [run.name for run in ordered])
+            result.append(_side(direction, asked, account))
+    return result
 
 
 def _baseline_first(own: list[Run], baseline: str, runs: Sequence[Run]) -> list[Run]:
@@ -200,18 +148,9 @@ def _maker(run: Run) -> int | str:
     return run.made_by_id or run.system
 
 
-def _side(direction: str, runs: list[Run], wanted: _Wanted) -> _Side:
-    snapshot, measures, missing = wanted.snapshot, wanted.measures, wanted.missing
-
-    subset = subset_named(snapshot.corpus.name, wanted.split, files=False)
-
-    def make() -> dict[str, Any]:
-        if len(runs) == 1:
-            return compare_single_run(runs[0], snapshot, measures, subset=subset, missing=missing)
-        return compare_runs(runs, snapshot, measures, subset=subset, missing=missing, rounds=wanted.rounds)
-
-    more = (str(wanted.rounds), wanted.split, images_key(subset), missing, *measures)
-    report = cached_for_runs("compared-4", runs, snapshot, make, *more)
+def _side(direction: str, given: QueryDict, account: Account) -> _Side:
+    asked, _row = sent_request(operation_named("compare_runs"), account, given)
+    report = plain_result(compare_under_qrels(asked, OperationContext(account)))
     table = table_of_comparison(report)
     tested = [test for test in report["tests"] if test["p"] is not None]
     return _Side(
@@ -221,6 +160,7 @@ def _side(direction: str, runs: list[Run], wanted: _Wanted) -> _Side:
         [[_cell(table, row, column) for column in range(len(table.head))] for row in table.rows],
         len(tested),
         sum(bool(test["mark"]) for test in tested),
+        given.urlencode(),
     )
 
 
@@ -245,11 +185,6 @@ def _download(layout: str, sides: Sequence[_Side], direction: str) -> HttpRespon
         name = "comparison.json"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
-
-
-def _measures(given: Mapping[str, str]) -> list[str]:
-    """Measures by name, separated by commas; none: the usual ones."""
-    return [name.strip() for name in text_parameter(given, "measures").split(",") if name.strip()]
 
 
 def _qrels_of(request: HttpRequest, corpus: str) -> list[QrelsSnapshot]:

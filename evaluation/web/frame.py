@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from django import forms
 from django.db.models import QuerySet
 from django.http import FileResponse, QueryDict
 from django.utils.translation import gettext_lazy as _
+
+from annotation.web.common.request_forms import RequestForm
 
 
 class Tab(NamedTuple):
@@ -35,6 +38,18 @@ TABS = (
 def evaluation_frame(tab: str, **more: Any) -> dict[str, Any]:
     """What every page of evaluation needs: the tabs, and which of them this page belongs to."""
     return {"tab": tab, "tabs": TABS, **more}
+
+
+def offer_choices(form: RequestForm, name: str, values: Iterable[str], *, none: Any = None) -> None:
+    """Let a field of a form be chosen among texts, with `none` for nothing where that is a choice."""
+    empty = [] if none is None else [("", none)]
+    form.fields[name].widget = forms.Select(choices=[*empty, *((value, value) for value in values)])
+
+
+def offer_splits(form: RequestForm, *names: str) -> None:
+    """Propose the splits of a corpus, which the page lists as `splits`, for fields that say which images."""
+    for name in names:
+        form.fields[name].widget.attrs |= {"list": "splits", "placeholder": _("all images")}
 
 
 class Newest(NamedTuple):

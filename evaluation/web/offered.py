@@ -16,7 +16,7 @@ from annotation.selectors.jobs import Job
 from annotation.selectors.scopes import Corpus, corpora_of, within_scope
 from annotation.web.common.access import RUNNING, account_of
 from evaluation.comparison.provenance import Declaration
-from evaluation.models import Batch, JudgmentSet, LocalizationSet, QrelsSnapshot, Report, Run, System, TagSet
+from evaluation.models import Batch, JudgmentSet, LocalizationSet, QrelsSnapshot, Report, Run, System
 from evaluation.selectors import run_named, snapshot_named
 
 
@@ -82,15 +82,6 @@ def offered_localizations(request: HttpRequest) -> QuerySet[LocalizationSet]:
     """The published localization sets of corpora that are open to whoever asks, by name."""
     found = LocalizationSet.objects.filter(_within(request), published=True)
     return found.select_related("corpus").order_by("name")
-
-
-def check_tag_sets(request: HttpRequest, names: Sequence[str]) -> None:
-    """Raises UnknownName where one of these is no published tag set of a corpus that is open to them."""
-    there = TagSet.objects.filter(_within(request), published=True)
-    known = set(there.filter(name__in=names).values_list("name", flat=True))
-    for name in names:
-        if name not in known:
-            raise UnknownName(_("There is no tag set “%(name)s” here.") % {"name": name[:100]})
 
 
 def offered_batches(request: HttpRequest) -> QuerySet[Batch]:

@@ -20,9 +20,10 @@ from evaluation.comparison import inspection
 from evaluation.comparison.ranked_runs import NotComparable
 from evaluation.metrics.table import UnknownMeasure
 from evaluation.models import QrelsSnapshot, Run
+from evaluation.services.runs.figures import cached_for_runs, qrels_of_corpus
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, text_parameter
-from evaluation.web.runs import RUN, cached_for_runs, chosen_qrels, qrels_of_corpus
+from evaluation.web.runs import RUN, chosen_qrels
 
 #: Queries on a page of the list.
 QUERIES_PER_PAGE = 50

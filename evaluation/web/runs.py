@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
 from django.core.cache import cache
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
+from annotation.common.operations import Invalid, OperationContext, operation_named, plain_result
 from annotation.common.registry import UnknownName
+from annotation.formats.base import FormatError
 from annotation.selectors.corpora import split_names
-from annotation.web.common.access import RUNNING, AddressedThing, for_roles, for_roles_on
+from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles, for_roles_on
+from annotation.web.common.request_forms import sent_request
 from annotation.web.staff.frame import query_string
-from evaluation.comparison.comparisons import per_query_rows, score_run
-from evaluation.comparison.missing import REFUSE, Missing
-from evaluation.comparison.query_sets import ASKS
 from evaluation.comparison.ranked_runs import NotComparable
-from evaluation.comparison.subsets import BadSubset, Subset, subset_named
-from evaluation.formats.per_query import WRITERS, write_per_query
+from evaluation.comparison.subsets import BadSubset
 from evaluation.metrics.table import UnknownMeasure
-from evaluation.models import QrelsSnapshot, Run, System
+from evaluation.models import QrelsSnapshot, Run
 from evaluation.services.runs.directions import RUN_DIRECTIONS
+from evaluation.services.runs.figures import qrels_of_corpus, score_under_qrels
 from evaluation.services.runs.files import tied_queries
 from evaluation.services.systems import registry
 from evaluation.web import offered
-from evaluation.web.frame import evaluation_frame, file_download, text_parameter
-from evaluation.web.splits import NotOffered, missing_in, part_in
+from evaluation.web.frame import evaluation_frame, text_parameter
 
 #: Runs on a page.
 RUNS_PER_PAGE = 50
@@ -84,7 +80,7 @@ class _Head:
 
 
 #: What an address can be wrong about.
-RUN_REFUSALS = (UnknownName, UnknownMeasure, NotComparable, NotOffered, BadSubset)
+RUN_REFUSALS = (UnknownName, UnknownMeasure, NotComparable, BadSubset, FormatError)
 
 #: The run of an address.
 RUN = AddressedThing(
@@ -128,26 +124,17 @@ def run_list(request: HttpRequest) -> HttpResponse:
 @require_safe
 @for_roles_on(RUN, *RUNNING)
 def run_detail(request: HttpRequest, row: Run) -> HttpResponseBase:
-    """One run: where it comes from, and its figures under chosen qrels; or each query's values, as a file."""
-    choices = qrels_of_corpus(row)
+    """One run: where it comes from, and its figures under chosen qrels."""
+    choices, account, choice = qrels_of_corpus(row), account_of(request), request.GET.copy()
+    choice["runs"] = row.name
     figures, wrong, snapshot = None, "", None
-    missing: Missing = REFUSE
     try:
-        missing = missing_in(request.GET)
         snapshot = chosen_qrels(request, choices)
         if snapshot is not None:
-            split = part_in(request.GET, "split", row.corpus)
-            if text_parameter(request.GET, "as"):
-                return each_query(
-                    text_parameter(request.GET, "as"), row.name, [row], snapshot, (), split, missing
-                )
-
-            subset = subset_named(row.corpus.name, split, files=False)
-
-            def make() -> dict[str, Any]:
-                return score_run(row, snapshot, subset=subset, missing=missing)
-
-            figures = cached_for_runs("scored-5", [row], snapshot, make, split, images_key(subset), missing)
+            asked, _row = sent_request(operation_named("score_run"), account, request.GET, run=row.name)
+            figures = plain_result(score_under_qrels(asked, OperationContext(account)))
+    except Invalid as error:
+        wrong = error.errors[0].detail
     except RUN_REFUSALS as error:
         wrong = str(error)
     other = Run.objects.filter(published=True, corpus=row.corpus).exclude(direction=row.direction)
@@ -164,28 +151,13 @@ def run_detail(request: HttpRequest, row: Run) -> HttpResponseBase:
             figures=figures,
             split=text_parameter(request.GET, "split"),
             splits=[split for split in split_names(row.corpus) if split],
-            missing=missing,
+            missing=text_parameter(request.GET, "missing"),
             tied=_tied(row),
-            same=_without_as(request),
+            choice=choice.urlencode(),
             wrong=wrong,
             other=other.order_by("name").first() if row.made_by_id or row.system else None,
         ),
-        status=409 if wrong and text_parameter(request.GET, "as") else 200,
     )
-
-
-def qrels_of_corpus(run: Run, *others: Run) -> list[QrelsSnapshot]:
-    """The qrels that all of these runs can be scored under, the newest version of each name, newest first."""
-    newest: dict[str, QrelsSnapshot] = {}
-    for row in QrelsSnapshot.objects.filter(corpus=run.corpus_id, published=True).order_by("-pk"):
-        newest.setdefault(row.name, row)
-    asked = {ASKS[one.direction] for one in (run, *others)}
-    return [row for row in newest.values() if not row.asks or asked == {row.asks}]
-
-
-def with_chosen(choices: list[QrelsSnapshot], chosen: QrelsSnapshot | None) -> list[QrelsSnapshot]:
-    """What is offered, and an older version where one was chosen."""
-    return choices if chosen is None or chosen in choices else [chosen, *choices]
 
 
 def chosen_qrels(request: HttpRequest, choices: list[QrelsSnapshot]) -> QrelsSnapshot | None:
@@ -193,30 +165,14 @@ def chosen_qrels(request: HttpRequest, choices: list[QrelsSnapshot]) -> QrelsSna
 
     Raises UnknownName.
     """
-    named = text_parameter(request.GET, "qrels")
-    if named:
+    if named := text_parameter(request.GET, "qrels"):
         return offered.offered_qrels(request, named)
-    return choices[0] if choices else None
+    return next(iter(choices), None)
 
 
-def each_query(
-    layout: str,
-    called: str,
-    runs: Sequence[Run],
-    snapshot: QrelsSnapshot,
-    measures: Sequence[str],
-    split: str,
-    missing: str,
-) -> HttpResponseBase:
-    """Each query's values as a file; raises NotOffered for a layout that is none, else as scoring does."""
-    ending = f".{layout.removeprefix(EACH_QUERY)}"
-    if not layout.startswith(EACH_QUERY) or ending not in WRITERS:
-        raise NotOffered(
-            _("“%(given)s” is not a file format: choose one of the links.") % {"given": layout[:20]}
-        )
-    subset = subset_named(snapshot.corpus.name, split, files=False)
-    rows = per_query_rows(runs, snapshot, measures, subset=subset, missing=missing)
-    return file_download(f"{called}-queries{ending}", lambda file: write_per_query(file, rows))
+def with_chosen(choices: list[QrelsSnapshot], chosen: QrelsSnapshot | None) -> list[QrelsSnapshot]:
+    """What is offered, and an older version where one was chosen."""
+    return choices if chosen is None or chosen in choices else [chosen, *choices]
 
 
 def _tied(row: Run) -> int:
@@ -227,34 +183,6 @@ def _tied(row: Run) -> int:
         found = tied_queries(row)
         cache.set(key, found)
     return int(found)
-
-
-def _without_as(request: HttpRequest) -> str:
-    """The address's whole choice, without the kind of file."""
-    given = request.GET.copy()
-    given.pop("as", None)
-    return given.urlencode()
-
-
-def images_key(subset: Subset | None) -> str:
-    """A word for the images of a subset ("" for all): those of a run may be others under the same name."""
-    return hashlib.sha256(repr(sorted(subset.images)).encode()).hexdigest() if subset else ""
-
-
-def cached_for_runs(what: str, runs: list[Run], snapshot: QrelsSnapshot, make: Any, *more: str) -> Any:
-    """What `make` computes of runs under qrels, once an hour: it depends on them, their digests, and what is
-    declared of their systems alone.
-
-    Qrels of the same rows may have two names, and what is made tells the one that was asked for.
-    """
-    known = [f"{snapshot.pk}.{snapshot.digest}", *(f"{run.pk}.{run.digest}" for run in runs)]
-    declared = System.objects.filter(runs__in=runs).order_by("pk").values_list("trained_on", flat=True)
-    key = ":".join([what, *known, *declared, *more])
-    found = cache.get(_short(key))
-    if found is None:
-        found = make()
-        cache.set(_short(key), found, _REMEMBERED)
-    return found
 
 
 def _asked_in(given: Mapping[str, str]) -> _Asked:
@@ -314,7 +242,3 @@ def _head(wanted: _Asked, sort: str) -> _Head:
     way = ("descending" if wanted.down else "ascending") if now else ""
     address = replace(wanted, sort=sort, down=down, after="").address()
     return _Head(str(_HEADS[sort]), address, way, number=sort == "queries")
-
-
-def _short(key: str) -> str:
-    return f"evaluation.{hashlib.sha256(key.encode()).hexdigest()}"

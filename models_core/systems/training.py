@@ -151,8 +151,7 @@ def check_needs(recipe: Recipe, given: Collection[str]) -> None:
     lacking = [name for name in needs if name not in given]
     if lacking:
         raise BadRecipe(
-            f"recipe {recipe.name!r} learns from {lacking[0]} pairs too; give --auxiliary "
-            f"{lacking[0]}=COLLECTION (import_weak makes one)"
+            f"recipe {recipe.name!r} learns from {lacking[0]} pairs too; give a collection of them"
         )
     unused = [name for name in given if name not in needs]
     if unused:

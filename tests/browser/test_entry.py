@@ -102,7 +102,7 @@ def test_my_account_shows_what_is_stored_and_lets_one_go(work: World, open_page:
     assert download.value.suggested_filename == "w-ann.json"
     page.get_by_role("link", name="Change password").click()
     for_everybody(page)
-    payments.pay_everybody(campaign=work.campaign, reference="all")
+    payments.pay_all_due(campaign=work.campaign, reference="all")
     page.get_by_role("link", name="Back to my account").click()
     page.get_by_label("I understand that this cannot be undone").check()
     for_everybody(page)

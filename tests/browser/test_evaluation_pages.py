@@ -11,6 +11,7 @@ from django.core.cache import cache
 from playwright.sync_api import expect
 
 from annotation import jobs
+from annotation.common.operations import OperationContext
 from annotation.datasets.layer_rows import write_layer
 from annotation.models import Corpus, Job
 from annotation.protocol.terms import Box, Chain, LayerObject, LayerRecord, Mention
@@ -25,11 +26,11 @@ from evaluation.services.batches.planning import BatchRequest, plan
 from evaluation.services.judgments.freezing import freeze_qrels
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from evaluation.services.localizations.kept_scores import keep_localization_scores
-from evaluation.services.localizations.scores import LocalizationScoring, score_localization
+from evaluation.services.localizations.scores import LocalizationScoring, localization_report
 from evaluation.services.localizations.sets import LocalizedMention, write_rows
 from evaluation.services.reports import building
 from evaluation.services.reports.request import ReportRequest
-from evaluation.services.runs.ranking import RunsRequest, rank_system
+from evaluation.services.runs.ranking import RankRunsRequest, rank_system
 from evaluation.services.systems.upload import upload_system
 from tests.browser.conftest import Open, sign_in
 from tests.browser.looks import for_everybody
@@ -101,9 +102,11 @@ def judged(transactional_db: None, tmp_path: Path, settings, monkeypatch: pytest
     for name, noise in (("clip", 0.1), ("noise", 1.5)):
         file = embeddings(tmp_path, name, noise, dice)
         upload_system(name=name, corpus=corpus.name, path=file)
-        rank_system(RunsRequest(system=name, split="test"))
+        by_command = OperationContext(by_path=True)
+        rank_system(RankRunsRequest(system=name, split="test"), by_command)
         (tmp_path / f"{name}.txt").write_text("".join(f"{image}\n" for image in images))
-        rank_system(RunsRequest(system=name, split=str(tmp_path / f"{name}.txt"), run=f"{name}-all"))
+        listed = RankRunsRequest(system=name, split=str(tmp_path / f"{name}.txt"), name=f"{name}-all")
+        rank_system(listed, by_command)
     crowd = tmp_path / "crowd.txt"
     crowd.write_text(
         "".join(
@@ -112,14 +115,18 @@ def judged(transactional_db: None, tmp_path: Path, settings, monkeypatch: pytest
             for own, yes in ((image, 3), (images[place - 1], 2), (images[place - 2], 0))
         )
     )
-    import_judgments(JudgmentsImport(corpus=corpus.name, path=crowd, format="flickr8k-crowd"))
+    import_judgments(
+        JudgmentsImport(corpus=corpus.name, file=crowd, format="flickr8k-crowd"), OperationContext()
+    )
     freeze_qrels(name="crowd", corpus=corpus.name, judgments="flickr8k-crowd")
     monkeypatch.setattr(building, "as_svg", drawn)
     monkeypatch.setattr(building, "as_pdf", lambda plot: b"%PDF-")
     chosen = [
         f"{name}-all-{direction}" for name in ("clip", "noise") for direction in ("annotation", "search")
     ]
-    building.build_report(ReportRequest("spring", "crowd", chosen, rounds=50, resamples=20))
+    building.build_report(
+        ReportRequest(name="spring", qrels="crowd", runs=chosen, rounds=50, resamples=20), OperationContext()
+    )
     launch(plan(BatchRequest(corpus=corpus.name, runs=chosen, depth=2, threshold=0, reuse=[])), "first")
     told = CaptionSet.objects.create(
         corpus=corpus, name="told", made_by=System.objects.get(name="clip"), regions="", published=True
@@ -182,7 +189,9 @@ def _localized(corpus: Corpus) -> None:
     write_rows(found, mentions, [])
     found.published = True
     found.save()
-    keep_localization_scores("found", score_localization(LocalizationScoring("found", "gold")))
+    keep_localization_scores(
+        "found", localization_report(LocalizationScoring(localization_set="found", layer="gold"))
+    )
 
 
 def addresses(corpus: Corpus) -> list[str]:

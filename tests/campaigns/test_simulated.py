@@ -96,7 +96,7 @@ def test_a_simulated_campaign_is_handed_to_no_worker_but_to_its_staff(simulated)
 def test_nobody_is_paid_for_simulated_answers(simulated):
     worker = Worker.objects.filter(standings__campaign=simulated.campaign)[0]
     for pay in (
-        lambda: payments.pay_everybody(campaign=simulated.campaign, reference="march"),
+        lambda: payments.pay_all_due(campaign=simulated.campaign, reference="march"),
         lambda: payments.pay(worker=worker.pk, campaign=simulated.campaign, amount=1),
         lambda: bonuses.give_bonus(
             campaign=simulated.campaign, workers=[worker.pk], amount=1_000_000, reason="x"

@@ -285,7 +285,7 @@ def earn(work: World) -> None:
 
 
 def be_paid(work: World) -> None:
-    payments.pay_everybody(campaign=work.campaign, reference="all")
+    payments.pay_all_due(campaign=work.campaign, reference="all")
 
 
 def test_one_sees_ones_pseudonym_answers_and_consents(work: World):

@@ -182,10 +182,10 @@ def test_an_invented_submission_is_not_paid(ann: tuple[World, Client], way: str)
     Assignment.objects.filter(worker=worker).update(pay=3_000_000)
     with pytest.raises(PaymentError, match="has not confirmed"):
         payments.pay(worker=worker.pk, campaign=world.campaign, amount=1)
-    paid = payments.pay_everybody(campaign=world.campaign, reference="may")
+    paid = payments.pay_all_due(campaign=world.campaign, reference="may")
     assert [payout.worker.identity.external_id for payout in paid] == [ANN]
     out = StringIO()
-    call_command("pay_workers", "quay", stdout=out)
+    call_command("list_dues", "quay", stdout=out)
     assert "left out: 1 whom their platform has not confirmed, with 6.00" in out.getvalue()
 
 

@@ -7,6 +7,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -212,7 +213,7 @@ class Managed:
             self.met["standings told again"] += bool(changed)
 
     def pay(self, number: int, turn: int) -> None:
-        paid = payments.pay_everybody(
+        paid = payments.pay_all_due(
             campaign=self.batch(turn).campaign, reference=f"payday-{next(self.tokens)}"
         )
         self.met["paid"] += bool(paid)
@@ -278,7 +279,9 @@ class Managed:
         stood = name in self.built
         up_to_date = stood and self.built[name] == self.inputs_of(name)
         try:
-            done = building.build_report(self.wanted(batch), replace=bool(turn % 2))
+            done = building.build_report(
+                replace(self.wanted(batch), replace=bool(turn % 2)), OperationContext()
+            )
         except ReportRefused:
             assert stood and not up_to_date and not turn % 2
             self.met["report refused"] += 1
@@ -289,9 +292,9 @@ class Managed:
 
     def wanted(self, batch: Batch) -> ReportRequest:
         return ReportRequest(
-            f"r-{batch.name}",
-            f"q-{batch.name}",
-            world.runs(),
+            name=f"r-{batch.name}",
+            qrels=f"q-{batch.name}",
+            runs=world.runs(),
             batch=batch.name,
             measures=["S@1"],
             rounds=10,
@@ -442,9 +445,9 @@ class Managed:
             wanted = self.wanted(Batch.objects.get(reports=row))
             if building.outdated(row):
                 with pytest.raises(ReportRefused):
-                    building.build_report(wanted)
+                    building.build_report(wanted, OperationContext())
             else:
-                assert building.build_report(wanted).unchanged
+                assert building.build_report(wanted, OperationContext()).unchanged
 
 
 def once(function: Callable[..., Any]) -> Callable[..., Any]:

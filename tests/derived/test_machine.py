@@ -148,7 +148,7 @@ class Managed(Play):
             self.met["taken back"] += 1
 
     def pay(self, number: int, turn: int) -> None:
-        paid = payments.pay_everybody(campaign=self.campaign, reference=f"payday-{next(self.tokens)}")
+        paid = payments.pay_all_due(campaign=self.campaign, reference=f"payday-{next(self.tokens)}")
         self.met["paid"] += bool(paid)
 
     def promote(self, number: int, turn: int) -> None:

@@ -27,7 +27,7 @@ AREAS: dict[str, tuple[str, ...]] = {
         "annotation/queue/machine_turns.py",
         "annotation/queue/lease_terms.py",
         "annotation/quality/**/*.py",
-        "annotation/moderation/bulk.py",
+        "annotation/moderation/worker_acts.py",
         "annotation/moderation/control_items/*.py",
         "annotation/moderation/discarding.py",
         "annotation/moderation/reopening.py",

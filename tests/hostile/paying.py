@@ -50,38 +50,40 @@ get("earnings", SIGNED_IN)
 post("read_message", SIGNED_IN, _message)
 get("dashboard", READERS, "quay", part=lambda at: at.one("", "1"))
 get("payments", RUNNERS, "quay", after=lambda at: at.one("", "1", "x"))
-get("ledger", RUNNERS, "quay")
+get("operation_file", RUNNERS, "export_ledger", campaign="quay")
 post(
-    "approval_list",
+    "operation",
     RUNNERS,
-    "quay",
+    "export_platform_list",
+    campaign="quay",
     platform=lambda at: at.one(PROLIFIC, MTURK, "none"),
     list=lambda at: at.one(SUBMISSIONS, BONUSES, "nothing"),
 )
-for _act in ("pay_all", "pay", "pay_one", "bonus"):
+for _name in ("pay_workers", "give_bonus", "suspend_workers", "reinstate_workers", "withdraw_answers"):
     post(
-        "record_payments",
+        "operation",
         RUNNERS,
-        "quay",
-        act=_act,
-        worker=WORKER,
+        _name,
+        called=f"{_name} of several",
+        campaign="quay",
+        workers=WORKER,
+        everyone=lambda at: at.one("", "true"),
+        state=lambda at: at.one("", "trusted", "%00"),
         amount=_amount,
         reference=lambda at: at.new("ref"),
-        reason="well done",
-        back=lambda at: at.one("", "worker"),
-    )
-post("void_payment", RUNNERS, "quay", _payout, reason="sent back")
-post("withdraw_bonus", RUNNERS, "quay", _bonus, reason="a mistake")
-for _act in ("suspend", "reinstate", "discard", "message", "csv"):
-    post(
-        "act_on_workers",
-        RUNNERS,
-        "quay",
-        act=_act,
-        worker=WORKER,
-        all=lambda at: at.one("", "yes"),
-        query=lambda at: at.one("", "?sort=answers", "%00"),
-        sure="yes",
         reason="@x",
-        text="<script>alert(1)</script>",
+        next=lambda at: at.one("", "/campaigns/quay/workers/"),
     )
+for _name in ("message_workers", "export_workers"):
+    post("operation", RUNNERS, _name, campaign="quay", workers=WORKER, text="<script>alert(1)</script>")
+post(
+    "operation",
+    RUNNERS,
+    "pay_worker",
+    campaign="quay",
+    worker=WORKER,
+    amount=_amount,
+    reference=lambda at: at.new("ref"),
+)
+post("operation", RUNNERS, "void_payment", campaign="quay", payment=_payout, reason="sent back")
+post("operation", RUNNERS, "withdraw_bonus", campaign="quay", bonus=_bonus, reason="a mistake")

@@ -32,7 +32,6 @@ from evaluation.models import (
     TagSet,
     WrittenCaption,
 )
-from evaluation.relevance.scales import scale_named
 from evaluation.services.batches.launching import launch
 from evaluation.services.batches.planning import BatchRequest, plan
 from evaluation.services.judgments.freezing import freeze_protocol
@@ -216,10 +215,14 @@ def _evaluated(folder: Path) -> None:
     grades = folder / "grades.csv"
     grades.write_text(f"image,caption,grade\n{images[2]},{captions[2]},4.5\n{images[2]},{captions[5]},1\n")
     import_judgments(
-        JudgmentsImport(corpus="quay", path=grades, format="table", name="graded", scale=scale_named("0-5"))
+        JudgmentsImport(corpus="quay", file=grades, format="table", name="graded", scale="0-5"),
+        OperationContext(),
     )
     launch(plan(BatchRequest(corpus="quay", runs=runs, depth=2, campaign_settings=UNTESTED)), "batch")
-    building.build_report(ReportRequest("spring", "own", runs, measures=MEASURES, rounds=50, resamples=20))
+    building.build_report(
+        ReportRequest(name="spring", qrels="own", runs=runs, measures=MEASURES, rounds=50, resamples=20),
+        OperationContext(),
+    )
 
 
 def _collected(sources: Path) -> None:

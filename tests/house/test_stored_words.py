@@ -15,9 +15,16 @@ def test_the_names_of_celery_tasks_stay() -> None:
 
 
 def test_the_names_of_job_kinds_stay() -> None:
-    job_kind_named("discard")
+    job_kind_named("withdraw_answers")
     assert set(JOB_KINDS.keys()) >= {
-        *("change_settings", "discard", "restore", "export_dataset", "open_images", "refresh_layer"),
+        *(
+            "change_settings",
+            "withdraw_answers",
+            "restore_answers",
+            "export_dataset",
+            "open_images",
+            "refresh_layer",
+        ),
         *("send_letter", "send_staff_invitation"),
         *(
             "build_report",

@@ -20,12 +20,12 @@ NO_OUTPUT = {
     "import_qrels": "what is relevant",
     "import_weak": "training data: its images count where a system learns from them",
     "judgment_sets": "what people judged",
-    "qrels_upload": "what is relevant",
+    "qrels": "names of images",
     "reproduce_hodosh": "a study with data of its own",
     "word_similarity": "what people say of words",
 }
 #: Templates with files that hold no output of a system.
-FORMS_WITHOUT = {"_freeze_images.html": "names of images", "qrels_import.html": "judgments and qrels"}
+FORMS_WITHOUT: dict[str, str] = {}
 
 
 def commands_with_files() -> dict[str, bool]:

@@ -7,6 +7,7 @@ import os
 import time
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -28,6 +29,15 @@ def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def done(kind: str, *, campaign: Campaign | None = None, actor: Account | None = None, **arguments) -> Job:
     """A job of that kind, run to its end; fails where it has not done what it should."""
+    return done_with(kind, arguments, campaign, actor)
+
+
+def done_with(
+    kind: str,
+    arguments: dict[str, Any],
+    campaign: Campaign | None = None,
+    actor: Account | None = None,
+) -> Job:
     job = jobs.enqueue(kind=kind, arguments=arguments, campaign=campaign, actor=actor)
     jobs.run_queued_job(job.pk)
     job.refresh_from_db()
@@ -157,10 +167,11 @@ def test_a_workers_judgments_are_withdrawn_and_restored():
     world.work()
     worker = world.workers[0]
     mine = Judgment.objects.filter(worker=worker, image__isnull=False)
-    job = done("discard", campaign=world.campaign, worker=worker, reason="answers at random")
+    about = {"campaign": "quay", "workers": ["quay-w0"]}
+    job = done_with("withdraw_answers", {**about, "reason": "answers at random"})
     assert job.result["judgments"] == mine.filter(void=True).count() == mine.count() > 0
     assert job.phase == "recomputing images"
-    done("restore", campaign=world.campaign, worker=worker)
+    done_with("restore_answers", about)
     assert not mine.filter(void=True).exists()
 
 
@@ -169,7 +180,8 @@ def test_withdrawing_goes_on_where_it_was_cancelled(monkeypatch):
     world.work()
     worker = world.workers[0]
     mine = Judgment.objects.filter(worker=worker, image__isnull=False)
-    job = jobs.enqueue(kind="discard", arguments={"worker": worker}, campaign=world.campaign)
+    arguments = {"campaign": "quay", "workers": ["quay-w0"]}
+    job = jobs.enqueue(kind="withdraw_answers", arguments=arguments, campaign=world.campaign)
     monkeypatch.setattr(jobs.progress, "_PAUSE", 0)
     told = iter([False, False])
     assert jobs.run_queued_job(job.pk, stopping=lambda: next(told, True)) == Job.QUEUED
@@ -179,8 +191,6 @@ def test_withdrawing_goes_on_where_it_was_cancelled(monkeypatch):
     assert Job.objects.get().result["judgments"] == mine.count() - part
 
 
-@pytest.mark.parametrize(
-    ("kind", "arguments"), [("open_images", {}), ("refresh_layer", {}), ("discard", {"worker": 1})]
-)
+@pytest.mark.parametrize(("kind", "arguments"), [("open_images", {}), ("refresh_layer", {})])
 def test_what_is_of_a_campaign_says_so_where_none_is_given(kind, arguments):
     assert "and none was given" in failed(kind, **arguments)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from annotation.common import database
-from annotation.models import Account, RoleGrant
-from annotation.notifications.hooks import EVENTS, MadeWebhook, WebhookRequest, make_webhook
+from annotation.models import Account, RoleGrant, Webhook
 from tests.notifications.receiver import make_certificate
+from tests.web import world as people
 
 
 @pytest.fixture(scope="session")
@@ -44,9 +45,16 @@ def researcher(db: None) -> Account:
     return account
 
 
-def hook(account: Account, address: str, **about: object) -> MadeWebhook:
-    wanted = WebhookRequest(name="tests", address=address, events=EVENTS, **about)  # type: ignore[arg-type]
-    return make_webhook(wanted=wanted, account=account)
+class MadeHook(NamedTuple):
+    """A webhook, and its secret."""
+
+    webhook: Webhook
+    secret: str
+
+
+def hook(account: Account, address: str, **about: str) -> MadeHook:
+    made = people.perform("make_webhook", account, name="tests", address=address, **about)
+    return MadeHook(Webhook.objects.get(pk=made.number), made.secret)
 
 
 def seconds(at: datetime) -> int:

@@ -16,10 +16,11 @@ from annotation.common import database
 from annotation.models import Account, RoleGrant, Webhook, WebhookDelivery
 from annotation.notifications import delivering, hooks
 from annotation.notifications.delivering import deliver_webhooks, prune_webhook_log, undelivered
-from annotation.notifications.events import announce, announce_test
+from annotation.notifications.events import announce
 from annotation.notifications.sending import ADDRESS, NO_ANSWER, STATUS, SendOutcome
 from tests.notifications.conftest import hook, seconds
 from tests.notifications.receiver import Got, listening
+from tests.web import world as people
 
 pytestmark = pytest.mark.django_db
 
@@ -90,7 +91,7 @@ def test_what_nobody_takes_is_given_up_after_three_days_and_can_be_sent_again(
         turn(days=1)
         assert not deliver_webhooks()
         receiver.status = 200
-        hooks.send_again(delivery=row, actor=researcher)
+        people.perform("send_delivery_again", researcher, webhook=row.webhook_id, delivery=row.pk)
         deliver_webhooks()
     row.refresh_from_db()
     assert row.state == row.DELIVERED and not undelivered([made])
@@ -165,10 +166,10 @@ def test_one_slow_webhook_does_not_fill_a_turn(researcher: Account, monkeypatch)
     monkeypatch.setattr(delivering, "send", send)
     monkeypatch.setattr(delivering, "_keep", lambda row, outcome: None)
     first = hook(researcher, "https://slow.example.org/").webhook
-    announce_test(first)
+    people.perform("test_webhook", webhook=first.pk)
     row = WebhookDelivery.objects.get()
     WebhookDelivery.objects.bulk_create(_again(row, f"again-{number}") for number in range(1_000))
-    announce_test(hook(researcher, "https://other.example.org/").webhook)
+    people.perform("test_webhook", webhook=hook(researcher, "https://other.example.org/").webhook.pk)
     deliver_webhooks()
     assert sent.count("https://slow.example.org/") == 4 and sent.count("https://other.example.org/") == 1
 
@@ -184,7 +185,7 @@ def test_the_log_forgets_after_a_month(
     researcher: Account, to_loopback: None, certificate: Path, turn: Callable[..., None]
 ) -> None:
     with listening(certificate) as receiver:
-        announce_test(hook(researcher, receiver.address).webhook)
+        people.perform("test_webhook", webhook=hook(researcher, receiver.address).webhook.pk)
         deliver_webhooks()
     turn(days=29)
     prune_webhook_log()

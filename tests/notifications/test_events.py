@@ -5,24 +5,26 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.core import mail
 from django.core.cache import cache
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import translation
 
 from annotation import campaigns, jobs
 from annotation.common import database
+from annotation.common.operations import Forbidden
 from annotation.jobs import emails, schedule, upkeep
 from annotation.models import Account, AlarmSubscription, Job, LastTurn, RoleGrant, WebhookDelivery
 from annotation.notifications import alarms
 from annotation.notifications.alarms import FoundAlarm, note_alarms
-from annotation.notifications.hooks import ALARM_RAISED, CAMPAIGN_FINISHED, WebhookRefused
+from annotation.notifications.hooks import ALARM_RAISED, CAMPAIGN_FINISHED
 from tests.factories import a_corpus, some_images
 from tests.notifications.conftest import hook
 from tests.queue.world import TRUSTING, World
+from tests.web import world as people
 
 pytestmark = pytest.mark.django_db
 ADDRESS = "https://hooks.example.org/"
@@ -44,10 +46,10 @@ def test_a_webhook_is_told_of_what_it_is_for_and_nothing_else(researcher: Accoun
     first, second = World(some_images(1), name="first"), World(some_images(1), name="second")
     own = {
         "server": hook(researcher, ADDRESS),
-        "corpus": hook(researcher, ADDRESS, corpus=first.corpus),
-        "campaign": hook(researcher, ADDRESS, campaign=first.campaign),
-        "other corpus": hook(researcher, ADDRESS, corpus=second.corpus),
-        "other campaign": hook(researcher, ADDRESS, campaign=second.campaign),
+        "corpus": hook(researcher, ADDRESS, corpus=first.corpus.name),
+        "campaign": hook(researcher, ADDRESS, campaign=first.campaign.name),
+        "other corpus": hook(researcher, ADDRESS, corpus=second.corpus.name),
+        "other campaign": hook(researcher, ADDRESS, campaign=second.campaign.name),
     }
     campaigns.close_campaign(campaign=first.campaign, reason="enough")
     names = {made.webhook.pk: name for name, made in own.items()}
@@ -67,13 +69,13 @@ def test_a_webhook_takes_the_role_for_what_it_tells_of(researcher: Account) -> N
     corpus = a_corpus("photos", some_images(1))
     RoleGrant.objects.update(role="reviewer")
     reviewer = Account.objects.get(pk=researcher.pk)
-    with pytest.raises(WebhookRefused, match="role researcher"):
-        hook(reviewer, ADDRESS, corpus=corpus)
+    with pytest.raises(Forbidden):
+        hook(reviewer, ADDRESS, corpus=corpus.name)
 
 
 def test_a_campaign_whose_last_image_is_complete_is_told_once(researcher: Account) -> None:
     world = World(some_images(2), settings=TRUSTING)
-    hook(researcher, ADDRESS, campaign=world.campaign)
+    hook(researcher, ADDRESS, campaign=world.campaign.name)
     world.work()
     for _turn in range(2):
         cache.clear()
@@ -103,7 +105,7 @@ def test_an_alarm_is_told_once_while_it_lasts_and_again_when_it_comes_back(
 
 def test_a_stop_rule_that_pauses_a_campaign_is_an_alarm(researcher: Account) -> None:
     world = World(some_images(3), settings={**TRUSTING, "stop": {"images": 1}})
-    hook(researcher, ADDRESS, corpus=world.corpus)
+    hook(researcher, ADDRESS, corpus=world.corpus.name)
     world.work()
     assert schedule.do("look_after_campaigns")
     assert "stopped" in {each["code"] for each in told(ALARM_RAISED)}
@@ -112,9 +114,9 @@ def test_a_stop_rule_that_pauses_a_campaign_is_an_alarm(researcher: Account) -> 
 def test_subscribers_get_one_email_in_their_language_and_only_with_the_role(researcher: Account) -> None:
     campaign = World(some_images(1)).campaign
     other = World(some_images(1), name="other").campaign
-    here: dict[str, Any] = {"language": "de", "origin": "https://here"}
-    alarms.subscribe(account=researcher, campaign=campaign, **here)
-    alarms.subscribe(account=researcher, corpus=campaign.corpus, **here)
+    with translation.override("de"):
+        people.perform("subscribe_to_alarms", researcher, campaign=campaign.name)
+        people.perform("subscribe_to_alarms", researcher, corpus=campaign.corpus.name)
     assert not emails.request_alarm_mails(note_alarms([FoundAlarm("x", "", "y")], campaign=other))
     raised = note_alarms([FoundAlarm("x", "", "something"), FoundAlarm("z", "", "else")], campaign=campaign)
     assert emails.request_alarm_mails(raised) == 1
@@ -130,21 +132,20 @@ def test_subscribers_get_one_email_in_their_language_and_only_with_the_role(rese
 
 def test_an_email_about_alarms_asks_for_the_roles_of_its_reader_alone(researcher: Account) -> None:
     campaign = World(some_images(1)).campaign
-    here: dict[str, Any] = {"language": "en", "origin": "https://here", "campaign": campaign}
     for name in ("bob", "eve"):
         other = Account.objects.create_user(name, email=f"{name}@example.org", password="p")
         RoleGrant.objects.create(account=other, role="researcher")
-        alarms.subscribe(account=other, **here)
-    mine = alarms.subscribe(account=researcher, **here)
+        people.perform("subscribe_to_alarms", other, campaign=campaign.name)
+    mine = people.perform("subscribe_to_alarms", researcher, campaign=campaign.name)
     raised = note_alarms([FoundAlarm("x", "", "something")], campaign=campaign)
     assert len(alarms.subscribers(raised[0])) == 3
     with CaptureQueriesContext(connection) as asked:
-        assert emails.send_alarms(subscription=mine.pk, alarms=[raised[0].pk], named=lambda campaign: [])
+        assert emails.send_alarms(subscription=mine.number, alarms=[raised[0].pk], named=lambda campaign: [])
     assert sum("annotation_rolegrant" in query["sql"] for query in asked) == 1
 
 
 def test_alarms_of_the_server_are_for_its_admins(researcher: Account, settings) -> None:
-    alarms.subscribe(account=researcher, language="en", origin="https://here")
+    people.perform("subscribe_to_alarms", researcher)
     settings.DISK_RESERVE = 2**60
     assert schedule.do("look_after_server")
     assert not emails.request_alarm_mails(note_alarms([FoundAlarm("a", "", "b")]))
@@ -168,8 +169,8 @@ def _work() -> None:
 
 def test_whoever_has_no_address_is_told_to_add_one(researcher: Account) -> None:
     researcher.email = ""
-    with pytest.raises(alarms.SubscriptionRefused, match="My account"):
-        alarms.subscribe(account=researcher, language="en", origin="https://here")
+    with pytest.raises(alarms.SubscriptionRefused, match="add one first"):
+        people.perform("subscribe_to_alarms", researcher)
     assert not AlarmSubscription.objects.exists()
 
 
@@ -183,7 +184,7 @@ def test_the_periodic_work_keeps_when_it_was_done_and_that_it_failed(monkeypatch
     monkeypatch.setitem(schedule.PERIODIC, "sweep_jobs", schedule.Periodic("sweep_jobs", 15, fail))
     assert not schedule.do("sweep_jobs")
     (state,) = upkeep.periodic_states({"sweep_jobs": 15})
-    assert state.failed and state.next == LastTurn.objects.get().begun_at + timedelta(seconds=15)
+    assert state.failed and state.next_at == LastTurn.objects.get().begun_at + timedelta(seconds=15)
     assert [(a.code, a.kind) for a in upkeep.server_alarms({"sweep_jobs": 15})] == [
         ("periodic", "sweep_jobs")
     ]

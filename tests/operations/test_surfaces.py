@@ -6,6 +6,7 @@ import argparse
 import json
 import re
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -28,10 +29,13 @@ from annotation.common.operations import (
 from annotation.common.operations.errors import WORDING, Invalid
 from annotation.management.operations import OperationCommand
 from annotation.models import Account
+from annotation.web.common.confirm import mark_confirmed
 from annotation.web.common.request_forms import RequestForm
 from tests.api.v1.test_operations import openapi
 
 EVERY = list(all_operations())
+#: What a request needs beside its required fields, and which of their values it takes.
+ALSO = {"freeze_qrels": {"protocol": "first caption"}, "import_judgments": {"format": "table"}}
 
 
 def of_every_field() -> Iterator[Any]:
@@ -52,9 +56,8 @@ def shown_by_api(operation: Operation) -> dict[str, dict[str, Any]]:
         if one["in"] == "path" or one["name"] not in ("cursor", "limit", "Idempotency-Key")
         for one in [{"required": False, **one}]
     }
-    (body,) = [
-        one["schema"] for one in call.get("requestBody", {}).get("content", {"": {"schema": {}}}).values()
-    ]
+    content = call.get("requestBody", {}).get("content", {})
+    body = (content.get("multipart/form-data") or content.get("application/json", {})).get("schema", {})
     assert not body or body["additionalProperties"] is False
     for name, schema in body.get("properties", {}).items():
         found[name] = {**schema, "required": name in body.get("required", ())}
@@ -89,7 +92,8 @@ def test_a_field_is_the_same_everywhere(operation: Operation, one: RequestField,
         actions = {action.dest: action for action in parser._actions}
         action = actions[one.name]
         assert isinstance(action, argparse.Action) and action.help is not None
-        assert action.required == one.required and action.help.replace("%%", "%").startswith(". ".join(words))
+        assert action.required == one.required
+        assert action.help.replace("%%", "%").startswith(". ".join(words))
         if one.default not in (None, "", (), {}) and one.rule.sort != "boolean":
             assert f"(default: {one.default})" in action.help
         assert all(choice in action.help for choice in rule.choices)
@@ -102,19 +106,39 @@ def test_a_field_is_the_same_everywhere(operation: Operation, one: RequestField,
         assert tuple(choices) == rule.choices
 
 
+def sample(one: RequestField) -> Any:
+    """A value that a field may hold, though nothing may have that name."""
+    rule = one.rule.each if one.many and one.rule.each is not None else one.rule
+    texts = {"email": "x@example.org", "address": "https://example.org/"}
+    kinds = {"boolean": True, "array": ["x"], "integer": 1, "number": 1.0}
+    value: Any = rule.choices[0] if rule.choices else kinds.get(rule.sort, texts.get(one.name, "x"))
+    return [value] if one.many else value
+
+
 def wrong_values(one: RequestField) -> Iterator[tuple[str, Any]]:
     """Texts that a person may type, and what a program would send, which the field cannot hold."""
     rule = one.rule.each if one.many and one.rule.each is not None else one.rule
     if rule.sort in ("integer", "number"):
         yield "many", "many"
         if rule.least is not None:
-            yield f"{rule.least - 1}", type(rule.least)(rule.least - 1)
+            yield f"{rule.least - 1:.15g}", type(rule.least)(rule.least - 1)
         if rule.most is not None:
-            yield f"{rule.most + 1}", type(rule.most)(rule.most + 1)
+            yield f"{rule.most + 1:.15g}", type(rule.most)(rule.most + 1)
     elif rule.choices:
         yield "nonsense", "nonsense"
     elif one.named is not None:
         yield "no-such-thing" if one.named.kind else "a b", "no-such-thing" if one.named.kind else "a b"
+
+
+def other_values(operation: Operation) -> dict[str, Any]:
+    """What an operation needs, of the right kind; names name nothing."""
+    fields = request_fields(operation.request)
+    values = {name: sample(one) for name, one in fields.items() if one.required}
+    try:
+        read_request(operation.request, values | ALSO.get(operation.name, {}))
+    except Invalid as error:  # of two, one is needed
+        values |= {each.field: sample(fields[each.field]) for each in error.errors if each.code == "missing"}
+    return values | ALSO.get(operation.name, {})
 
 
 def of_wrong_values() -> Iterator[Any]:
@@ -128,12 +152,11 @@ def of_wrong_values() -> Iterator[Any]:
 def test_a_wrong_value_is_the_same_error_everywhere(
     operation: Operation, one: RequestField, text: str, value: Any, admin_client: Client
 ) -> None:
-    others = {
-        name: True if each.rule.sort == "boolean" else ["x"] if each.many else "x"
-        for name, each in request_fields(operation.request).items()
-        if each.required and name != one.name
-    }
+    others = {name: value for name, value in other_values(operation).items() if name != one.name}
     data = {**others, one.name: [value] if one.many else value}
+    session = admin_client.session
+    mark_confirmed(SimpleNamespace(session=session))  # type: ignore[arg-type]
+    session.save()
     account = Account.objects.get(username="admin")
     try:
         operation.admit(read_request(operation.request, data), account)
@@ -172,7 +195,8 @@ def test_a_wrong_value_is_the_same_error_everywhere(
         if isinstance(operation.result, File):
             options["out"] = "x"
         options[one.name] = [text] if one.many else text
-        positional = [str(data[name]) for name in operation.command.positional if name != one.name]
+        before = [data[name] for name in operation.command.positional if name != one.name]
+        positional = [str(each) for held in before for each in (held if isinstance(held, list) else [held])]
         flags = [f"--{name}" for name, held in data.items() if held is True and options.pop(name, False)]
         if one.name in operation.command.positional:
             positional.insert(operation.command.positional.index(one.name), text)

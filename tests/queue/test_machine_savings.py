@@ -59,10 +59,11 @@ def test_page_api_and_command_say_the_same(world: World) -> None:
     saving = machine_saving(world.campaign, machine_reports(world.campaign))
     told = Caller(ada).get(f"campaigns/{world.campaign.name}/machines/saving").json()
     assert told["shares"] == [list(row) for row in saving.shares]
-    assert (told["drawing_seconds"], told["measured"]) == (saving.times.drawing, saving.measured)
+    assert (told["times"]["drawing"], told["measured"]) == (saving.times.drawing, saving.measured)
+    assert (len(told["drawing_prices"]), len(told["looking_prices"])) == (5, 5)
     out = StringIO()
-    call_command("machines", world.campaign.name, json=True, stdout=out)
-    assert json.loads(out.getvalue())["saving"]["shares"] == told["shares"]
+    call_command("machine_saving", world.campaign.name, json=True, stdout=out)
+    assert json.loads(out.getvalue())["shares"] == told["shares"]
     client = Client()
     client.force_login(ada)
     page = client.get(f"/campaigns/{world.campaign.name}/machines/").content.decode()

@@ -137,7 +137,7 @@ def test_workers_pages_say_that_a_machine_is_in_warm_up() -> None:
     assert row.id == machine.worker_id and machine_reports(world.campaign)[0].state == "probation"
     assert {one.kind: one.state for one in row.kinds}[q.BOX_DRAWING] == "probation"
     found = matching_workers(world.campaign, WorkerTableRequest(kind=q.BOX_DRAWING, state="probation"))
-    assert found == [machine.worker_id]
+    assert list(found.values()) == [machine.worker_id]
 
 
 @pytest.fixture

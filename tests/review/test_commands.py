@@ -32,33 +32,37 @@ def world():
     return the_world()
 
 
-def test_without_a_ruling_the_chains_are_told(world):
+def shown():
+    return run("review_image", "review", "man")
+
+
+def test_the_chains_of_an_image_are_told(world):
     refuse(world)
-    told = run("make_ruling", "review", "man")
-    assert [(c["mentions"], c["title"], c["stage"]) for c in told["chains"]] == [
+    assert [(c["mentions"], c["title"], c["stage"]) for c in shown()["chains"]] == [
         ([MAN, THE_MAN], "The man", "REVIEW"),
         ([HAT], "a hat", "DRAWING"),
     ]
-    assert "REVIEW (refused)" in text("make_ruling", "review", "man")
-    assert not Ruling.objects.exists()
+    assert "REVIEW (refused)" in text("review_image", "review", "man")
 
 
 def test_a_partition_by_command(world):
     refuse(world)
-    told = run("make_ruling", "review", "man", "--partition", MAN, THE_MAN, "--comment", "two men")
-    assert [c["mentions"] for c in told["chains"]] == [[MAN], [HAT], [THE_MAN]]
+    groups = ["--groups", MAN, THE_MAN]
+    run("make_ruling", "review", "man", "partition", *groups, "--comment", "two men")
+    assert [c["mentions"] for c in shown()["chains"]] == [[MAN], [HAT], [THE_MAN]]
     assert Ruling.objects.get().comment == "two men"
-    together = run("make_ruling", "review", "man", "--partition", f"{MAN},{THE_MAN}")
-    assert [c["mentions"] for c in together["chains"]] == [[MAN, THE_MAN], [HAT]]
+    run("make_ruling", "review", "man", "partition", "--groups", f"{MAN},{THE_MAN}")
+    assert [c["mentions"] for c in shown()["chains"]] == [[MAN, THE_MAN], [HAT]]
 
 
 def test_boxes_a_closure_and_a_resumption_by_command(world):
     lose_the_hat(world)
-    run("make_ruling", "review", "man", "--boxes", HAT, "30,10,60,30", "1,1,5,5")
+    hat = ["--mentions", HAT]
+    run("make_ruling", "review", "man", "boxes", *hat, "--boxes", "30,10,60,30", "1,1,5,5")
     assert chain(image(world), HAT)["b"] == [[30, 10, 60, 30], [1, 1, 5, 5]]
-    run("make_ruling", "review", "man", "--closure", HAT, "scene")
+    run("make_ruling", "review", "man", "closure", *hat, "--closure", "scene")
     assert chain(image(world), HAT)["k"] == "scene"
-    run("make_ruling", "review", "man", "--resume", HAT)
+    run("make_ruling", "review", "man", "resume", *hat)
     assert chain(image(world), HAT)["s"] == "REQUIREMENT"
 
 
@@ -66,59 +70,60 @@ def test_a_merge_is_undone_and_done_again_by_command(world):
     lease = world.held(0)
     world.submit(0, lease, world.wrong(lease), then=False)
     world.work()
-    assert [m["what"] for m in run("make_ruling", "review", "man")["merged"]] == ["boxes", "chains"]
-    assert "merged chains of 0:0-2, 1:0-2" in text("make_ruling", "review", "man")
-    apart = run("make_ruling", "review", "man", "--keep-apart", MAN, THE_MAN)
-    assert apart["merged"] == [] and apart["complete"]
-    assert f"ruling {apart['ruling']} is withdrawn" in text(
-        "make_ruling", "review", "man", "--withdraw", str(apart["ruling"])
-    )
-    assert [m["what"] for m in run("make_ruling", "review", "man")["merged"]] == ["boxes", "chains"]
+    assert [m["what"] for m in shown()["merged"]] == ["boxes", "chains"]
+    assert "merged chains of 0:0-2, 1:0-2" in text("review_image", "review", "man")
+    apart = run("make_ruling", "review", "man", "keep_apart", "--mentions", MAN, THE_MAN)
+    assert shown()["merged"] == [] and shown()["complete"]
+    number = str(apart["number"])
+    assert f"ruling {number} of image man is withdrawn" in text("withdraw_ruling", "review", number)
+    assert [m["what"] for m in shown()["merged"]] == ["boxes", "chains"]
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nothing", "man"], "no campaign 'nothing'"),
-        (["review", "woman"], "image 'woman' is not open"),
-        (["review", "man", "--boxes", HAT, "1,2,3"], "expected xmin,ymin,xmax,ymax"),
-        (["review", "man", "--boxes", HAT, "9,9,1,1"], "1 <= xmin <= xmax"),
-        (["review", "man", "--boxes", HAT], "needs one box or more"),
-        (["review", "man", "--closure", HAT, "sky"], "'sky'"),
-        (["review", "man", "--resume", HAT], "not in review"),
-        (["review", "man", "--withdraw", "7"], "no ruling 7"),
+        (["nothing", "man", "resume", "--mentions", HAT], "no campaign “nothing”"),
+        (["review", "woman", "resume", "--mentions", HAT], "no open image “woman” here"),
+        (["review", "man", "boxes", "--mentions", HAT, "--boxes", "1,2,3"], "Expected at least 4"),
+        (["review", "man", "boxes", "--mentions", HAT, "--boxes", "9,9,1,1"], "1 <= xmin <= xmax"),
+        (["review", "man", "boxes", "--mentions", HAT], "--boxes: This is required"),
+        (["review", "man", "keep_apart", "--mentions", HAT], "--mentions: Expected two"),
+        (["review", "man", "closure", "--mentions", HAT, "--closure", "sky"], "--closure: Expected one of"),
+        (["review", "man", "resume", "--mentions", HAT], "not in review"),
     ],
 )
 def test_what_cannot_be_ruled_is_one_line_on_standard_error(world, arguments, said):
     with pytest.raises(CommandError, match=said) as raised:
-        run("rule", *arguments)
+        run("make_ruling", *arguments)
     assert "\n" not in str(raised.value)
     assert not Ruling.objects.exists()
+    with pytest.raises(CommandError, match="ruling: There is no ruling “7” here"):
+        run("withdraw_ruling", "review", "7")
 
 
 def test_the_review_queue_by_command(world):
     assert "no chain waits" in text("review_queue", "review")
     refuse(world)
     lose_the_hat(world)
-    told = run("review_queue", "review")
-    assert (told["waiting"], told["more"]) == (2, False)
-    assert [(c["image"], c["reason"], c["mentions"]) for c in told["chains"]] == [
+    (waiting,) = run("review_queue", "review")["results"]
+    assert [(waiting["image"], c["reason"], c["mentions"]) for c in waiting["chains"]] == [
         ("man", "refused", [MAN, THE_MAN]),
         ("man", "fruitless", [HAT]),
     ]
-    assert [c["title"] for c in run("review_queue", "review", "--reason", "fruitless")["chains"]] == ["a hat"]
-    assert "make_ruling review man --help" in text("review_queue", "review")
+    (waiting,) = run("review_queue", "review", "--reason", "fruitless")["results"]
+    assert [c["title"] for c in waiting["chains"]] == ["a hat"]
+    assert "refused" in text("review_queue", "review")
 
 
 def test_a_flagged_mention_is_told_and_resolved_by_command(world):
     report(world, q.COREF_LINK, "chunk_wrong", worker=1, comment="two words too many")
-    (told,) = run("list_flags", "review")["flags"]
-    assert (told["image"], told["reported"], told["words"]) == ("man", "chunk_wrong", ["A man", "The man"])
+    (told,) = run("list_flags", "review")["results"]
+    assert (told["image"], told["flag"], told["words"]) == ("man", "chunk_wrong", ["A man", "The man"])
     assert "two words too many" in text("list_flags", "review")
-    after = run("list_flags", "review", "--resolve", str(told["id"]))
-    assert (after["resolved"], after["flags"]) == ([told["id"]], [])
-    assert run("list_flags", "review", "--resolve", str(told["id"]))["resolved"] == []
-    assert [f["resolved"] for f in run("list_flags", "review", "--all")["flags"]] == [True]
+    assert run("resolve_flag", "review", str(told["number"]))["changed"]
+    assert run("list_flags", "review")["results"] == []
+    assert not run("resolve_flag", "review", str(told["number"]))["changed"]
+    assert len(run("list_flags", "review", "--handled")["results"]) == 1
     assert Flag.objects.get().resolved_at is not None
-    with pytest.raises(CommandError, match="no report 99"):
-        run("list_flags", "review", "--resolve", "99")
+    with pytest.raises(CommandError, match="no report “99”"):
+        run("resolve_flag", "review", "99")

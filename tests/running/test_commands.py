@@ -63,31 +63,28 @@ def test_a_campaign_is_paused_resumed_and_closed_by_command():
 
 def test_what_is_due_is_told_and_only_recorded_on_request():
     at_work()
-    assert "due in all: 0.75 USD" in said("pay_workers", "quay")
+    assert "due in all: 0.75 USD" in said("list_dues", "quay")
     assert not Payout.objects.exists()
-    assert "paid 0.50 USD to quay-w0, reference march" in said(
-        "pay_workers", "quay", "--record", "--reference=march"
-    )
-    assert told("pay_workers", "quay", "--record", "--reference=march")["payouts"] == []
-    assert Payout.objects.count() == 2 and "due in all: 0.00 USD" in said("pay_workers", "quay")
+    assert "paid 0.50 USD to quay-w0" in said("pay_workers", "quay", "--everyone", "--reference=march")
+    assert told("pay_workers", "quay", "--everyone", "--reference=march")["payments"] == []
+    assert Payout.objects.count() == 2 and "due in all: 0.00 USD" in said("list_dues", "quay")
 
 
 def test_one_worker_is_paid_in_part_and_the_same_again_changes_nothing():
     at_work()
-    how = ["--worker", "quay-w0", "--record", "--reference=a"]
     for _ in range(2):
-        report = told("pay_workers", "quay", *how, "--amount", "0.30")
-        assert report["payouts"] == [{"worker": "quay-w0", "amount": 300_000, "reference": "a"}]
-    for _ in range(2):
-        report = told("pay_workers", "quay", "--worker", "quay-w0", "--record", "--reference=b")
-        assert report["payouts"][0]["amount"] == 200_000 and report["workers"][0]["due"] == 0
-    assert Payout.objects.count() == 2
+        (paid,) = told("pay_worker", "quay", "quay-w0", "--amount=0.30", "--reference=a")["payments"]
+        assert (paid["worker"], paid["amount"], paid["reference"]) == ("quay-w0", "0.30", "a")
+    for left in ["0.20"], []:
+        report = told("pay_workers", "quay", "--workers", "quay-w0", "--reference=b")
+        assert [each["amount"] for each in report["payments"]] == left
+    assert Payout.objects.count() == 2 and told("list_dues", "quay")["results"][0]["due"] == "0.00"
 
 
 def test_the_ledger_is_written_whole(tmp_path, monkeypatch):
     at_work()
     path = tmp_path / "ledger.csv"
-    assert "2 lines of the ledger written" in said("pay_workers", "quay", csv=path)
+    said("export_ledger", "quay", "--out", str(path))
     assert [line["amount"] for line in csv.DictReader(path.open())] == ["0.5", "0.25"]
     path.write_text("an earlier one\n")
 
@@ -97,11 +94,11 @@ def test_the_ledger_is_written_whole(tmp_path, monkeypatch):
 
     monkeypatch.setattr("annotation.workers.payments.write_ledger", breaking)
     with pytest.raises(CommandError, match="No space left"):
-        said("pay_workers", "quay", csv=path)
+        said("export_ledger", "quay", "--out", str(path))
     assert path.read_text() == "an earlier one\n" and [p.name for p in tmp_path.glob("*.csv*")] == [
         "ledger.csv"
     ]
-    assert not list(tmp_path.glob("tmp*"))
+    assert not list(tmp_path.glob(".ledger*"))
 
 
 def test_a_worker_is_erased_by_command_and_again_after_a_restore():
@@ -110,9 +107,9 @@ def test_a_worker_is_erased_by_command_and_again_after_a_restore():
     text = said("erase_worker", "anna")
     assert f"worker {worker.pseudonym} is erased: account deleted, sessions 0, comments 0" in text
     assert "was erased before" in said("erase_worker", worker.pseudonym)
-    assert "nobody on the list" in said("erase_worker", "--again")
+    assert "nobody on the list" in said("erase_again")
     Identity.objects.create(worker=worker, account=Account.objects.create_user("anna"))
-    assert told("erase_worker", "--again")["erased"][0]["account"] is True
+    assert told("erase_again")["erased"][0]["account"] is True
     assert not Account.objects.exists() and Worker.objects.get().erased_at is not None
 
 
@@ -132,14 +129,13 @@ def test_texts_are_printed_and_published_by_command():
         (["set_stop_rules", "quay", "--budget", "much"], "--budget: Expected a number."),
         (["set_stop_rules", "quay", "--budget", "-1"], "--budget: Expected 0.0 or more."),
         (["set_stop_rules", "quay", "--until", "2026-02-30"], "--until: Expected a date"),
-        (["pay_workers", "quay", "--amount", "1"], "--amount goes with"),
-        (["pay_workers", "quay", "--record"], "needs a reference"),
-        (["pay_workers", "quay", "--worker", "zoe"], "no worker 'zoe'"),
-        (["pay_workers", "quay", "--worker", "quay-w0", "--record", "--amount", "9"], "0.50 USD is due"),
-        (["pay_workers", "quay", "--worker", "quay-w2", "--record"], "0.00 USD is due"),
-        (["pay_workers", "quay", "--csv", "/no/such/folder/file.csv"], "No such file"),
-        (["erase_worker"], "one of the two"),
-        (["erase_worker", "quay-w0", "--again"], "one of the two"),
+        (["pay_workers", "quay", "--reference=a"], "--workers: This is required"),
+        (["pay_workers", "quay", "--everyone"], "required: --reference"),
+        (["pay_workers", "quay", "--workers", "zoe", "--reference=a"], "no worker “zoe” here"),
+        (["pay_worker", "quay", "quay-w0", "--reference=a", "--amount", "9"], "0.50 USD is due"),
+        (["pay_worker", "quay", "quay-w0", "--reference=a", "--amount", "much"], "--amount: Expected a deci"),
+        (["export_ledger", "quay", "--out", "/no/such/folder/file.csv"], "No such file"),
+        (["erase_worker", "nobody"], "no worker “nobody” here"),
         (["erase_worker", "quay-w0"], "still due 0.50 USD"),
         (["publish_text", "quay", "--kind", "poetry"], "--kind: Expected one of: 'consent'"),
         (["publish_text", "quay", "--kind", q.BOX_QUALITY], "are empty"),

@@ -13,6 +13,7 @@ from django.db import connection
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotation.common.operations import Invalid
 from annotation.models import AuditEntry, Payout
 from annotation.protocol import questions as q
 from annotation.protocol.money import amount_text, currency_digits
@@ -82,7 +83,7 @@ def test_what_is_paid_is_due_no_more():
     assert entry.about == {"worker": "quay-w0", "amount": 60_000, "reference": "march"}
     payments.void_payout(campaign=world.campaign, payout=payout.pk, reason="not sent")
     assert AuditEntry.objects.get(act="void_payment").about["worker"] == "quay-w0"
-    payments.pay_everybody(campaign=world.campaign, reference="april")
+    payments.pay_all_due(campaign=world.campaign, reference="april")
     paid = AuditEntry.objects.filter(act="pay_worker").order_by("pk").values_list("about__worker", flat=True)
     assert list(paid) == ["quay-w0", "quay-w0", "quay-w1"]
 
@@ -108,16 +109,16 @@ def test_the_same_reference_is_the_same_payment():
 
 def test_everybody_is_paid_once_under_a_reference():
     world = answered()
-    assert [p.amount for p in payments.pay_everybody(campaign=world.campaign, reference="march")] == [
+    assert [p.amount for p in payments.pay_all_due(campaign=world.campaign, reference="march")] == [
         70_000,
         50_000,
     ]
     assert set(due(world).values()) == {0}
     world.submit(0, world.held(0, q.BOX_REQUIREMENT), then=False)
-    assert payments.pay_everybody(campaign=world.campaign, reference="march") == []
-    assert len(payments.pay_everybody(campaign=world.campaign, reference="april")) == 1
+    assert payments.pay_all_due(campaign=world.campaign, reference="march") == []
+    assert len(payments.pay_all_due(campaign=world.campaign, reference="april")) == 1
     with pytest.raises(PaymentError, match="needs a reference"):
-        payments.pay_everybody(campaign=world.campaign, reference="")
+        payments.pay_all_due(campaign=world.campaign, reference="")
 
 
 def test_all_are_paid_whole_cents_and_a_fraction_stays_due_and_blocks_nothing():
@@ -125,7 +126,7 @@ def test_all_are_paid_whole_cents_and_a_fraction_stays_due_and_blocks_nothing():
     world = answered({**TRUSTING, "pay": {"basis": "item", "currency": "EUR", "per_item": rates}})
     first, second = world.workers[:2]
     assert due(world) == {first: 31_200, second: 5_000}
-    assert [row.amount for row in payments.pay_everybody(campaign=world.campaign, reference="march")] == [
+    assert [row.amount for row in payments.pay_all_due(campaign=world.campaign, reference="march")] == [
         30_000
     ]
     assert due(world) == {first: 1_200, second: 5_000}
@@ -139,7 +140,7 @@ def test_all_are_paid_whole_cents_and_a_fraction_stays_due_and_blocks_nothing():
 def test_amounts_are_paid_and_written_in_the_digits_of_their_currency(currency, paid, said):
     rates = {q.COREF_LINK: 31.2134, q.BOX_DRAWING: 0.0}
     world = answered({**TRUSTING, "pay": {"basis": "item", "currency": currency, "per_item": rates}})
-    (payout,) = payments.pay_everybody(campaign=world.campaign, reference="march")
+    (payout,) = payments.pay_all_due(campaign=world.campaign, reference="march")
     assert payout.amount == paid
     assert cents(due(world)[world.workers[0]] + paid, currency) == said
     assert payments.unpaid(worker=world.workers[0]) == []
@@ -209,7 +210,7 @@ def test_amounts_are_read_exactly(text, micros):
 def test_an_amount_is_read_where_its_currency_has_its_digits_and_written_as_it_was(amount, currency):
     decimals = max(0, -amount.as_tuple().exponent)
     if decimals > currency_digits(currency):
-        with pytest.raises(PaymentError, match=f"{currency} has {currency_digits(currency)} decimals; expec"):
+        with pytest.raises(Invalid, match=f"{currency} has {currency_digits(currency)} decimals"):
             payments.micros_of(f"{amount:f}", currency)
         return
     text = amount_text(payments.micros_of(f"{amount:f}", currency), currency)
@@ -220,7 +221,7 @@ def test_an_amount_is_read_where_its_currency_has_its_digits_and_written_as_it_w
     "text", ["", "ten", "0.001", "0.0000001", "nan", "inf", "1e13", "-1e13", "1e999999", "1e-999999"]
 )
 def test_what_is_no_amount_is_refused(text):
-    with pytest.raises(PaymentError, match="expected a number"):
+    with pytest.raises(Invalid, match="Expected a decimal number, as 12.00"):
         payments.micros_of(text, "USD")
 
 

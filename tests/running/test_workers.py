@@ -11,6 +11,7 @@ from django.db import connection
 from django.test import Client
 from rest_framework.authtoken.models import Token
 
+from annotation.common.operations import Invalid
 from annotation.common.roles import RESEARCHER
 from annotation.models import (
     Account,
@@ -111,7 +112,7 @@ def test_a_worker_is_found_by_pseudonym_and_by_account():
     account = someone()
     worker = workers.worker_of(account)
     assert workers.worker_called("anna") == workers.worker_called(worker.pseudonym) == worker
-    with pytest.raises(CannotErase, match="no worker 'nobody'"):
+    with pytest.raises(Invalid, match="no worker “nobody”"):
         workers.worker_called("nobody")
 
 
@@ -151,7 +152,7 @@ def test_what_an_erased_worker_held_goes_to_others():
 def test_nobody_is_erased_while_payment_is_due():
     world, account, worker = at_work(PAID)
     with pytest.raises(
-        CannotErase, match="still due 0.50 USD in campaign 'quay'; pay them first\npay_workers"
+        CannotErase, match="still due 0.50 USD in campaign 'quay'; pay them first\npay_worker quay"
     ):
         workers.erase_worker(worker=worker)
     assert Account.objects.filter(pk=account.pk).exists() and not workers.erasures_file().exists()

@@ -90,13 +90,13 @@ def test_a_worker_is_suspended_and_let_back():
     world = World(settings=TRUSTING)
     world.held(0)
     assert "quay-w0 is suspended from coref_link, chain_verification" in said(
-        "suspend_worker", "quay", "quay-w0", "--reason", "too fast"
+        "suspend_workers", "quay", "--workers", "quay-w0", "--reason", "too fast"
     )
     found = world.take(0, holding=[world.held(0).id])
     assert isinstance(found, NoTask) and "too fast" in found.text
-    assert "already suspended: nothing to do" in said("suspend_worker", "quay", "quay-w0")
-    report = told("suspend_worker", "quay", "quay-w0", "--kind", "coref_link", "--reinstate")
-    assert report["kinds"] == ["coref_link"] and report["reinstated"]
+    assert "already suspended: nothing to do" in said("suspend_workers", "quay", "--workers", "quay-w0")
+    report = told("reinstate_workers", "quay", "--workers", "quay-w0", "--kind", "coref_link")
+    assert report["changed"] == [{"worker": "quay-w0", "kinds": ["coref_link"]}]
     assert isinstance(world.take(0), Lease)
 
 
@@ -104,18 +104,18 @@ def test_a_worker_is_discarded_and_restored():
     world = World(settings=TRUSTING)
     world.work()
     given = Judgment.objects.filter(worker=world.workers[0]).count()
-    report = told("discard_worker", "quay", "quay-w0", "--reason", "guessing")
-    assert report["judgments"] == given > 0 and not report["restored"]
+    report = told("withdraw_answers", "quay", "--workers", "quay-w0", "--reason", "guessing")
+    assert report["judgments"] == given > 0
     assert Judgment.objects.filter(void=True).count() == given
-    text = said("discard_worker", "quay", "quay-w0", "--restore")
-    assert text.startswith(f"{given} judgments of quay-w0 in ") and "restored" in text
+    text = said("restore_answers", "quay", "--workers", "quay-w0")
+    assert text.startswith(f"{given} answers of 1 workers in ") and "restored" in text
     assert not Judgment.objects.filter(void=True).exists()
 
 
-@pytest.mark.parametrize("command", ["suspend_worker", "discard_worker"])
+@pytest.mark.parametrize("command", ["suspend_workers", "withdraw_answers"])
 def test_names_that_nobody_bears_are_refused(command):
     World(settings=TRUSTING)
-    with pytest.raises(CommandError, match="has no worker 'nobody'"):
-        told(command, "quay", "nobody")
-    with pytest.raises(CommandError, match="there is no campaign 'nowhere'"):
-        told(command, "nowhere", "quay-w0")
+    with pytest.raises(CommandError, match=r"--workers \(1\.\): There is no worker “nobody” here"):
+        told(command, "quay", "--workers", "nobody")
+    with pytest.raises(CommandError, match="campaign: There is no campaign “nowhere” here; known: quay"):
+        told(command, "nowhere", "--workers", "quay-w0")

@@ -298,13 +298,18 @@ def test_a_restore_stops_where_the_worker_is_discarded_meanwhile(spoilt):
     assert picture(spoilt) == before
 
 
-@pytest.mark.parametrize(("job", "told"), [("discard", "restored meanwhile"), ("restore", "again meanwhile")])
-def test_a_job_that_the_opposite_overtook_says_so(spoilt, monkeypatch, job, told):
+@pytest.mark.parametrize(
+    ("job", "act", "told"),
+    [
+        ("withdraw_answers", "discard_worker", "restored meanwhile"),
+        ("restore_answers", "restore_worker", "withdrawn meanwhile"),
+    ],
+)
+def test_a_job_that_the_opposite_overtook_says_so(spoilt, monkeypatch, job, act, told):
     kinds = (q.COREF_LINK,)
-    monkeypatch.setattr(
-        discarding, f"{job}_worker", lambda **given: discarding.Done(kinds, 0, 1, 0, overtaken=kinds)
-    )
-    row = jobs.enqueue(kind=job, arguments={"worker": spoilt.workers[4]}, campaign=spoilt.campaign)
+    monkeypatch.setattr(discarding, act, lambda **given: discarding.Done(kinds, 0, 1, 0, overtaken=kinds))
+    arguments = {"campaign": "scenes", "workers": ["scenes-w4"]}
+    row = jobs.enqueue(kind=job, arguments=arguments, campaign=spoilt.campaign)
     assert jobs.run_queued_job(row.pk) == Job.FAILED
     row.refresh_from_db()
     assert told in row.error

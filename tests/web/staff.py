@@ -19,12 +19,14 @@ from tests.queue.world import World
 
 @dataclass
 class Form:
-    """A form of a page: where it goes, what it would send, and its buttons by their words."""
+    """A form of a page: where it goes, what it would send, and its buttons by their words; `actions` are
+    those of buttons that go elsewhere."""
 
     action: str
     method: str
     fields: dict[str, list[str]] = field(default_factory=dict)
     buttons: dict[str, tuple[str, str]] = field(default_factory=dict)
+    actions: dict[str, str] = field(default_factory=dict)
     choices: dict[str, list[str]] = field(default_factory=dict)
 
 
@@ -35,6 +37,7 @@ class _Forms(HTMLParser):
         super().__init__()
         self.forms: list[Form] = []
         self.button: tuple[str, str] | None = None
+        self.action = ""
         self.words = ""
         self.aside = 0
         self.select = ""
@@ -65,6 +68,7 @@ class _Forms(HTMLParser):
             self.area, self.words = name, ""
         elif tag == "button" and "disabled" not in at:
             self.button, self.words = (name, value or ""), ""
+            self.action = at.get("formaction") or ""
         elif self.button is not None and (self.aside or at.get("class") == "aside"):
             self.aside += 1
 
@@ -72,6 +76,8 @@ class _Forms(HTMLParser):
         words = " ".join(self.words.split())
         if tag == "button" and self.button is not None:
             self.form.buttons[words] = self.button
+            if self.action:
+                self.form.actions[words] = self.action
             self.button = None
         elif self.aside and self.button is not None:
             self.aside -= 1
@@ -107,7 +113,11 @@ def press(client: Client, address: str, button: str, /, also: str = "", **filled
     """
     page = client.get(address)
     assert page.status_code == 200, (address, page.status_code)
-    found = [form for form in forms(page) if button in form.buttons and also in form.action]
+    found = [
+        form
+        for form in forms(page)
+        if button in form.buttons and also in form.actions.get(button, form.action)
+    ]
     assert found, f"{address} has no button {button!r}: {[list(f.buttons) for f in forms(page)]}"
     form = found[0]
     fields: dict[str, list[str]] = dict(form.fields)
@@ -120,7 +130,7 @@ def press(client: Client, address: str, button: str, /, also: str = "", **filled
     if name:
         fields[name] = [value]
     send = client.post if form.method == "post" else client.get
-    return send(form.action or address, fields, follow=True)
+    return send(form.actions.get(button) or form.action or address, fields, follow=True)
 
 
 def said(page: Any) -> list[str]:

@@ -31,8 +31,8 @@ def admin() -> Client:
 
 
 def grant(client: Client, **more: str) -> Any:
-    sent = {"act": "grant", "user": "bob", "role": REVIEWER, "scope": "", **more}
-    return client.post(reverse("change_role"), sent)
+    sent = {"account": "bob", "role": REVIEWER, "next": reverse("roles"), **more}
+    return client.post(reverse("operation", args=["grant_role"]), sent)
 
 
 def granted() -> bool:
@@ -43,12 +43,12 @@ def test_an_act_asks_for_the_password_and_does_what_was_sent_once_it_is_right(ad
     asked = grant(admin)
     assert asked.status_code == 200 and not granted()
     form = next(form for form in forms(asked) if PASSWORD_FIELD in form.fields)
-    assert (form.fields["act"], form.fields["user"]) == (["grant"], ["bob"])
+    assert (form.fields["role"], form.fields["account"]) == ([REVIEWER], ["bob"])
     sent = {name: values[0] for name, values in form.fields.items()}
     wrong = admin.post(form.action, {**sent, PASSWORD_FIELD: "wrong"})
     assert wrong.status_code == 422 and "This is not your password" in words(wrong) and not granted()
     done = admin.post(form.action, {**sent, PASSWORD_FIELD: people.PASSWORD}, follow=True)
-    assert said(done) == ["Role granted."] and granted()
+    assert said(done) == ["They have this role now."] and granted()
 
 
 def test_it_is_asked_once_in_five_minutes(admin: Client, monkeypatch: pytest.MonkeyPatch):
@@ -85,7 +85,7 @@ def test_who_may_not_act_is_not_asked():
 
 
 def test_the_password_goes_nowhere_else(admin: Client):
-    assert grant(admin, user="nobody", confirm_password=people.PASSWORD).status_code == 302
+    assert grant(admin, account="nobody", confirm_password=people.PASSWORD).status_code == 400
     page = admin.get(reverse("roles")).content.decode()
     assert people.PASSWORD not in page
     assert people.PASSWORD not in str(list(AuditEntry.objects.values()))

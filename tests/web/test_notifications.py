@@ -28,6 +28,7 @@ from annotation.notifications.sending import SendOutcome
 from tests.factories import a_corpus, some_images
 from tests.queue.world import World
 from tests.web import world as web
+from tests.web.staff import press
 
 pytestmark = pytest.mark.django_db
 FORM = {"name": "our bot", "address": "https://hooks.example.org/x", "events": ["job.ended"]}
@@ -40,6 +41,12 @@ def signed_in(name: str, role: str, **scope: Any) -> Client:
     client = Client()
     client.force_login(account)
     return client
+
+
+def act(client: Client, operation: str, **fields: Any) -> Any:
+    """Press the button of an operation."""
+    sent = {"next": reverse("notifications"), **fields}
+    return client.post(reverse("operation", args=[operation]), sent)
 
 
 @pytest.fixture
@@ -60,12 +67,12 @@ def test_the_header_leads_researchers_to_the_page(ada: Client) -> None:
 
 
 def test_a_webhook_is_made_by_page_and_its_secret_shown_once(ada: Client) -> None:
-    made = ada.post(reverse("make_webhook"), FORM).content.decode()
+    made = act(ada, "make_webhook", **FORM).content.decode()
     (secret,) = set(re.findall(r"whsec_[A-Za-z0-9+/=]{44}", made))
     row = Webhook.objects.get()
     assert secret not in page(ada, "notifications") + page(ada, "webhook", row.pk)
     assert not AuditEntry.objects.filter(about__icontains=secret).exists()
-    renewed = ada.post(reverse("act_on_webhook", args=[row.pk]), {"act": "secret"}).content.decode()
+    renewed = act(ada, "renew_webhook_secret", webhook=row.pk).content.decode()
     assert secret not in renewed and len(set(re.findall(r"whsec_[A-Za-z0-9+/=]{44}", renewed))) == 1
 
 
@@ -74,16 +81,16 @@ def test_a_webhook_is_made_by_page_and_its_secret_shown_once(ada: Client) -> Non
     [
         ({"address": "http://hooks.example.org/"}, "must begin with https"),
         ({"address": "https://2130706433/"}, "127.0.0.1, which is not on the internet"),
-        ({"events": []}, "Choose at least one event"),
-        ({"name": " "}, "Say what the webhook is for"),
-        ({"scope": "corpus:nowhere"}, "no corpus or campaign “nowhere” here"),
+        ({"events": []}, "Expected at least 1."),
+        ({"name": " "}, "This is required."),
+        ({"corpus": "nowhere"}, "no corpus “nowhere” here"),
     ],
 )
 def test_what_is_wrong_with_a_webhook_is_said_and_what_was_typed_stays(
     wrong: dict[str, Any], told: str, ada: Client
 ) -> None:
-    answer = ada.post(reverse("make_webhook"), {**FORM, **wrong})
-    assert answer.status_code == 409 and told in answer.content.decode()
+    answer = act(ada, "make_webhook", **FORM | wrong)
+    assert answer.status_code == 400 and told in answer.content.decode()
     assert "address" in wrong or str(FORM["address"]) in answer.content.decode()
     assert not Webhook.objects.exists()
 
@@ -91,52 +98,48 @@ def test_what_is_wrong_with_a_webhook_is_said_and_what_was_typed_stays(
 def test_a_researcher_of_a_corpus_has_webhooks_of_that_corpus_alone(ada: Client) -> None:
     corpus, other = a_corpus("photos", some_images(1)), a_corpus("other", some_images(1))
     bob = signed_in("bob", "researcher", corpus=corpus)
-    ada.post(reverse("make_webhook"), {**FORM, "name": "all"})
-    ada.post(reverse("make_webhook"), {**FORM, "name": "theirs", "scope": "corpus:other"})
-    assert bob.post(reverse("make_webhook"), {**FORM, "name": "own"}).status_code == 409
-    answer = bob.post(reverse("make_webhook"), {**FORM, "name": "own", "scope": "corpus:other"})
-    assert answer.status_code == 409
-    assert (
-        bob.post(reverse("make_webhook"), {**FORM, "name": "own", "scope": "corpus:photos"}).status_code
-        == 200
-    )
+    act(ada, "make_webhook", **FORM | {"name": "all"})
+    act(ada, "make_webhook", **FORM | {"name": "theirs", "corpus": "other"})
+    for corpus_named, status in (("", 403), ("other", 400), ("photos", 200)):
+        answer = act(bob, "make_webhook", **FORM | {"name": "own", "corpus": corpus_named})
+        assert answer.status_code == status
     shown = page(bob, "notifications")
     assert ">own</a>" in shown and ">all</a>" not in shown and ">theirs</a>" not in shown
     for row in Webhook.objects.exclude(corpus=corpus):
         assert bob.get(reverse("webhook", args=[row.pk])).status_code == 404
-        assert bob.post(reverse("act_on_webhook", args=[row.pk]), {"act": "remove"}).status_code == 404
+        assert act(bob, "remove_webhook", webhook=row.pk).status_code == 400
     assert Webhook.objects.count() == 3 and Corpus.objects.get(name="other") == other
 
 
 def test_the_log_says_what_came_of_each_event_and_sends_it_again(ada: Client, monkeypatch) -> None:
-    ada.post(reverse("make_webhook"), FORM)
+    act(ada, "make_webhook", **FORM)
     row = Webhook.objects.get()
     outcomes = [SendOutcome(None, "certificate", "self-signed certificate"), SendOutcome(204)]
     monkeypatch.setattr(delivering, "send", lambda *what: outcomes.pop(0))
-    ada.post(reverse("act_on_webhook", args=[row.pk]), {"act": "test"})
+    act(ada, "test_webhook", webhook=row.pk)
     assert "waiting" in page(ada, "webhook", row.pk)
     delivering.deliver_webhooks()
     shown = page(ada, "webhook", row.pk)
     assert "the certificate is not valid (self-signed certificate)" in shown and "next attempt at" in shown
     assert "1 not delivered" in page(ada, "notifications")
     line = WebhookDelivery.objects.get()
-    ada.post(reverse("send_again", args=[row.pk, line.pk]))
+    act(ada, "send_delivery_again", webhook=row.pk, delivery=line.pk)
     delivering.deliver_webhooks()
     assert "204" in page(ada, "webhook", row.pk) and "delivered" in page(ada, "webhook", row.pk)
     other = Webhook.objects.create(name="x", address="https://x.org/", events=[], salt="x")
-    assert ada.post(reverse("send_again", args=[other.pk, line.pk])).status_code == 404
+    assert act(ada, "send_delivery_again", webhook=other.pk, delivery=line.pk).status_code == 400
 
 
 def test_a_webhook_whose_owner_lost_the_role_says_so_and_can_be_taken_over(ada: Client) -> None:
-    ada.post(reverse("make_webhook"), FORM)
+    act(ada, "make_webhook", **FORM)
     row = Webhook.objects.get()
     eve = signed_in("eve", "researcher")
     RoleGrant.objects.filter(account__username="ada").delete()
     assert "its owner is no longer a researcher" in page(eve, "webhook", row.pk)
-    eve.post(reverse("act_on_webhook", args=[row.pk]), {"act": "test"})
+    act(eve, "test_webhook", webhook=row.pk)
     assert not WebhookDelivery.objects.exists()
-    eve.post(reverse("act_on_webhook", args=[row.pk]), {"act": "on"})
-    eve.post(reverse("act_on_webhook", args=[row.pk]), {"act": "test"})
+    press(eve, reverse("webhook", args=[row.pk]), "Switch on")
+    press(eve, reverse("webhook", args=[row.pk]), "Send a test")
     assert WebhookDelivery.objects.count() == 1
     row.refresh_from_db()
     assert row.owner is not None and row.owner.username == "eve"
@@ -144,15 +147,12 @@ def test_a_webhook_whose_owner_lost_the_role_says_so_and_can_be_taken_over(ada: 
 
 def test_alarms_by_email_are_begun_and_ended_by_page(ada: Client) -> None:
     campaign = World(some_images(1)).campaign
-    scope = f"campaign:{campaign.name}"
-    ada.post(reverse("change_alarms"), {"act": "subscribe", "scope": scope})
+    act(ada, "subscribe_to_alarms", campaign=campaign.name)
     row = AlarmSubscription.objects.get()
     assert row.campaign == campaign and row.origin == "http://testserver"
-    signed_in("eve", "researcher").post(
-        reverse("change_alarms"), {"act": "unsubscribe", "subscription": row.pk}
-    )
+    act(signed_in("eve", "researcher"), "unsubscribe_from_alarms", subscription=row.pk)
     assert AlarmSubscription.objects.exists()
-    ada.post(reverse("change_alarms"), {"act": "unsubscribe", "subscription": row.pk})
+    act(ada, "unsubscribe_from_alarms", subscription=row.pk)
     assert not AlarmSubscription.objects.exists()
 
 
@@ -179,7 +179,7 @@ def test_the_server_page_shows_jobs_periodic_work_disk_and_backup(root: Client, 
     shown = page(root, "server")
     assert "monday.tar" in shown and "2.9" in shown and "the roof fell in" in shown
     assert "nobody has made a backup for" in shown
-    root.post(reverse("steer_any_job", args=[failed.pk]), {"act": "resume"})
+    act(root, "resume_job", job=failed.pk)
     failed.refresh_from_db()
     assert failed.state == Job.QUEUED
 
@@ -200,11 +200,11 @@ def test_all_jobs_are_paged_by_key_and_chosen_by_state(root: Client) -> None:
 
 
 def test_a_test_email_is_sent_and_the_page_says_so(root: Client) -> None:
-    root.post(reverse("send_test_mail"))
+    act(root, "send_test_mail")
     due = jobs.due_job()
     assert due is not None and jobs.run_queued_job(due) == Job.DONE
     (sent,) = mail.outbox
     assert sent.to == ["root@example.org"] and "The last one was sent on" in page(root, "server")
     Account.objects.update(email="")
-    answer = root.post(reverse("send_test_mail"), follow=True)
+    answer = act(root, "send_test_mail")
     assert "no e-mail address" in answer.content.decode() and len(mail.outbox) == 1

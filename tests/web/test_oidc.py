@@ -24,7 +24,7 @@ from django.urls import reverse
 from annotation.common.roles import RESEARCHER
 from annotation.models import Account, AuditEntry, RoleGrant
 from annotation.web.common import limits
-from annotation.workers.accounts import activation, sealed, second_factor
+from annotation.workers.accounts import sealed, second_factor
 from tests.web import world as people
 from tests.web.staff import press, said, words
 
@@ -201,8 +201,8 @@ def test_the_second_factor_is_asked_for_and_the_rule_holds(there: Elsewhere, ada
         assert client.post(reverse("second_factor"), {"code": f"{n:06}"}).status_code == 422
     assert client.post(reverse("second_factor"), {"code": "000009"}).status_code == 429
     assert sealed.unseal(second_factor.SecondFactor.objects.get().secret) == secret
-    second_factor.reset_second_factor(account=ada)
-    second_factor.set_second_factor_rule(who="staff")
+    people.perform("reset_second_factor", account=ada.username)
+    people.perform("set_second_factor_rule", who="staff")
     again = Client()
     assert trip(again, there)["Location"] == reverse("set_up_second_factor")
     assert again.get(reverse("campaigns"))["Location"] == reverse("set_up_second_factor")
@@ -211,9 +211,8 @@ def test_the_second_factor_is_asked_for_and_the_rule_holds(there: Elsewhere, ada
 def test_a_password_that_was_forgotten_ends_the_connection(there: Elsewhere, ada: Account):
     connect(ada, there)
     ada.refresh_from_db()
-    link = activation.make_password_link(account=ada)
+    address = people.perform("make_password_link", account=ada.username).link
     client = Client()
-    address = reverse("password_reset_confirm", args=[*link])
     form = client.get(address, follow=True).redirect_chain[-1][0]
     chosen = {"new_password1": "the harbour at six", "new_password2": "the harbour at six"}
     assert client.post(form, chosen).status_code == 302

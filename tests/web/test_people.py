@@ -18,7 +18,7 @@ from annotation.common.roles import ADMIN, ANNOTATOR, RESEARCHER, REVIEWER
 from annotation.models import Account, ApiToken, AuditEntry, Campaign, Job, SignInRules
 from annotation.web.staff.people import accounts, audit
 from annotation.workers import api_tokens
-from annotation.workers.accounts import activation, granting, second_factor
+from annotation.workers.accounts import granting, second_factor
 from annotation.workers.accounts.activation import AccountRefused
 from tests.factories import a_corpus, some_images
 from tests.web import world as people
@@ -94,7 +94,9 @@ def test_only_admins_of_the_whole_server_see_people(admin: Client):
     people.confirm(client)
     for address in (reverse("people"), page_of(bob), reverse("audit")):
         assert client.get(address).status_code == 403
-    assert client.post(reverse("act_on_person", args=[bob.pk]), {"act": "reactivate"}).status_code == 403
+    assert (
+        client.post(reverse("operation", args=["reactivate_account"]), {"account": "bob"}).status_code == 403
+    )
 
 
 # Acts
@@ -125,10 +127,10 @@ def test_nobody_deactivates_themselves_or_the_last_admin(admin: Client):
     ada = Account.objects.get(username="ada")
     page = admin.get(page_of(ada))
     assert "This is your own account" in words(page) and "Deactivate" not in words(page)
-    again = admin.post(reverse("act_on_person", args=[ada.pk]), {"act": "deactivate"}, follow=True)
-    assert "ask another admin" in said(again)[0]
+    again = admin.post(reverse("operation", args=["deactivate_account"]), {"account": "ada"})
+    assert again.status_code == 409 and "ask another admin" in words(again)
     with pytest.raises(AccountRefused, match="the last admin"):
-        activation.deactivate_account(account=ada)
+        people.perform("deactivate_account", account="ada")
     assert Account.objects.get(username="ada").is_active
 
 
@@ -162,8 +164,8 @@ def test_without_a_mail_server_nothing_is_offered_that_needs_one(admin: Client, 
     Account.objects.filter(pk=bob.pk).update(email="bob@harbour.example")
     page = words(admin.get(page_of(bob)))
     assert "Send a link" not in page and "This server sends no e-mail" in page
-    again = admin.post(reverse("act_on_person", args=[bob.pk]), {"act": "send_password_link"}, follow=True)
-    assert "make a link" in said(again)[0]
+    again = admin.post(reverse("operation", args=["send_password_link"]), {"account": "bob"})
+    assert again.status_code == 409 and "make a link" in words(again)
 
 
 def test_an_admin_resets_a_second_factor_by_page(admin: Client):
@@ -177,26 +179,26 @@ def test_an_admin_resets_a_second_factor_by_page(admin: Client):
 def test_roles_are_granted_and_revoked_on_the_page_of_an_account(admin: Client):
     bob = people.account("bob")
     page = press(admin, page_of(bob), "Grant", role=REVIEWER)
-    assert said(page) == ["Role granted."] and "reviewer for the whole server" in words(page)
+    assert said(page) == ["They have this role now."] and "reviewer for the whole server" in words(page)
     page = press(admin, page_of(bob), "Revoke")
     assert said(page) == ["Role revoked."] and not bob.roles.exists()
 
 
 def test_an_admin_without_a_second_factor_cannot_ask_others_for_one(admin: Client):
-    page = press(admin, reverse("people"), "Save", second_factor="staff")
-    assert "your own second factor first" in said(page)[0] and not SignInRules.objects.exists()
+    page = press(admin, reverse("people"), "Save", who="staff")
+    assert "your own second factor first" in words(page) and not SignInRules.objects.exists()
 
 
 def test_every_act_asks_for_the_password(admin: Client):
-    bob = people.account("bob", RESEARCHER)
+    people.account("bob", RESEARCHER)
     later = Client()
     later.force_login(Account.objects.get(username="ada"))
-    for route, sent in (
-        (reverse("act_on_person", args=[bob.pk]), {"act": "deactivate"}),
-        (reverse("act_on_person", args=[bob.pk]), {"act": "make_password_link"}),
-        (reverse("change_sign_in_rules"), {"second_factor": "staff"}),
+    for name, sent in (
+        ("deactivate_account", {"account": "bob"}),
+        ("make_password_link", {"account": "bob"}),
+        ("set_second_factor_rule", {"who": "staff"}),
     ):
-        assert "Confirm your password" in words(later.post(route, sent))
+        assert "Confirm your password" in words(later.post(reverse("operation", args=[name]), sent))
     assert not AuditEntry.objects.filter(act__in=["deactivate_account", "make_password_link"]).exists()
 
 
@@ -227,8 +229,8 @@ def test_the_audit_is_filtered_by_what_it_is_about_and_by_whom(admin: Client):
     assert told("?group=campaigns") == {"paused the campaign"}
     assert len(told("?group=identities")) == 1
     assert told("?group=server") == {"restored a backup"}
-    assert told("?who=ada") == {"granted a role"}
-    assert "granted a role" in told("?who=bob") and "deleted a run" in told("?who=bob")
+    assert told("?account=ada") == {"granted a role"}
+    assert "granted a role" in told("?account=bob") and "deleted a run" in told("?account=bob")
     assert "paused the campaign" in told("?campaign=harbour") and "deleted a run" not in told(
         "?campaign=harbour"
     )

@@ -86,10 +86,11 @@ def test_an_export_of_another_layer_is_not_there_for_a_role_for_the_campaign(cam
     job = jobs.enqueue(kind="export_dataset", arguments=arguments, campaign=campaign)
     bob = somebody(RESEARCHER, campaign=campaign)
     assert f"/{job.pk}/" not in bob.get(reverse("jobs", args=[campaign.name])).content.decode()
-    for route, send in (("steer_job", bob.post), ("download", bob.get)):
-        assert send(reverse(route, args=[campaign.name, job.pk])).status_code == 404
+    cancel = reverse("operation", args=["cancel_job"])
+    assert bob.get(reverse("download", args=[campaign.name, job.pk])).status_code == 404
+    assert bob.post(cancel, {"job": job.pk}).status_code == 400
     granting.grant(account=people.Account.objects.get(username="bob"), role=REVIEWER, corpus=campaign.corpus)
-    assert bob.post(reverse("steer_job", args=[campaign.name, job.pk])).status_code == 302
+    assert bob.post(cancel, {"job": job.pk}).status_code == 200
 
 
 def test_known_items_are_made_of_no_layer_that_is_not_open(campaign: Campaign):

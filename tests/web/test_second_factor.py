@@ -292,13 +292,13 @@ def test_a_reset_is_on_record_and_ends_sessions_and_tokens(phone: Phone, ada: Ac
     send(client, phone.code())
     api_tokens.make_api_token(account=ada, name="x", days=7, writes=True)
     admin = people.account("root", ADMIN)
-    second_factor.reset_second_factor(account=ada, actor=admin)
+    people.perform("reset_second_factor", admin, account="ada")
     assert not is_in(client) and not ApiToken.objects.exists()
     entry = AuditEntry.objects.get(act="reset_second_factor")
     assert (entry.actor, entry.about["account"], entry.about["tokens"]) == (admin, "ada", 1)
     assert is_in(by_password()[0]), "the password alone, as nothing is asked for"
     with pytest.raises(FactorRefused, match="has no second factor"):
-        second_factor.reset_second_factor(account=ada, actor=admin)
+        people.perform("reset_second_factor", admin, account="ada")
 
 
 # Who must have one
@@ -308,7 +308,7 @@ def test_a_reset_is_on_record_and_ends_sessions_and_tokens(phone: Phone, ada: Ac
 def required(clock: Clock) -> Iterator[Account]:
     root = people.account("root", ADMIN)
     with pytest.raises(FactorRefused, match="your own second factor first"):
-        second_factor.set_second_factor_rule(who="staff", actor=root)
+        people.perform("set_second_factor_rule", root, who="staff")
     Phone(root, clock)
     yield root
 
@@ -319,7 +319,7 @@ def test_where_staff_must_have_one_who_has_none_sets_it_up_before_anything_else(
     people.account("ann", ANNOTATOR)
     before, _answer = by_password()
     token = api_tokens.make_api_token(account=ada, name="x", days=7, writes=True)
-    assert second_factor.set_second_factor_rule(who="staff", actor=required) == 1
+    assert people.perform("set_second_factor_rule", required, who="staff").signed_out == 1
     assert not is_in(before) and not ApiToken.objects.filter(pk=token.token.pk).exists()
     client, answer = by_password(next=reverse("campaigns"))
     assert answer["Location"] == reverse("set_up_second_factor")
@@ -341,7 +341,7 @@ def test_where_staff_must_have_one_who_has_none_sets_it_up_before_anything_else(
 def test_a_session_that_was_to_set_one_up_does_not_get_in_by_one_that_was_set_up_elsewhere(
     ada: Account, required: Account, clock: Clock
 ):
-    second_factor.set_second_factor_rule(who="staff", actor=required)
+    people.perform("set_second_factor_rule", required, who="staff")
     thief, _answer = by_password()
     Phone(ada, clock)
     assert thief.get(reverse("set_up_second_factor"))["Location"] == reverse("sign_in")
@@ -349,21 +349,21 @@ def test_a_session_that_was_to_set_one_up_does_not_get_in_by_one_that_was_set_up
 
 
 def test_a_rule_for_admins_asks_nobody_else(ada: Account, required: Account):
-    assert second_factor.set_second_factor_rule(who="admins", actor=required) == 0
+    assert people.perform("set_second_factor_rule", required, who="admins").signed_out == 0
     assert is_in(by_password()[0])
     granting.grant(account=ada, role=ADMIN)
     assert by_password()[1]["Location"] == reverse("set_up_second_factor")
 
 
 def test_a_role_that_needs_one_signs_out_who_has_none(required: Account):
-    second_factor.set_second_factor_rule(who="staff", actor=required)
+    people.perform("set_second_factor_rule", required, who="staff")
     client = people.signed_in("ann", ANNOTATOR)
     granting.grant(account=Account.objects.get(username="ann"), role=RESEARCHER)
     assert not is_in(client)
 
 
 def test_who_is_invited_sets_one_up_first(required: Account, clock: Clock):
-    second_factor.set_second_factor_rule(who="staff", actor=required)
+    people.perform("set_second_factor_rule", required, who="staff")
     link = inviting.staff_invitation_token(inviting.invite_staff(email="eve@example.org", role=RESEARCHER))
     client = Client()
     chosen = {"username": "eve", "password1": "the harbour at six", "password2": "the harbour at six"}

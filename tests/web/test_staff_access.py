@@ -44,16 +44,12 @@ PAGES = {
 #: Route -> what its address needs, and who may do it.
 ACTS = {
     "rule": (OF_IMAGE, READERS),
-    "withdraw_ruling": ([*OF_IMAGE, "RULING"], READERS),
-    "resolve_flag": (["review", "FLAG"], READERS),
     "duplicate_campaign": (OF_IT, RUNNERS),
     "go_on_with_all": (OF_IT, RUNNERS),
-    "act_on_worker": (OF_WORKER, RUNNERS),
     "make_invitation": (OF_IT, RUNNERS),
     "revoke_invitation": (["review", "INVITATION"], RUNNERS),
     "save_study": (OF_IT, RUNNERS),
     "start_job": (OF_IT, RUNNERS),
-    "erase_worker": (OF_WORKER, ADMINS),
 }
 #: Pages that also take a POST, and who may do it.
 BOTH = {
@@ -65,7 +61,7 @@ BOTH = {
 #: Whatever takes a POST: route -> what its address needs, and who may do it.
 POSTS = ACTS | {route: (PAGES[route][0], roles) for route, roles in BOTH.items()}
 #: These need a job, and have tests of their own.
-JOBS = {"steer_job", "download"}
+JOBS = {"download"}
 
 
 @pytest.fixture
@@ -130,7 +126,7 @@ def test_an_act_takes_no_get(world):
 def test_a_page_says_whom_to_ask_for_what_one_may_not_do(world):
     text = visitor("reviewer").get(reverse("workers", args=["review"])).content.decode()
     assert "This page is for researchers" in text and "Ask an admin" in text
-    text = visitor("researcher").post(reverse("erase_worker", args=OF_WORKER)).content.decode()
+    text = visitor("researcher").post(reverse("operation", args=["erase_worker"])).content.decode()
     assert "This page is for admins" in text
 
 

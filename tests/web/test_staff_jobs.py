@@ -147,8 +147,8 @@ def test_a_job_is_cancelled_by_page(world, ada):
     page = press(ada, JOBS, "Cancel")
     assert "cancelled" in words(page)
     assert Job.objects.get().state == Job.CANCELLED
-    late = ada.post(reverse("steer_job", args=["quay", Job.objects.get().pk]), {"act": "cancel"}, follow=True)
-    assert "only queued and running ones" in said(late)[-1]
+    late = ada.post(reverse("operation", args=["cancel_job"]), {"job": Job.objects.get().pk})
+    assert late.status_code == 409 and "only queued and running ones" in words(late)
 
 
 def test_progress_and_what_is_left_are_told(world, ada):

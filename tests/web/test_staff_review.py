@@ -194,9 +194,10 @@ def test_a_ruling_about_an_image_that_changed_meanwhile_is_refused(world, rev):
 def test_withdrawing_twice_says_so(world, rev):
     refuse(world)
     press(rev, IMAGE, "Keep as one chain")
-    address = reverse("withdraw_ruling", args=["review", "man", Ruling.objects.get().pk])
-    rev.post(address)
-    assert "already withdrawn" in said(rev.post(address, follow=True))[-1]
+    address = reverse("operation", args=["withdraw_ruling"])
+    sent = {"campaign": "review", "ruling": Ruling.objects.get().pk}
+    rev.post(address, sent)
+    assert "already withdrawn" in words(rev.post(address, sent))
 
 
 @pytest.mark.parametrize(

@@ -105,12 +105,13 @@ def test_what_nobody_earns_is_no_column(world, ada):
 
 def test_a_worker_is_taken_off_one_kind_and_let_back_by_page(world, ada):
     page = press(ada, ONE, "Suspend", kind=q.BOX_DRAWING, reason="boxes far too large")
-    assert said(page) == ["Suspended: drawing."]
+    assert said(page) == ["Suspended: 1 worker."]
     assert "drawing suspended by a researcher boxes far too large" in words(page)
     blocked = Standing.objects.filter(blocked=True).values_list("worker__pseudonym", "kind")
     assert list(blocked) == [("quay-w0", q.BOX_DRAWING)]
-    assert said(press(ada, ONE, "Suspend", kind=q.BOX_DRAWING)) == ["They are already suspended."]
-    assert said(press(ada, ONE, "Reinstate")) == ["Reinstated: drawing."]
+    page = press(ada, ONE, "Suspend", kind=q.BOX_DRAWING)
+    assert said(page) == ["Suspended: 0 workers. (already suspended: 1)"]
+    assert said(press(ada, ONE, "Reinstate")) == ["Reinstated: 1 worker."]
     assert not Standing.objects.filter(blocked=True).exists()
     assert [str(e.actor) for e in AuditEntry.objects.filter(act__endswith="_worker")] == ["ada", "ada"]
 
@@ -120,13 +121,13 @@ def test_answers_are_withdrawn_and_restored_by_page_as_jobs(world, ada):
     page = press(ada, ONE, "Withdraw their answers", reason="clicks at random")
     assert "Withdrawing their answers" in said(page)[0]
     job = Job.objects.get()
-    assert (job.kind, job.campaign, str(job.created_by)) == ("discard", world.campaign, "ada")
+    assert (job.kind, job.campaign, str(job.created_by)) == ("withdraw_answers", world.campaign, "ada")
     assert jobs.run_queued_job(job.pk) == Job.DONE
     mine = Judgment.objects.filter(worker__pseudonym="quay-w0")
     assert mine.exists() and not mine.filter(void=False).exists()
     assert any(not row.complete for row in world.images())
     assert "answers withdrawn" in words(ada.get(ONE))
-    assert "restore them first" in said(press(ada, ONE, "Reinstate"))[-1]
+    assert "restore them first" in words(press(ada, ONE, "Reinstate"))
     press(ada, ONE, "Restore their answers")
     assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
     assert not mine.filter(void=True).exists()
@@ -134,19 +135,20 @@ def test_answers_are_withdrawn_and_restored_by_page_as_jobs(world, ada):
 
 
 def test_a_kind_that_is_none_is_refused(world, ada):
-    page = ada.post(
-        reverse("act_on_worker", args=["quay", "quay-w0"]), {"act": "discard", "kind": "x"}, follow=True
-    )
-    assert "not a kind of question" in said(page)[0] and not Job.objects.exists()
+    sent = {"campaign": "quay", "workers": "quay-w0", "kind": "x"}
+    page = ada.post(reverse("operation", args=["withdraw_answers"]), sent)
+    assert page.status_code == 400 and "Expected one of: " in words(page) and not Job.objects.exists()
+    sent["kind"] = "relevance"
+    page = ada.post(reverse("operation", args=["withdraw_answers"]), sent)
+    assert "no kind of question “relevance” here" in words(page) and not Job.objects.exists()
 
 
 def test_a_refused_act_keeps_what_was_chosen_and_typed(world, ada):
-    typed = {"kind": q.BOX_DRAWING, "reason": "boxes far too large"}
-    address = reverse("act_on_worker", args=["quay", "quay-w0"])
-    page = ada.post(address, typed)
-    assert page.status_code == 409 and "Nothing was chosen" in said(page)[0]
-    (form,) = (form for form in forms(page) if form.action == address)
-    assert (form.fields["kind"], form.fields["reason"]) == ([q.BOX_DRAWING], ["boxes far too large"])
+    page = press(ada, ONE, "Suspend", kind=q.BOX_DRAWING, reason="x" * 201)
+    assert page.status_code == 400
+    (form,) = (form for form in forms(page) if "Suspend workers" in form.buttons)
+    assert (form.fields["kind"], form.fields["reason"]) == ([q.BOX_DRAWING], ["x" * 201])
+    assert (form.fields["workers"], form.fields["next"]) == (["quay-w0"], [ONE])
 
 
 def identified(world, place=0):
@@ -158,10 +160,8 @@ def test_a_worker_is_erased_by_page_only_by_an_admin_who_means_it(world, ada, bo
     settings.DATA_DIR = tmp_path
     identified(world)
     assert not any("Erase" in form.buttons for form in forms(ada.get(ONE)))
-    assert "tick the box" in said(press(boss, ONE, "Erase"))[0]
-    assert Account.objects.filter(username="wanda").exists()
     given = Judgment.objects.filter(worker__pseudonym="quay-w0").count()
-    page = press(boss, ONE, "Erase", sure="yes")
+    page = press(boss, ONE, "Erase")
     assert "nothing links the pseudonym" in said(page)[0]
     assert "erased" in words(page) and not any("Erase" in form.buttons for form in forms(page))
     assert not Account.objects.filter(username="wanda").exists() and not Identity.objects.exists()
@@ -177,5 +177,5 @@ def test_a_worker_who_is_due_payment_is_not_erased(boss, settings, tmp_path):
     assert isinstance(lease, Lease)
     world.submit(0, lease)
     identified(world)
-    assert "still due 1.00 USD" in said(press(boss, ONE, "Erase", sure="yes"))[0]
+    assert "still due 1.00 USD" in words(press(boss, ONE, "Erase"))
     assert Account.objects.filter(username="wanda").exists()

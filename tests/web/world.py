@@ -8,12 +8,14 @@ from __future__ import annotations
 import functools
 import io
 from pathlib import Path
+from typing import Any
 
 from django.test import Client
 from PIL import Image as Pillow
 from PIL import ImageDraw
 
 from annotation.common import database
+from annotation.common.operations import OperationContext, operation_named, read_request
 from annotation.datasets.importing import import_records
 from annotation.datasets.layer_rows import LayerShare, write_layer
 from annotation.models import Account, Corpus, RoleGrant
@@ -144,6 +146,14 @@ def unfinished_layer(corpus: Corpus, *, name: str = "campaign") -> None:
             stages["4"] = "DRAWING"
         shares.append(LayerShare(image.key, record, stages))
     write_layer(corpus=corpus, name=name, source="simulation", records=shares)
+
+
+def perform(operation: str, actor: Account | None = None, **fields: Any) -> Any:
+    """Have an operation done by an account, or by whoever runs commands; what comes out of it."""
+    declared = operation_named(operation)
+    request = read_request(declared.request, fields)
+    declared.admit(request, actor)
+    return declared.run(request, OperationContext(actor, site="https://here"))
 
 
 def account(name: str, *roles: str) -> Account:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from http import HTTPStatus
 from typing import Any
 
+from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils import translation
 
@@ -26,6 +27,7 @@ from annotation.common.operations import (
     NewFile,
     Operation,
     OperationContext,
+    Pages,
     all_operations,
     invalid,
     plain_result,
@@ -58,6 +60,7 @@ def _about(operation: Operation) -> rest_operations.ApiRoute:
         makes=bool(rest.creates),
         file=operation.result.media_type if isinstance(operation.result, File) else "",
         uploads=tuple(one.name for one in upload_fields(operation)),
+        json_too=not any(one.required for one in upload_fields(operation)),
         own_transactions=rest.own_transactions,
         confirms=operation.confirms,
         secret=operation.secret,
@@ -83,6 +86,9 @@ def _handler(operation: Operation) -> Callable[..., OperationAnswer]:
             for name in sorted(place.keys() & call.data.keys()):
                 known = ", ".join(field for field in request_fields(operation.request) if field not in place)
                 raise _problem(invalid(name, "extra_forbidden", known=known), {})
+            for one in upload_fields(operation):
+                if one.name in call.data:
+                    raise _problem(invalid(one.name, "file_expected"), {})
             with received_files(operation, call.request.FILES) as files:
                 return _done(operation, call, {**call.data, **place, **files})
         except Invalid as error:
@@ -103,12 +109,16 @@ def _done(operation: Operation, call: ApiCall, data: Mapping[str, Any]) -> Opera
     row = operation.admit(request, call.account)
     if operation.as_job:
         return jobs.enqueue_operation(operation, request, row=row, actor=call.account)
-    result = operation.run(request, OperationContext(call.account))
+    site = call.request.build_absolute_uri("/").rstrip("/")
+    result = operation.run(request, OperationContext(call.account, site=site))
     match result:
         case None:
             return None
         case Listing():
             return _page(call, result)
+        case Pages():
+            results, mark = result.page(call.rows.mark, call.rows.limit)
+            return call.rows.page(map(plain_result, results), mark)
         case NewFile():
             return sent_file(operation, result)
     if operation.rest is not None and operation.rest.creates:
@@ -118,15 +128,16 @@ def _done(operation: Operation, call: ApiCall, data: Mapping[str, Any]) -> Opera
 
 
 def _page(call: ApiCall, listing: Listing) -> CursorPage:
-    return call.rows.of_rows(listing.rows, listing.by, lambda row: plain_result(listing.result(row)))
+    rows, by = listing.rows, listing.by
+    if isinstance(rows, QuerySet) and isinstance(by, str):
+        return call.rows.of_rows(rows, by, lambda row: plain_result(listing.result(row)))
+    assert callable(by) and not isinstance(rows, QuerySet)
+    return call.rows.of_values(rows, by, lambda row: plain_result(listing.result(row)))
 
 
 def query_values(operation: Operation, query: Mapping[str, list[str]]) -> dict[str, Any]:
     """What a query or a form says of a request's fields, as JSON has it; the others as they are, to be
-    refused. Raises Problem where it says a text of a file."""
-    for one in upload_fields(operation):
-        if one.name in query:
-            raise _problem(invalid(one.name, "file_expected"), {})
+    refused."""
     fields = {name: one for name, one in request_fields(operation.request).items() if one.upload is None}
     found: dict[str, Any] = {}
     for name, texts in query.items():

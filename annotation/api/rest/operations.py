@@ -27,6 +27,7 @@ from annotation.api.rest.doors import Door
 from annotation.api.rest.fields import CallFields, CursorQuery
 from annotation.common.operations import Operation, json_schema
 from annotation.common.roles import WHOLE_SERVER, Scope
+from annotation.jobs.status import JobStatus
 from annotation.models import Account, ApiToken, Job
 
 GET, POST, PATCH, DELETE = "GET", "POST", "PATCH", "DELETE"
@@ -83,7 +84,8 @@ class ApiRoute:
     `route` names its address, which several methods may share; `opens` says who may call. `body` and
     `asked` are the fields of its body and its query. `answers` are those of what it answers, of each row
     where it is `listed`; with `job` it answers 202 and the job. `file` is the type of a file that it
-    sends; `uploads` are the fields of a form that carry files. `refuses` are the errors of services that
+    sends; `uploads` are the fields of a form that carry files, which may come as JSON where all can be left
+    out (`json_too`). `refuses` are the errors of services that
     are told as 409, `stale` those told as 412. What has `own_transactions` takes long, or several of them:
     its key is kept before and after, not within one. `confirms` asks callers by session to have given their
     password within the last minutes; a token was made by a password. `secret` is a field of the answer that
@@ -105,6 +107,7 @@ class ApiRoute:
     job: bool = False
     file: str = ""
     uploads: tuple[str, ...] = ()
+    json_too: bool = False
     own_transactions: bool = False
     confirms: bool = False
     secret: str = ""
@@ -213,28 +216,6 @@ class ProblemShown(serializers.Serializer[Any]):
     errors = FieldProblemShown(many=True, required=False)  # type: ignore[assignment]
 
 
-class JobShown(serializers.Serializer[Any]):
-    """Work beside the calls: what it is, how far it is, how it ended. Ask for it again until `state` is
-    done, failed or cancelled."""
-
-    number = serializers.IntegerField()
-    kind = serializers.CharField()
-    title = serializers.CharField()
-    state = serializers.ChoiceField(["queued", "running", "done", "failed", "cancelled"])
-    phase = serializers.CharField()
-    share = serializers.FloatField(min_value=0, max_value=1)
-    seconds_left = serializers.FloatField(allow_null=True)
-    error = serializers.CharField()
-    about = serializers.DictField(help_text="What it was asked to do, as far as names tell it.")
-    result = serializers.DictField(help_text="What it came to.")
-    corpus = serializers.CharField(allow_null=True)
-    campaign = serializers.CharField(allow_null=True)
-    asked_by = serializers.CharField(allow_null=True)
-    created_at = serializers.DateTimeField()
-    started_at = serializers.DateTimeField(allow_null=True)
-    finished_at = serializers.DateTimeField(allow_null=True)
-
-
 def problem_codes(about: ApiRoute) -> list[int]:
     """The statuses of errors that an operation may answer."""
     codes = [400, 401, 403, 404, 429, 503]
@@ -294,8 +275,13 @@ def _declared_body(about: ApiRoute) -> Any:
     if required := [name for name in schema.pop("required", []) if name not in hide]:
         schema["required"] = required
     schema.pop("$defs", None)
-    sent_as = "multipart/form-data" if about.uploads else "application/json"
-    return {sent_as: schema} if schema["properties"] else None
+    if not schema["properties"]:
+        return None
+    if not about.uploads:
+        return {"application/json": schema}
+    plain = {name: of for name, of in schema["properties"].items() if name not in about.uploads}
+    as_json = {"application/json": {**schema, "properties": plain}} if about.json_too else {}
+    return {**as_json, "multipart/form-data": schema}
 
 
 def _declared_query(about: ApiRoute) -> list[Any]:
@@ -337,7 +323,8 @@ def _answers(about: ApiRoute) -> dict[Any, Any]:
         held = OpenApiTypes.ANY if about.file == "application/json" else OpenApiTypes.BINARY
         return {(about.status, about.file): held}
     if about.job:
-        return {202: OpenApiResponse(JobShown, "The job that does it; `Location` is its address.")}
+        job = {"$ref": f"#/components/schemas/{JobStatus.__name__}"}
+        return {202: OpenApiResponse(job, "The job that does it; `Location` is its address.")}
     if about.declared is not None and about.declared.result is not None:
         name = _name_of(about.declared)
         row = {"$ref": f"#/components/schemas/{name}"}
@@ -417,7 +404,8 @@ def _recorded_answers(file: Path) -> dict[str, Any]:
 def _examples(served_here: Served) -> list[OpenApiExample]:
     about, found = served_here.about, []
     if about.example is not None:
-        sent_as = "multipart/form-data" if about.uploads else "application/json"
+        form = about.uploads and not about.json_too
+        sent_as = "multipart/form-data" if form else "application/json"
         found.append(OpenApiExample("Request", value=about.example, request_only=True, media_type=sent_as))
     # Beside the modules of an app's operations, in its folder `api`.
     home = Path(str(sys.modules[served_here.handler.__module__.partition(".")[0]].__file__))

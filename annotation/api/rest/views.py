@@ -10,8 +10,9 @@ from http import HTTPStatus
 from typing import Any, ClassVar
 
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, QueryDict
 from django.http.multipartparser import MultiPartParserError
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from rest_framework import exceptions
 from rest_framework.negotiation import BaseContentNegotiation
@@ -26,9 +27,9 @@ from annotation.api.rest.cursors import CursorPage, list_request
 from annotation.api.rest.declared import query_values
 from annotation.api.rest.doors import check_place, missing
 from annotation.api.rest.fields import CallFields, CursorQuery, checked
-from annotation.api.rest.jobs_shown import job_address, job_plain
 from annotation.api.rest.operations import (
     KEY_HEADER,
+    ROUTE_PREFIX,
     ApiCall,
     ApiRoute,
     Created,
@@ -39,7 +40,9 @@ from annotation.api.rest.operations import (
 from annotation.api.rest.throttles import check_pace
 from annotation.common import database
 from annotation.common.locks import Busy
+from annotation.common.operations import plain_result
 from annotation.common.registry import UnknownName
+from annotation.jobs.status import job_status
 from annotation.models import Account, Job
 from annotation.web.common import plain_json
 from annotation.web.common.confirm import recently_confirmed
@@ -84,7 +87,9 @@ class OperationView(APIView):
     def get_parsers(self) -> list[BaseParser]:
         """JSON, or a form where the operation takes files."""
         about = self._about()
-        return [MultiPartParser()] if about is not None and about.uploads else [JSONParser()]
+        if about is None or not about.uploads:
+            return [JSONParser()]
+        return [MultiPartParser(), JSONParser()] if about.json_too else [MultiPartParser()]
 
     def handle_exception(self, exc: Exception) -> HttpResponseBase:  # type: ignore[override]
         """What went wrong, as a problem; what is our fault is raised on."""
@@ -165,10 +170,10 @@ def private(response: HttpResponseBase) -> HttpResponseBase:
 def _sent(about: ApiRoute, request: HttpRequest) -> Any:
     """What a body says: JSON, {} where it is empty; or the fields of a form, but for its files."""
     kind = (request.content_type or "").strip().lower()
-    if about.uploads:
-        if kind != _FORM:
-            raise _bad_type(_FORM)
+    if about.uploads and kind == _FORM:
         return request.POST
+    if about.uploads and not about.json_too:
+        raise _bad_type(_FORM)
     if kind.startswith("multipart/"):  # it was read as a form: there is no body any more
         raise _bad_type(_JSON)
     if not request.body:
@@ -197,7 +202,7 @@ def _read_declared(about: ApiRoute, request: HttpRequest) -> tuple[dict[str, Any
     else:
         checked(CallFields, query)
         sent = _sent(about, request)
-        data = query_values(about.declared, dict(sent.lists())) if about.uploads else sent
+        data = query_values(about.declared, dict(sent.lists())) if isinstance(sent, QueryDict) else sent
         if not isinstance(data, dict):
             raise Problem(HTTPStatus.BAD_REQUEST, "bad_request", _("Expected a JSON object: {...}."))
     filters = data if about.listed else {}
@@ -217,7 +222,7 @@ def _key_of(about: ApiRoute, account: Account, request: HttpRequest) -> CallKey 
     if not (0 < len(key) <= 100 and key.isascii() and key.isprintable() and " " not in key):
         detail = _("The header Idempotency-Key has 1 to 100 visible ASCII characters.")
         raise Problem(HTTPStatus.BAD_REQUEST, "bad_key", detail, field=KEY_HEADER)
-    body = _form_as_bytes(request) if about.uploads else request.body
+    body = _form_as_bytes(request) if request.content_type == _FORM else request.body
     return CallKey(
         account, f"{about.method} {about.route}", key, digest_of_call(request.get_full_path(), body)
     )
@@ -274,7 +279,8 @@ def _plain(about: ApiRoute, answer: OperationAnswer) -> CallAnswer:
     body: Any = answer
     match answer:
         case Job():
-            body, location = job_plain(answer), job_address(answer)
+            body = plain_result(job_status(answer))
+            location = reverse(f"{ROUTE_PREFIX}job", args=[answer.pk])
         case Created():
             body, location = answer
         case CursorPage():

@@ -3,10 +3,10 @@ is helped. pydantic checks them, and takes them into the JSON schema."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.db.models import Model, QuerySet
@@ -14,6 +14,8 @@ from django.utils import translation
 from django.utils.functional import Promise
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
+
+from annotation.common.database import LARGEST_ID
 
 #: What names of things are made of.
 NAME_PATTERN = r"^[-a-zA-Z0-9_]+$"
@@ -25,28 +27,39 @@ class StoredKind:
 
     `rows(account, *roles)` are those that an account may use, by its roles; all of them for the account None,
     which is whoever runs commands on the server. Roles for one are granted for the corpus, or the campaign,
-    that it is or is `within`.
+    that it is or is `within`. `column` is the one that names a row; pages offer rows to choose from only
+    where it is "name".
     """
 
     title: str | Promise
     rows: Callable[..., QuerySet[Any]]
     pattern: str = NAME_PATTERN
     within: str = "corpus"
+    column: str = "name"
 
-    def find(self, name: str, account: Any, roles: Iterable[str]) -> Model | None:
+    def find(self, name: Any, account: Any, roles: Iterable[str]) -> Model | None:
         """The row of that name that the account may use; None where there is none."""
-        found: Model | None = self.rows(account, *roles).filter(name=name).first()
+        if isinstance(name, int) and name > LARGEST_ID:
+            return None
+        found: Model | None = self.rows(account, *roles).filter(**{self.column: name}).first()
         return found
+
+    def names(self, account: Any, roles: Iterable[str]) -> Sequence[str]:
+        """The names of the rows that the account may use, in order; what of it is not read is not loaded."""
+        names: Any = self.rows(account, *roles).order_by(self.column).values_list(self.column, flat=True)
+        return cast(Sequence[str], names)
 
 
 @dataclass(frozen=True)
 class Named:
-    """A text that names a thing of some `kind`; with `kind` None a name that nothing has yet."""
+    """A text or a number that names a thing of some `kind`; with `kind` None a name that nothing has yet."""
 
     kind: StoredKind | None = None
     max_length: int = 100
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        if source is int:
+            return core_schema.int_schema(ge=1)
         pattern = NAME_PATTERN if self.kind is None else self.kind.pattern
         return core_schema.str_schema(pattern=pattern, max_length=self.max_length)
 
@@ -66,7 +79,7 @@ class OneOf:
 @dataclass(frozen=True)
 class Help:
     """How people are helped with a field: a `label`, and one line of `text`; both are translated lazily. A
-    long text is typed in so many `lines`."""
+    page shows so many `lines` of what may be long."""
 
     label: str | Promise
     text: str | Promise = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -34,12 +34,13 @@ class OperationContext:
     """Who has an operation done (None: whoever runs commands), and where it says how far it is.
 
     `progress` is the job's, where a job does it. `by_path`: files are named by their paths, since whoever
-    asks may read them anyway.
+    asks may read them anyway. `site`: how addresses of this server begin for them, as "https://example.org".
     """
 
     actor: Any = None
     progress: Any = None
     by_path: bool = False
+    site: str = ""
     listener: Callable[[str, float], object] = lambda phase, share: None
 
     def tell(self, phase: str, share: float) -> None:
@@ -62,12 +63,29 @@ class OperationContext:
 
 
 class Listing(NamedTuple):
-    """What an operation returns that lists stored things: `rows`, ordered by the column `by` ("-pk": the last
-    first), which no two share, and what makes a row a result."""
+    """What an operation returns that lists things: `rows`, and what makes a row a result. Those of a table
+    are ordered by the column `by` ("-pk": the last first), others by a function that makes a text of one; no
+    two share it."""
 
-    rows: QuerySet[Any]
-    by: str
+    rows: QuerySet[Any] | Sequence[Any]
+    by: str | Callable[[Any], str]
     result: Callable[[Any], Any]
+
+
+class Pages(NamedTuple):
+    """What an operation returns that lists things a page at a time: `page(mark, size)` returns at most so
+    many results after those that end at `mark` (None: the first ones), and the mark of their end, None where
+    no more follow."""
+
+    page: Callable[[Any, int], tuple[Iterable[Any], Any]]
+
+    def every(self, size: int = 500) -> Iterator[Any]:
+        """All results, read page by page."""
+        results, mark = self.page(None, size)
+        yield from results
+        while mark is not None:
+            results, mark = self.page(mark, size)
+            yield from results
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,18 +140,21 @@ class Rest:
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """What a command has of its own: fields that are `positional`, and how its result is written as text."""
+    """What a command has of its own: fields that are `positional`, how its result is written as `text`, and
+    in other `layouts`, each with its switch, as --csv."""
 
     positional: tuple[str, ...] = ()
     text: Callable[[Any], str] | None = None
+    layouts: Mapping[str, Callable[[Any], str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class FormPage:
     """The page that holds the form of an operation; `route` where it is made by hand, else one is made.
 
-    `started`: what is said when its job was enqueued; `done`: what is said when it was done at once, or what
-    says it of the result.
+    `started`: what is said when its job was enqueued; `done`: what is said when it was done at once, with
+    fields of the result, as "%(name)s", or what says it of the result. A result with a secret is shown under
+    it, on a page of its own.
     """
 
     route: str = ""
@@ -148,8 +169,8 @@ class Operation:
     `name` is that of the command and of the job. `before_job` checks a request before its job is enqueued,
     and may fill it in. `errors` are those that `run` raises where things, and not we, are in the way, and
     `stale` those that say that somebody else was faster. A surface that is None does not offer it. Where it
-    is `listed`, `run` returns a Listing, and `result` is that of a row. Where `confirms` is set, it asks for
-    a password given within the last minutes. The field `secret` of the result is stored nowhere.
+    is `listed`, `run` returns a Listing or Pages, and `result` is that of a row. Where `confirms` is set, it
+    asks for a password given within the last minutes. The field `secret` of the result is stored nowhere.
     """
 
     name: str
@@ -222,9 +243,11 @@ class Operation:
                     yield _unknown_name(place, name, one.named.kind, account, self.permission.roles)
 
 
-def _unknown_name(place: str, name: str, kind: StoredKind, account: Any, roles: Iterable[str]) -> FieldError:
-    known = list(kind.rows(account, *roles).values_list("name", flat=True)[: _LISTED + 1])
-    params = {"kind": kind.title, "value": name[:100], "known": ", ".join(sorted(known))}
+def _unknown_name(
+    place: str, name: str | int, kind: StoredKind, account: Any, roles: Iterable[str]
+) -> FieldError:
+    known = kind.names(account, roles)[: _LISTED + 1]
+    params = {"kind": kind.title, "value": str(name)[:100], "known": ", ".join(map(str, known))}
     return FieldError(place, "unknown_of" if 0 < len(known) <= _LISTED else "unknown", params)
 
 

@@ -50,18 +50,23 @@ class RequestField:
 
     def read_text(self, text: str) -> Any:
         """What a person's text says, as JSON has it; the text itself where it is nothing of the kind."""
-        rule = self.rule.each if self.many and self.rule.each is not None else self.rule
-        match rule.sort:
-            case "integer":
-                return int(text) if _WHOLE.fullmatch(text) else text
-            case "number":
-                try:
-                    return float(text.replace(",", "."))
-                except ValueError:
-                    return text
-            case "boolean":
-                return _TRUTHS.get(text.lower(), text)
-        return text
+        return _read_text(self.rule.each if self.many and self.rule.each is not None else self.rule, text)
+
+
+def _read_text(rule: FieldRule, text: str) -> Any:
+    match rule.sort:
+        case "integer":
+            return int(text) if _WHOLE.fullmatch(text) else text
+        case "number":
+            try:
+                return float(text.replace(",", "."))
+            except ValueError:
+                return text
+        case "boolean":
+            return _TRUTHS.get(text.lower(), text)
+        case "array" if rule.each is not None:  # in a list: its parts are between commas
+            return [_read_text(rule.each, part.strip()) for part in text.split(",")]
+    return text
 
 
 def request_fields(kind: type[Any]) -> Mapping[str, RequestField]:
@@ -102,6 +107,8 @@ def read_request(kind: type[R], data: Mapping[str, Any]) -> R:
     """
     if endless := [name for name, value in data.items() if not _is_json(value)]:
         raise Invalid(*(FieldError(name, "finite_number") for name in endless))
+    if nulls := [name for name, value in data.items() if _has_null(value)]:
+        raise Invalid(*(FieldError(name, "null_character") for name in nulls))
     try:
         values = _model(cast(Any, kind)).model_validate_json(json.dumps(data))
     except ValidationError as error:
@@ -120,6 +127,13 @@ def _is_json(value: Any) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _has_null(value: Any) -> bool:
+    """Whether there is a null character in it, which no database stores."""
+    if isinstance(value, dict):
+        return any(map(_has_null, (*value, *value.values())))
+    return any(map(_has_null, value)) if isinstance(value, list | tuple) else "\0" in str(value)
 
 
 def plain_request(request: Any) -> dict[str, Any]:

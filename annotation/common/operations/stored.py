@@ -28,11 +28,11 @@ class StoredThing:
     """A kind of stored thing, of which `register_stored` makes `list_THINGS`, `show_THING`, `archive_THING`
     and `remove_THING`; those that it has no function for are not made.
 
-    `word` is the name of the field that names one, `words` of many, and `titles` are those of the four
-    operations. `listing` is the request of the list: its fields `corpus` and `archived` are understood, and
-    `narrow(rows, request)` understands its others. `summary` makes what the list says of a row, `detail` what
-    is said of one alone, both dataclasses: `results` are their types. `archive(row, archived, actor)` and
-    `remove(row, actor)` raise `errors` where they cannot.
+    `word` is the name of the field that names one, `words` of many, `route` of the address of one (by default
+    the word), and `titles` are those of the four operations. `listing` is the request of the list: its fields
+    `corpus` and `archived` are understood, and `narrow(rows, request)` understands its others. `summary`
+    makes what the list says of a row, `detail` what is said of one alone, both dataclasses: `results` are
+    their types. `archive(row, archived, actor)` and `remove(row, actor)` raise `errors` where they cannot.
     """
 
     kind: StoredKind
@@ -46,6 +46,7 @@ class StoredThing:
     summary: Callable[[Any], Any]
     detail: Callable[[Any], Any]
     narrow: Callable[[QuerySet[Any], Any], QuerySet[Any]] = lambda rows, request: rows
+    route: str = ""
     order: str = "name"
     related: tuple[str, ...] = ("corpus",)
     archive: Callable[[Any, bool, Any], object] | None = None
@@ -65,7 +66,7 @@ class StoredThing:
 
 def register_stored(thing: StoredThing) -> None:
     """Make and register the operations of a kind of stored thing."""
-    tag, on = thing.path, Has(thing.roles, on=thing.word, corpora=True)
+    tag, on, route = thing.path, Has(thing.roles, on=thing.word, corpora=True), thing.route or thing.word
     name = Annotated[str, Named(thing.kind), Help(thing.kind.title)]
 
     def request(called: str, text: str, *fields: tuple[str, Any]) -> type[Any]:
@@ -123,7 +124,7 @@ def register_stored(thing: StoredThing) -> None:
             permission=on,
             run=show_row,
             errors=thing.errors,
-            rest=Rest("GET", thing.address, tag, route=thing.word),
+            rest=Rest("GET", thing.address, tag, route=route),
             command=CommandLine(positional=(thing.word,)),
         )
     )
@@ -140,7 +141,9 @@ def register_stored(thing: StoredThing) -> None:
                 result=thing.results[0],
                 permission=on,
                 run=archive_row,
-                rest=Rest("PATCH", thing.address, tag, route=thing.word, example={"archived": True}),
+                rest=Rest(
+                    "PATCH", thing.address, tag, route=thing.route or thing.word, example={"archived": True}
+                ),
                 command=CommandLine(positional=(thing.word,)),
                 page=FormPage(),
             )
@@ -157,7 +160,7 @@ def register_stored(thing: StoredThing) -> None:
                 permission=on,
                 run=remove_row,
                 errors=thing.errors,
-                rest=Rest("DELETE", thing.address, tag, route=thing.word),
+                rest=Rest("DELETE", thing.address, tag, route=route),
                 command=CommandLine(positional=(thing.word,)),
                 page=FormPage(done=thing.removed),
             )

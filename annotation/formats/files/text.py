@@ -98,6 +98,11 @@ def unpacked_size(path: Path, most: int) -> int:
     return size
 
 
+def text_size(path: Path, most: int) -> int:
+    """Bytes of a file of text; those that a .gz unpacks to, counted until they are above `most`."""
+    return unpacked_size(path, most) if path.suffix == ".gz" else path.stat().st_size
+
+
 def _lines(stream: BinaryIO, path: Path, *, keep_ends: bool) -> Iterator[tuple[int, str]]:
     offset = 0
     number = 0

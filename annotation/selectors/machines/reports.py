@@ -33,6 +33,7 @@ class MachineReport:
     none while it is suspended for drawing, or where the campaign has no share for it.
     """
 
+    campaign: str
     name: str
     worker: str
     version: int
@@ -65,6 +66,7 @@ def machine_reports(campaign: Campaign) -> list[MachineReport]:
         left = categories_left(verdicts, kind=kinds[0], settings=trust) if kinds else frozenset()
         found.append(
             MachineReport(
+                campaign=campaign.name,
                 name=machine.name,
                 worker=machine.worker.pseudonym,
                 version=machine.version,

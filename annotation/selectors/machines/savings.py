@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from annotation.models import Campaign
-from annotation.protocol.answer_times import DrawingsAndLooks, drawings_and_looks, saved_share, saved_shares
+from annotation.protocol.answer_times import (
+    DRAWING_SECONDS,
+    LOOKING_SECONDS,
+    DrawingsAndLooks,
+    drawings_and_looks,
+    saved_share,
+    saved_shares,
+)
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import draws
 from annotation.selectors.campaign.cost import costs
@@ -29,14 +36,16 @@ class MachineSaving:
 
     Alone they would have drawn the boxes that were accepted, and not looked at those that were refused. What
     people draw and is refused in turn is left out, so the saving is rather larger. `shares` are those of the
-    seconds over a grid of prices (`answer_times.saved_shares`), `measured` the one at the campaign's own
-    seconds, None where people have not drawn and looked yet.
+    seconds over a grid of prices: a row for each of a look, in it one for each of a drawing. `measured` is
+    the one at the campaign's own seconds, None where people have not drawn and looked yet.
     """
 
     times: AnswerTimes
     alone: DrawingsAndLooks
     shares: tuple[tuple[float, ...], ...]
     measured: float | None
+    drawing_prices: tuple[float, ...] = DRAWING_SECONDS
+    looking_prices: tuple[float, ...] = LOOKING_SECONDS
 
 
 def answer_times(campaign: Campaign) -> AnswerTimes:

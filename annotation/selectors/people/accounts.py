@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
-from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
 
+from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from annotation.common.operations import Help, Listing, Named, OneOf, OperationContext, StoredKind
 from annotation.common.roles import ANNOTATOR
-from annotation.models import Account, RoleGrant, SecondFactor
+from annotation.models import Account, Campaign, Corpus, RoleGrant, SecondFactor
 
 #: Whom a list of people is of, and how their accounts stand.
 STAFF, ANNOTATORS, EVERYBODY = "staff", "annotators", "everybody"
-PEOPLE_KINDS = (STAFF, ANNOTATORS, EVERYBODY)
+PEOPLE_KINDS: dict[str, str | Promise] = {
+    STAFF: _("staff"),
+    ANNOTATORS: _("annotators"),
+    EVERYBODY: _("everybody"),
+}
 ACTIVE, DEACTIVATED, NO_SECOND_FACTOR = "active", "deactivated", "no_second_factor"
-PEOPLE_STATES = (ACTIVE, DEACTIVATED, NO_SECOND_FACTOR)
+PEOPLE_STATES: dict[str, str | Promise] = {
+    ACTIVE: _("active"),
+    DEACTIVATED: _("deactivated"),
+    NO_SECOND_FACTOR: _("without a second factor"),
+}
+#: Characters of a user name.
+LONGEST_USERNAME = 150
 
 
 def people_found(*, kind: str = EVERYBODY, state: str = "") -> QuerySet[Account]:
@@ -36,3 +53,113 @@ def people_found(*, kind: str = EVERYBODY, state: str = "") -> QuerySet[Account]
     elif state == NO_SECOND_FACTOR:
         found = found.filter(is_active=True, has_factor=False)
     return found
+
+
+#: Accounts by their user names, for admins of the whole server.
+ACCOUNTS = StoredKind(_("account"), lambda account, *roles: people_found(), r"^[\w.@+-]+$", column="username")
+AccountName = Annotated[str, Named(ACCOUNTS, LONGEST_USERNAME), Help(_("Account"), _("Its user name"))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountsRequest:
+    """Accounts, in the order in which they were made."""
+
+    who: Annotated[str, OneOf(PEOPLE_KINDS.copy), Help(_("Who"))] = EVERYBODY
+    state: Annotated[
+        Annotated[str, OneOf(PEOPLE_STATES.copy, _("all"))] | None, Help(_("State of the account"))
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountRequest:
+    """What is known of an account, and the roles that it has."""
+
+    account: AccountName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldRole:
+    """A role, and what it is for; for the whole server where both are null."""
+
+    role: str
+    corpus: str | None
+    campaign: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountSummary:
+    """An account of this server. Who works under which pseudonym is not told."""
+
+    username: str
+    email: str
+    active: bool
+    superuser: bool
+    second_factor: bool
+    roles: tuple[HeldRole, ...]
+    created_at: datetime
+    signed_in_at: datetime | None
+
+
+def list_accounts(request: AccountsRequest, context: OperationContext) -> Listing:
+    """The accounts that are asked for."""
+    return Listing(people_found(kind=request.who, state=request.state or ""), "pk", _summary)
+
+
+def show_account(request: AccountRequest, context: OperationContext) -> AccountSummary:
+    """One account."""
+    return _summary(people_found().get(username=request.account))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeRequest:
+    """Who calls, and what this token or session lets them do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Me:
+    """Who calls, and with which roles."""
+
+    username: str
+    roles: tuple[HeldRole, ...]
+
+
+def show_me(request: MeRequest, context: OperationContext) -> Me:
+    """Whoever asks; a token may hold less than its account does."""
+    held = sorted(context.actor.granted, key=str)
+    corpora = _names(Corpus, {one.scope.corpus for one in held})
+    campaigns = _names(Campaign, {one.scope.campaign for one in held})
+    return Me(
+        username=context.actor.get_username(),
+        roles=tuple(
+            HeldRole(
+                role=one.role,
+                corpus=corpora.get(one.scope.corpus),
+                campaign=campaigns.get(one.scope.campaign),
+            )
+            for one in held
+        ),
+    )
+
+
+def _names(model: Any, ids: set[int | None]) -> dict[int | None, str]:
+    return dict(model.objects.filter(pk__in=ids - {None}).values_list("pk", "name")) if ids - {None} else {}
+
+
+def _summary(account: Any) -> AccountSummary:
+    return AccountSummary(
+        username=account.get_username(),
+        email=account.email,
+        active=account.is_active,
+        superuser=account.is_superuser,
+        second_factor=account.has_factor,
+        roles=tuple(
+            HeldRole(
+                role=row.role,
+                corpus=row.corpus.name if row.corpus is not None else None,
+                campaign=row.campaign.name if row.campaign is not None else None,
+            )
+            for row in account.roles.all()
+        ),
+        created_at=account.date_joined,
+        signed_in_at=account.last_login,
+    )

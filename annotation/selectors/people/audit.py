@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from django.db.models import Q, QuerySet
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
 
+from django.db.models import Q, QuerySet
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
+
+from annotation.common.operations import Help, Listing, OneOf, OperationContext
 from annotation.models import AuditEntry
 
 _CAMPAIGNS, _EVALUATION, _SERVER = "campaigns", "evaluation", "server"
@@ -22,6 +30,7 @@ _ACTS: dict[str, tuple[str, ...]] = {
     "identities": ("download_identities",),
     _EVALUATION: (
         *("remove_caption_set", "remove_features", "remove_localization_set", "remove_qrels"),
+        "remove_judgments",
         *("remove_report", "remove_run", "remove_system", "remove_tag_set"),
         *("add_system", "add_run", "add_judgments", "freeze_qrels", "build_report"),
         *("archive_system", "archive_run", "archive_batch", "archive_report"),
@@ -30,11 +39,53 @@ _ACTS: dict[str, tuple[str, ...]] = {
 }
 #: As they are offered to choose from. What no group names is of campaigns where it is about one, else of the
 #: server: jobs, webhooks, alarms, restored backups.
-AUDIT_GROUPS = ("people", _CAMPAIGNS, _EVALUATION, "identities", "tokens", "corpora", _SERVER)
+AUDIT_GROUPS: dict[str, str | Promise] = {
+    "people": _("people and roles"),
+    _CAMPAIGNS: _("campaigns"),
+    _EVALUATION: _("evaluation"),
+    "identities": _("downloads of identities"),
+    "tokens": _("tokens"),
+    "corpora": _("corpora"),
+    _SERVER: _("the server"),
+}
 
 
-def audit_found(*, group: str = "", who: str = "", campaign: str = "") -> QuerySet[AuditEntry]:
-    """Lines of the audit of a group, by or about the account `who`, about a campaign; the newest first.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditRequest:
+    """Who did what on this server, the newest line first."""
+
+    group: Annotated[Annotated[str, OneOf(AUDIT_GROUPS.copy, _("all"))] | None, Help(_("About"))] = None
+    account: Annotated[
+        Annotated[str, Field(max_length=150)] | None, Help(_("Account"), _("By it, or about it"))
+    ] = None
+    campaign: Annotated[
+        Annotated[str, Field(max_length=100)] | None, Help(_("Campaign"), _("It may be deleted"))
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditLine:
+    """A line of the audit: who did what, and what about. Nobody named: by command."""
+
+    number: int
+    at: datetime
+    actor: str | None
+    act: str
+    group: str
+    campaign: str | None
+    about: dict[str, Any]
+
+
+def list_audit(request: AuditRequest, context: OperationContext) -> Listing:
+    """The lines that are asked for."""
+    rows = audit_found(
+        group=request.group or "", account=request.account or "", campaign=request.campaign or ""
+    )
+    return Listing(rows, "-pk", _line)
+
+
+def audit_found(*, group: str = "", account: str = "", campaign: str = "") -> QuerySet[AuditEntry]:
+    """Lines of the audit of a group, by or about an account, about a campaign; the newest first.
 
     What no group names is of `campaigns` where it is about one, else of `server`.
     """
@@ -45,8 +96,8 @@ def audit_found(*, group: str = "", who: str = "", campaign: str = "") -> QueryS
         named = [act for acts in _ACTS.values() for act in acts]
         about_none = Q(campaign_name="")
         found = found.exclude(act__in=named).filter(about_none if group == _SERVER else ~about_none)
-    if who:
-        found = found.filter(Q(actor_name=who) | Q(about__account=who))
+    if account:
+        found = found.filter(Q(actor_name=account) | Q(about__account=account))
     if campaign:
         found = found.filter(campaign_name=campaign)
     return found.order_by("-pk")
@@ -58,3 +109,15 @@ def group_of_act(act: str, campaign: str) -> str:
         if act in acts:
             return group
     return _CAMPAIGNS if campaign else _SERVER
+
+
+def _line(entry: AuditEntry) -> AuditLine:
+    return AuditLine(
+        number=entry.pk,
+        at=entry.at,
+        actor=entry.actor_name or (str(entry.actor) if entry.actor else None),
+        act=entry.act,
+        group=group_of_act(entry.act, entry.campaign_name),
+        campaign=entry.campaign_name or None,
+        about=entry.about,
+    )

@@ -8,11 +8,14 @@ from datetime import datetime
 
 from django.db.models import Count, Sum
 
+from annotation.common.operations import Listing, OperationContext
 from annotation.common.roles import WHOLE_SERVER, Scope
 from annotation.models import Assignment, Bonus, Payout, Worker
 from annotation.protocol.campaign_settings import settings_of
+from annotation.protocol.money import amount_text
 from annotation.selectors.campaign.cost import TEST_ROLE
 from annotation.selectors.scopes import campaigns_in
+from annotation.selectors.workers.own_data import worker_behind
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,3 +99,71 @@ def earnings_of(worker: Worker, *, scope: Scope = WHOLE_SERVER) -> list[Earnings
         one.seconds += row["s"]
         one.answers += row["n"] if row["role"] != TEST_ROLE else 0
     return list(found.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarningsRequest:
+    """What you earned, what is due and what was paid, campaign by campaign; by a token for a corpus or a
+    campaign, there alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceivedBonus:
+    """A bonus for you, and what for."""
+
+    at: datetime
+    amount: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceivedPayment:
+    """A payment to you."""
+
+    at: datetime
+    amount: str
+    reference: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignEarnings:
+    """Your account in one campaign; amounts are decimal numbers of its currency."""
+
+    campaign: str
+    currency: str
+    answers: int
+    seconds: float
+    earned: str
+    bonuses: tuple[ReceivedBonus, ...]
+    payments: tuple[ReceivedPayment, ...]
+    paid: str
+    due: str
+
+
+def list_earnings(request: EarningsRequest, context: OperationContext) -> Listing:
+    """The accounts of whoever asks."""
+    worker = worker_behind(context.actor)
+    rows = earnings_of(worker, scope=context.actor.limit) if worker is not None else []
+    return Listing(rows, lambda one: one.campaign, _in_texts)
+
+
+def _in_texts(one: Earnings) -> CampaignEarnings:
+    def text(amount: int) -> str:
+        return amount_text(amount, one.currency)
+
+    return CampaignEarnings(
+        campaign=one.campaign,
+        currency=one.currency,
+        answers=one.answers,
+        seconds=one.seconds,
+        earned=text(one.earned),
+        bonuses=tuple(
+            ReceivedBonus(at=line.at, amount=text(line.amount), reason=line.reason) for line in one.bonuses
+        ),
+        payments=tuple(
+            ReceivedPayment(at=line.at, amount=text(line.amount), reference=line.reference)
+            for line in one.payments
+        ),
+        paid=text(one.paid),
+        due=text(one.due),
+    )

@@ -105,9 +105,10 @@ def worker_page(campaign: Campaign, asked: WorkerTableRequest, *, size: int = _P
     )
 
 
-def matching_workers(campaign: Campaign, asked: WorkerTableRequest) -> list[int]:
-    """The ids of all workers that are asked for, on whatever page they are, in their order."""
-    return _sorted(_matching(campaign, asked), asked)
+def matching_workers(campaign: Campaign, asked: WorkerTableRequest) -> dict[str, int]:
+    """Pseudonym -> id of all workers that are asked for, on whatever page they are, in their order."""
+    found = _matching(campaign, asked)
+    return {found[worker].name: worker for worker in _sorted(found, asked)}
 
 
 def worker_rows_of(campaign: Campaign, ids: Sequence[int]) -> Iterator[tuple[WorkerRow, bool]]:

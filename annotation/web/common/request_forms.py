@@ -6,6 +6,7 @@ choices, values and errors come from the request.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Collection, Mapping
 from typing import Any, cast
@@ -28,16 +29,34 @@ from annotation.models import Account
 _MOST_ROWS = 200
 
 
+class _TableArea(forms.Textarea):
+    """A table as TOML, in which an empty one is no text."""
+
+    def format_value(self, value: Any) -> str | None:
+        return super().format_value(value) if value else ""
+
+
 class _Files(forms.FileInput):
     """A field of several files."""
 
     allow_multiple_selected = True
 
 
+class _Words(forms.TextInput):
+    """A list of words: in one text, or each sent by itself, as ticked boxes are."""
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
+        return ", ".join(data.getlist(name))
+
+    def format_value(self, value: Any) -> Any:
+        return super().format_value(", ".join(map(str, value)) if isinstance(value, list | tuple) else value)
+
+
 class RequestForm(forms.Form):
     """The form of an operation for an account: with `sent`, what was sent of it; else `initial` values, and
     the defaults. `fields_shown` are those that the page has (default: all); the others are as by default.
-    `files` are the paths of what was sent of fields that hold files (`received_files`).
+    `files` are the paths of what was sent of fields that hold files (`received_files`). `ids` makes a field's
+    id of its name, on a page of several forms.
 
     Where it is valid, `request` is the request, and `row` what its permission is about.
     """
@@ -55,8 +74,9 @@ class RequestForm(forms.Form):
         initial: Mapping[str, Any] | None = None,
         fields_shown: Collection[str] | None = None,
         files: Mapping[str, Any] | None = None,
+        ids: str = "%s",
     ) -> None:
-        super().__init__(sent, initial=dict(initial or {}), auto_id="%s")
+        super().__init__(sent, initial=dict(initial or {}), auto_id=ids)
         self.operation, self.account, self.received = operation, account, files or {}
         self.label_suffix = ""
         self.known = {
@@ -86,8 +106,10 @@ class RequestForm(forms.Form):
     def refuse(self, error: Invalid) -> None:
         """Say beside each field what is wrong with it: what the operation itself refused, too."""
         self.invalid = error
-        for one in error.errors:
-            name = one.field.partition(".")[0]
+        names = [one.field.partition(".")[0] for one in error.errors]
+        for name in names:  # a file that is refused is not missing, too
+            self.errors.pop(name, None)
+        for name, one in zip(names, error.errors, strict=True):
             self.add_error(name if name in self.fields else None, forms.ValidationError(one.detail, one.code))
 
     def _values(self, one: RequestField) -> list[Any]:
@@ -107,10 +129,7 @@ class RequestForm(forms.Form):
                 return [tomllib.loads(text)]
             except (ValueError, RecursionError) as error:  # numbers of no end too
                 raise Invalid(FieldError(one.name, "toml", {"message": error})) from error
-        if one.many:
-            texts = text.splitlines() if _in_lines(one) else text.split()
-            return [[one.read_text(each) for each in map(str.strip, texts) if each]]
-        return [one.read_text(text)]
+        return [[one.read_text(each) for each in _words(text)] if one.many else one.read_text(text)]
 
     def _widget(self, one: RequestField) -> forms.Widget:
         if one.upload is not None:
@@ -123,12 +142,12 @@ class RequestForm(forms.Form):
                 return forms.CheckboxSelectMultiple(choices=names)
             return forms.Select(choices=names if one.required else [("", ""), *names])
         if one.rule.sort == "object":
-            return forms.Textarea({"rows": 6, "spellcheck": "false", "class": "code"})
-        if one.named is not None and one.named.kind is not None:
+            return _TableArea({"rows": 6, "spellcheck": "false", "class": "code"})
+        if one.named is not None and one.named.kind is not None and one.named.kind.column == "name":
             kind, account, roles = one.named.kind, self.account, self.operation.permission.roles
 
             def rows() -> Any:
-                names = kind.rows(account, *roles).order_by("name").values_list("name", flat=True)
+                names = kind.names(account, roles)
                 empty = [] if one.many or one.required else [("", "")]
                 return empty + [(name, name) for name in names[:_MOST_ROWS]]
 
@@ -138,21 +157,21 @@ class RequestForm(forms.Form):
             )
         if one.one_of is not None:
             choices = [(value, title or value) for value, title in one.one_of.choices().items()]
+            if one.many:
+                return forms.CheckboxSelectMultiple(choices=choices)
             return forms.Select(choices=choices if one.default else [("", one.one_of.none), *choices])
         if one.lines > 1:
             return forms.Textarea({"rows": one.lines})
+        if one.many:
+            return _Words({"autocapitalize": "none", "spellcheck": "false"})
         attributes: dict[str, Any] = {"autocapitalize": "none", "spellcheck": "false"}
-        if one.many and _in_lines(one):
-            return forms.Textarea(attributes | {"rows": 6, "class": "code", "required": one.required})
-        if one.named is not None:
+        if one.named is not None and one.named.kind is None:
             attributes |= {"pattern": NAME_PATTERN.strip("^$"), "maxlength": one.named.max_length}
         if one.required:
             attributes["required"] = True
         modes = {"integer": "numeric", "number": "decimal"}
         if one.rule.sort in modes:
             attributes["inputmode"] = modes[one.rule.sort]
-        if one.rule.sort == "date":
-            attributes["type"] = "date"
         return forms.TextInput(attributes)
 
 
@@ -169,9 +188,10 @@ def sent_request(operation: Operation, account: Account, sent: QueryDict, **addr
     return form.request, form.row
 
 
-def _in_lines(one: RequestField) -> bool:
-    """Whether people type one text in each line, since texts may have spaces."""
-    return one.named is None and one.rule.each is not None and one.rule.each.sort == "string"
+def _words(text: str) -> list[str]:
+    """What a person lists in one field: a line each, or separated by commas, else by spaces."""
+    parts = re.split("[,\n]", text) if "," in text or "\n" in text else text.split()
+    return [part.strip() for part in parts if part.strip()]
 
 
 def _clean(text: str) -> str:

@@ -11,11 +11,13 @@ from django.http import HttpRequest
 from django.utils.http import urlencode
 from django.utils.translation import gettext_lazy
 
+from annotation.common.operations import operation_named
 from annotation.common.roles import ADMIN, RESEARCHER, WHOLE_SERVER
 from annotation.models import Campaign, Layer
 from annotation.selectors.browse import layers_of
 from annotation.selectors.review import count_chains_in_review
 from annotation.web.common.access import BROWSING, AddressedThing, account_of
+from annotation.web.common.request_forms import RequestForm
 
 #: The campaign of an address, with its corpus.
 CAMPAIGN_OF_ADDRESS = AddressedThing(
@@ -49,6 +51,11 @@ def layers_open(request: HttpRequest, campaign: Campaign) -> list[Layer]:
 def layer_is_open(request: HttpRequest, campaign: Campaign, layer: str | None) -> bool:
     """Whether whoever asks may read the layer of that name; None is whichever the corpus has."""
     return layer == campaign.name or account_of(request).has_role(*BROWSING, on=campaign.corpus.scope)
+
+
+def act_form(request: HttpRequest, operation: str, *, ids: str = "%s", **initial: str) -> RequestForm:
+    """The form of an operation, for a page of its own."""
+    return RequestForm(operation_named(operation), account_of(request), initial=initial, ids=ids)
 
 
 @contextmanager

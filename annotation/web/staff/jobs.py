@@ -27,7 +27,7 @@ from annotation.selectors.jobs import recent_jobs
 from annotation.selectors.left_out import missing_from_export
 from annotation.web.common.access import account_of, for_roles_on
 from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame, layer_is_open, layers_open, said
-from annotation.web.staff.job_lines import ShownJob, job_line, steer_as_asked
+from annotation.web.staff.job_lines import ShownJob, job_line
 from annotation.web.staff.wording import kind_in_words
 
 #: Jobs on the page, the newest.
@@ -107,14 +107,6 @@ def campaign_job_start(request: HttpRequest, campaign: Campaign) -> HttpResponse
     return redirect("jobs", campaign.name)
 
 
-@require_POST
-@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
-def campaign_job_steer(request: HttpRequest, campaign: Campaign, job: int) -> HttpResponse:
-    """Cancel a job, or go on with one that was cancelled or failed."""
-    steer_as_asked(request, _job(request, campaign, job))
-    return redirect("jobs", campaign.name)
-
-
 @require_safe
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def campaign_job_download(request: HttpRequest, campaign: Campaign, job: int) -> HttpResponseBase:
@@ -182,14 +174,13 @@ def _job(request: HttpRequest, campaign: Campaign, number: int) -> Job:
 def _shown(job: Job) -> ShownJob:
     """A line; of an export with its download, where there is one that is kept."""
     assert job.campaign is not None  # the listing is of one campaign's
-    steered = reverse("steer_job", args=[job.campaign.name, job.pk])
     if job.kind != EXPORT or job.state != Job.DONE:
-        return job_line(job, steered)
+        return job_line(job)
     try:
         archives.file_of(job.result["path"])
     except archives.DownloadExpired:
-        return job_line(job, steered, gone=True)
+        return job_line(job, gone=True)
     fetched = reverse("download", args=[job.campaign.name, job.pk])
     # Exports made before anything was counted have no such entry.
     lacking = tuple(missing_from_export(job.result.get("left_out", {})))
-    return job_line(job, steered, download=fetched, size=filesizeformat(job.result["size"]), lacks=lacking)
+    return job_line(job, download=fetched, size=filesizeformat(job.result["size"]), lacks=lacking)

@@ -8,9 +8,10 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
-from django.urls import path
+from django.urls import path, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation import jobs
@@ -51,6 +52,7 @@ def operation_list(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
 @login_required
 @confirmed_where(lambda request: _operation(request.path.rstrip("/").rpartition("/")[2]).confirms)
 def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
@@ -69,9 +71,9 @@ def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
             form = RequestForm(operation, account, request.POST, files=files)
             if form.is_valid() and operation.as_job:
                 jobs.enqueue_operation(operation, form.request, row=form.row, actor=account)
-                return _after(request, operation, operation.page.started or _("The job is queued."))
+                return _after(request, operation, str(operation.page.started or _("The job is queued.")))
             if form.is_valid():
-                result = operation.run(form.request, OperationContext(account))
+                result = operation.run(form.request, OperationContext(account, site=_site(request)))
                 status = 200
             if isinstance(result, NewFile):
                 return sent_file(operation, result)
@@ -80,12 +82,22 @@ def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
     except Forbidden as error:
         return role_missing(request, *error.roles)
     except errors as error:
-        wrong, status = str(error), 412 if isinstance(error, operation.stale) else 409
-    if status == 200 and "next" in request.POST:
-        done = operation.page.done
-        return _after(request, operation, (done(result) if callable(done) else done) or _("Done."))
-    shown = plain_result(result).items() if result is not None else ()
-    return _page(request, operation, form, result=shown, wrong=wrong, status=status)
+        result, wrong = None, str(error)
+        status = 412 if isinstance(error, operation.stale) else 409
+    shown = plain_result(result) if result is not None else {}
+    done = _said_of(operation, result) if status == 200 else ""
+    if status == 200 and "next" in request.POST and not operation.secret:
+        return _after(request, operation, done)
+    about = {"result": shown.items(), "done": done, "secret": shown.get(operation.secret, "")}
+    return _page(request, operation, form, **about, back=_next(request), wrong=wrong, status=status)
+
+
+def _said_of(operation: Operation, result: Any) -> str:
+    """What is said when an operation was done."""
+    done = operation.page.done if operation.page is not None else ""
+    if callable(done):
+        return str(done(result))
+    return str(done or _("Done.")) % (plain_result(result) if result is not None else {})
 
 
 @require_safe
@@ -97,7 +109,7 @@ def operation_file(request: HttpRequest, name: str) -> HttpResponseBase:
         raise Http404(_("There is no such file."))
     try:
         asked, _row = sent_request(operation, account, request.GET)
-        return sent_file(operation, operation.run(asked, OperationContext(account)))
+        return sent_file(operation, operation.run(asked, OperationContext(account, site=_site(request))))
     except Forbidden as error:
         return role_missing(request, *error.roles)
     except Invalid as error:
@@ -115,17 +127,26 @@ def _page(
     **more: Any,
 ) -> HttpResponse:
     newest = Job.objects.filter(kind=operation.name, created_by=form.account).order_by("-pk")[:_JOBS]
-    about = {"operation": operation, "form": form, "jobs": [job_line(job, "") for job in newest], **more}
+    lines = [job_line(job) for job in newest]
+    about = {"operation": operation, "form": form, "jobs": lines, "following": _next(request), **more}
     return render(request, "operations/operation.html", about, status=status)
 
 
-def _after(request: HttpRequest, operation: Operation, done: Any) -> HttpResponse:
+def _after(request: HttpRequest, operation: Operation, done: str) -> HttpResponse:
     """Say that it was done, on the page that asked for it."""
-    messages.success(request, str(done))
+    messages.success(request, done)
+    return redirect(_next(request) or reverse("operation", args=[operation.name]))
+
+
+def _next(request: HttpRequest) -> str:
+    """The page that asked, where it is one of this server."""
     following = request.POST.get("next", "")
-    if url_has_allowed_host_and_scheme(following, request.get_host(), request.is_secure()):
-        return redirect(following)
-    return redirect("operation", operation.name)
+    same = url_has_allowed_host_and_scheme(following, request.get_host(), request.is_secure())
+    return following if same else ""
+
+
+def _site(request: HttpRequest) -> str:
+    return request.build_absolute_uri("/").rstrip("/")
 
 
 def _operation(name: str) -> Operation:

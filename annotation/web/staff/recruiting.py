@@ -23,9 +23,8 @@ from annotation.web.common.access import account_of, for_roles_on
 from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame, said
 from annotation.workers import confirmation, invitations, platform_visits
 from annotation.workers.invitations import InvitationError
-from annotation.workers.platform_visits import MTURK, PROLIFIC, VisitError
+from annotation.workers.platform_visits import PROLIFIC, PROVIDERS, VisitError
 
-PLATFORMS = {PROLIFIC: "Prolific", MTURK: "Mechanical Turk"}
 #: How platforms say who comes, in words.
 _WAYS = {
     Visit.LINK: gettext_lazy("signed links"),
@@ -102,7 +101,7 @@ def _page(
             unverified=list(unverified.values()),
             verifiable=PROLIFIC in unverified,
             waiting=any(one.waiting for one in studies),
-            platforms=PLATFORMS.items(),
+            platforms=PROVIDERS.items(),
             webhook=request.build_absolute_uri(reverse("prolific_webhook")),
             signs=bool(settings.PROLIFIC_WEBHOOK_SECRET),
             link=link or {},
@@ -180,7 +179,7 @@ def _study(request: HttpRequest, row: Study) -> ShownStudy:
     verified = Counter(row.visits.values_list("verification", flat=True))
     return ShownStudy(
         row,
-        str(PLATFORMS[row.provider]),
+        PROVIDERS[row.provider],
         study_address(request, row),
         sum(outcomes.values()),
         outcomes[Visit.COMPLETE],

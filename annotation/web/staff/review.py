@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation.models import Campaign, Control, OpenImage
+from annotation.models import Campaign, Control
 from annotation.moderation import control_items, rulings
 from annotation.moderation.rulings import CannotRule
 from annotation.queue import image_state
@@ -107,37 +107,6 @@ def _tell_retired(request: HttpRequest, items: Sequence[Control]) -> None:
         )
         names = "; ".join(map(item_in_words, control_items.names_of_items(items)))
         messages.warning(request, told % {"n": len(items), "items": names})
-
-
-@require_POST
-@for_roles_on(CAMPAIGN_OF_ADDRESS, *BROWSING)
-def ruling_withdraw(request: HttpRequest, campaign: Campaign, key: str, ruling: int) -> HttpResponse:
-    """Take a ruling back."""
-    try:
-        done = rulings.withdraw_ruling(campaign=campaign, ruling=ruling, actor=account_of(request))
-        messages.success(request, _("Ruling withdrawn. The workers' answers decide again."))
-        _tell_retired(request, done.retired)
-    except CannotRule as error:
-        messages.error(request, str(error))
-    return redirect(reverse("review_image", args=[campaign.name, key]))
-
-
-@require_POST
-@for_roles_on(CAMPAIGN_OF_ADDRESS, *BROWSING)
-def flag_resolve(request: HttpRequest, campaign: Campaign, flag: int) -> HttpResponse:
-    """Say that a report was seen to; back to the page it was said on."""
-    try:
-        rulings.resolve_flag(campaign=campaign, flag=flag, actor=account_of(request))
-        messages.success(request, _("Report marked as handled."))
-    except CannotRule as error:
-        raise Http404(str(error)) from error
-    key = request.POST.get("image", "").replace("\0", "")
-    there = OpenImage.objects.filter(campaign=campaign, image__key=key).exists()
-    return redirect(
-        reverse("review_image", args=[campaign.name, key])
-        if there
-        else reverse("review", args=[campaign.name])
-    )
 
 
 def _image(request: HttpRequest, campaign: Campaign, key: str, *, wrong: str = "") -> HttpResponse:

@@ -13,7 +13,7 @@ from annotation.web.staff import (
     workers,
 )
 from annotation.web.staff.controls import item, items
-from annotation.web.staff.crowd import acts, machines, payments
+from annotation.web.staff.crowd import machines, payments
 from annotation.web.staff.dashboard import part
 
 urlpatterns = [
@@ -27,33 +27,10 @@ urlpatterns = [
     path("campaigns/<slug:name>/review/", review.review_list, name="review"),
     path("campaigns/<slug:name>/images/<str:key>/", review.review_image, name="review_image"),
     path("campaigns/<slug:name>/images/<str:key>/rulings/add/", review.ruling_make, name="rule"),
-    path(
-        "campaigns/<slug:name>/images/<str:key>/rulings/<int:ruling>/withdraw/",
-        review.ruling_withdraw,
-        name="withdraw_ruling",
-    ),
-    path("campaigns/<slug:name>/flags/<int:flag>/resolve/", review.flag_resolve, name="resolve_flag"),
     path("campaigns/<slug:name>/workers/", workers.worker_list, name="workers"),
-    path("campaigns/<slug:name>/workers/act/", acts.workers_act, name="act_on_workers"),
     path("campaigns/<slug:name>/payments/", payments.payments_page, name="payments"),
-    path("campaigns/<slug:name>/payments/record/", payments.payments_record, name="record_payments"),
-    path("campaigns/<slug:name>/payments/ledger.csv", payments.payments_ledger, name="ledger"),
-    path("campaigns/<slug:name>/payments/platform/", payments.approval_list, name="approval_list"),
-    path("campaigns/<slug:name>/payments/<int:payout>/void/", payments.payment_void, name="void_payment"),
-    path(
-        "campaigns/<slug:name>/payments/bonuses/<int:bonus>/withdraw/",
-        payments.bonus_withdraw,
-        name="withdraw_bonus",
-    ),
     path("campaigns/<slug:name>/machines/", machines.machine_list, name="machines"),
-    path("campaigns/<slug:name>/machines/act/", machines.machine_act, name="act_on_machines"),
     path("campaigns/<slug:name>/workers/<str:pseudonym>/", workers.worker_detail, name="worker"),
-    path("campaigns/<slug:name>/workers/<str:pseudonym>/act/", workers.worker_act, name="act_on_worker"),
-    path(
-        "campaigns/<slug:name>/workers/<str:pseudonym>/delete-account/",
-        workers.worker_erase,
-        name="erase_worker",
-    ),
     path("campaigns/<slug:name>/recruiting/", recruiting.recruiting_page, name="entry"),
     path("campaigns/<slug:name>/recruiting/invite/", recruiting.invitation_make, name="make_invitation"),
     path("campaigns/<slug:name>/recruiting/study/", recruiting.study_edit, name="save_study"),
@@ -68,6 +45,5 @@ urlpatterns = [
     path("campaigns/<slug:name>/texts/<str:kind>/", campaign_texts.campaign_text_edit, name="text"),
     path("campaigns/<slug:name>/jobs/", jobs.campaign_job_list, name="jobs"),
     path("campaigns/<slug:name>/jobs/start/", jobs.campaign_job_start, name="start_job"),
-    path("campaigns/<slug:name>/jobs/<int:job>/change/", jobs.campaign_job_steer, name="steer_job"),
     path("campaigns/<slug:name>/jobs/<int:job>/download/", jobs.campaign_job_download, name="download"),
 ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotation.common.roles import ADMIN, ANNOTATOR, RESEARCHER, REVIEWER
 from annotation.models import AuditEntry, Campaign
 from annotation.protocol import boxes as loop
 from annotation.protocol import questions as q
@@ -84,13 +83,6 @@ ANSWER_ROLES_IN_WORDS = {
     q.DOUBLE_CHECK: gettext_lazy("second opinion"),
     q.SURPLUS: gettext_lazy("late"),
 }
-#: What people may be, by the role that they were granted.
-ROLE_NAMES = {
-    ANNOTATOR: gettext_lazy("annotator"),
-    REVIEWER: gettext_lazy("reviewer"),
-    RESEARCHER: gettext_lazy("researcher"),
-    ADMIN: gettext_lazy("admin"),
-}
 #: What staff did, as the audit names it.
 ACTS = {
     "create_campaign": gettext_lazy("created the draft"),
@@ -134,6 +126,7 @@ ACTS = {
     "remove_caption_set": gettext_lazy("deleted captions"),
     "remove_features": gettext_lazy("deleted a feature set"),
     "remove_localization_set": gettext_lazy("deleted localizations"),
+    "remove_judgments": gettext_lazy("deleted judgments"),
     "remove_qrels": gettext_lazy("deleted qrels"),
     "remove_report": gettext_lazy("deleted a report"),
     "remove_run": gettext_lazy("deleted a run"),
@@ -192,14 +185,6 @@ ACTS = {
     "unsubscribe_from_alarms": gettext_lazy("ended alarms by e-mail"),
     "cancel_job": gettext_lazy("cancelled a job"),
     "resume_job": gettext_lazy("resumed a job"),
-}
-#: How a worker stands for a kind of question.
-STANDINGS = {
-    "qualification": gettext_lazy("not tested"),
-    "unchecked": gettext_lazy("unchecked"),
-    "probation": gettext_lazy("in warm-up"),
-    "trusted": gettext_lazy("trusted"),
-    "suspended": gettext_lazy("suspended for accuracy"),
 }
 #: What control items are for, and where they come from.
 PURPOSES = {

@@ -5,26 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import redirect, render
-from django.urls import reverse
-from django.utils import timezone
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
-from django.views.decorators.http import require_POST, require_safe
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_safe
 
-from annotation import jobs
-from annotation.common.registry import UnknownName
-from annotation.common.roles import ADMIN, RESEARCHER, WHOLE_SERVER
-from annotation.models import Campaign, Worker
+from annotation.common.roles import RESEARCHER
+from annotation.models import Campaign
 from annotation.moderation import discarding
 from annotation.moderation.discarding import CannotDo
 from annotation.protocol import kinds
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.money import amount_text, payable_amount
 from annotation.protocol.work import UNPAID
-from annotation.selectors.campaign import KindRow, WorkerRow
+from annotation.selectors.campaign import WorkerRow
 from annotation.selectors.campaign import workers as worker_rows
 from annotation.selectors.campaign.cost import cents
 from annotation.selectors.workers.reading_speed import (
@@ -33,6 +28,12 @@ from annotation.selectors.workers.reading_speed import (
     reading_paces,
     words_in_a_caption,
 )
+from annotation.selectors.workers.standing import (
+    STATES_IN_WORDS,
+    is_off,
+    standing_of,
+    standings_together,
+)
 from annotation.selectors.workers.worker_table import (
     SORTS,
     WORKER_STATES,
@@ -40,13 +41,11 @@ from annotation.selectors.workers.worker_table import (
     WorkerTableRequest,
     worker_page,
 )
-from annotation.web.common.access import account_of, for_roles_on, role_missing
-from annotation.web.common.confirm import confirmed
-from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame, query_string, said
-from annotation.web.staff.wording import STANDINGS, kind_in_words, kinds_in_words
-from annotation.workers import payments, pseudonyms
+from annotation.web.common.access import for_roles_on
+from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, act_form, campaign_frame, query_string
+from annotation.web.staff.wording import kind_in_words, kinds_in_words
+from annotation.workers import payments
 from annotation.workers.messages import told_to
-from annotation.workers.pseudonyms import CannotErase
 
 #: Heads of the table's columns, by what they sort by.
 HEADS = {
@@ -56,12 +55,6 @@ HEADS = {
     "seconds": gettext_lazy("Seconds each"),
     "earned": gettext_lazy("Earned"),
     "due": gettext_lazy("Due"),
-}
-#: Standings as the table is filtered by them.
-FILTERS = {
-    **STANDINGS,
-    "blocked": gettext_lazy("suspended by a researcher"),
-    "withdrawn": gettext_lazy("answers withdrawn"),
 }
 
 
@@ -92,15 +85,7 @@ class ShownWorker:
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def worker_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """All workers of a campaign; sorted, filtered and paged by the address."""
-    return show_workers(request, campaign, asked_in(request.GET))
-
-
-def show_workers(
-    request: HttpRequest, campaign: Campaign, asked: WorkerTableRequest, *, refused: QueryDict | None = None
-) -> HttpResponse:
-    """The page of a campaign's workers; where its form was `refused`, with what was ticked and typed, as
-    status 409."""
-    given = refused if refused is not None else QueryDict()
+    asked = asked_in(request.GET)
     page = worker_page(campaign, asked)
     pay = settings_of(campaign.settings).pay
     return render(
@@ -114,24 +99,19 @@ def show_workers(
                 _shown(row, figures, asked.kind, pay.currency, page.paces.get(row.id))
                 for row, figures in page.rows
             ],
-            query=_as_query(replace(asked, after=0)).lstrip("?"),
-            reference=f"{campaign.name}-{timezone.now():%Y-%m-%d}"[: payments.LONGEST_REFERENCE],
-            currency=pay.currency,
+            suspend=act_form(request, "suspend_workers"),
+            message=act_form(request, "message_workers"),
+            pay=act_form(request, "pay_workers", reference=payments.usual_reference(campaign)),
             total=page.total,
             asked=asked,
             heads=[_head(asked, sort) for sort in SORTS if _pays(campaign) or sort not in ("earned", "due")],
             paid=_pays(campaign),
             machines_answer=bool(kinds.machine_kinds(campaign.kinds)),
             kinds=kinds_in_words(campaign),
-            states=FILTERS.items(),
+            states=STATES_IN_WORDS.items(),
             later=_as_query(replace(asked, after=page.after)) if page.after else "",
             first=_as_query(replace(asked, after=0)) or "?" if asked.after else "",
-            given=given,
-            ticked=given.getlist("worker"),
-            # What takes a form has another address than the list.
-            here=reverse("workers", args=[campaign.name]) if refused is not None else "",
         ),
-        status=200 if refused is None else 409,
     )
 
 
@@ -139,18 +119,12 @@ def show_workers(
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def worker_detail(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
     """One worker of a campaign, by kind of question, with what can be done about them."""
-    return show_worker(request, campaign, pseudonym)
-
-
-def show_worker(
-    request: HttpRequest, campaign: Campaign, pseudonym: str, *, refused: QueryDict | None = None
-) -> HttpResponse:
-    """The page of one worker; where a form of it was `refused`, with what was typed, as status 409."""
     row = worker_rows(campaign, only=[_worker(campaign, pseudonym)])[0]
     pace = reading_paces(campaign, [row.id]).get(row.id)
     pay = settings_of(campaign.settings).pay
     owed = payable_amount(row.due, pay.currency)
-    given = refused if refused is not None else QueryDict()
+    amount = amount_text(owed, pay.currency) if owed else ""
+    reference = payments.usual_reference(campaign)
     return render(
         request,
         "annotation/staff/worker.html",
@@ -165,80 +139,19 @@ def show_worker(
             hourly=cents(row.hourly, pay.currency) if row.hourly is not None else "",
             paid=_pays(campaign),
             bonuses=cents(row.bonuses, pay.currency) if row.bonuses else "",
-            owed=amount_text(owed, pay.currency) if owed else "",
+            owed=owed,
+            suspend=act_form(request, "suspend_workers"),
+            message=act_form(request, "message_workers"),
+            pay=act_form(request, "pay_worker", amount=amount, reference=reference),
+            bonus=act_form(request, "give_bonus", ids="bonus-%s"),
+            erase=act_form(request, "erase_worker"),
             currency=pay.currency,
             pace=pace if pace is not None and pace.flagged else None,
             words=round(words_in_a_caption(campaign)) if pace is not None and pace.flagged else 0,
             words_a_minute=WORDS_A_MINUTE,
             told=told_to(campaign, row.id),
-            given=given,
-            chosen_kind=given.get("kind") if given.get("kind") in campaign.kinds else "",
         ),
-        status=200 if refused is None else 409,
     )
-
-
-@require_POST
-@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
-def worker_act(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
-    """Take a worker off a kind or all, let them back, withdraw their answers or restore them.
-
-    Where that is refused, the page is shown again with what was chosen and typed.
-    """
-    try:
-        told = _act_on(request, campaign, _worker(campaign, pseudonym))
-    except (CannotDo, UnknownName, jobs.JobError) as error:
-        messages.error(request, str(error))
-        return show_worker(request, campaign, pseudonym, refused=request.POST)
-    messages.success(request, told)
-    return redirect("worker", campaign.name, pseudonym)
-
-
-def _act_on(request: HttpRequest, campaign: Campaign, worker: int) -> str:
-    """Do what the button says, and return what came of it, in words."""
-    actor = account_of(request)
-    kind = request.POST.get("kind", "") or None
-    reason = request.POST.get("reason", "").strip()[:200]
-    if kind is not None and kind not in campaign.kinds:
-        raise CannotDo(_("“%(kind)s” is not a kind of question.") % {"kind": kind[:60]})
-    match request.POST.get("act", ""):
-        case "suspend":
-            changed = discarding.suspend_worker(
-                campaign=campaign, worker=worker, kind=kind, reason=reason, actor=actor
-            )
-            return _changed(changed, _("Suspended: %(kinds)s."), _("They are already suspended."))
-        case "reinstate":
-            changed = discarding.reinstate_worker(campaign=campaign, worker=worker, kind=kind, actor=actor)
-            return _changed(
-                changed, _("Reinstated: %(kinds)s."), _("They were not suspended: nothing changed.")
-            )
-        case "discard":
-            arguments = {"worker": worker, "kind": kind, "reason": reason}
-            jobs.enqueue(kind="discard", arguments=arguments, campaign=campaign, actor=actor)
-            return _("Withdrawing their answers; see “Jobs and exports” for the progress.")
-        case "restore":
-            arguments = {"worker": worker, "kind": kind}
-            jobs.enqueue(kind="restore", arguments=arguments, campaign=campaign, actor=actor)
-            return _("Restoring their answers; see “Jobs and exports” for the progress.")
-        case _other:
-            raise CannotDo(_("Nothing was chosen: use one of the buttons."))
-
-
-@require_POST
-@for_roles_on(CAMPAIGN_OF_ADDRESS, ADMIN)
-@confirmed
-def worker_erase(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
-    """Forget who a worker is; their answers stay under the pseudonym. For admins of the whole server: who
-    they are is known, and forgotten, in every campaign."""
-    if not account_of(request).has_role(ADMIN, on=WHOLE_SERVER):
-        return role_missing(request, ADMIN)
-    found = Worker.objects.get(pk=_worker(campaign, pseudonym))
-    with said(request, CannotErase) as tell:
-        if request.POST.get("sure") != "yes":
-            raise CannotErase(_("Deleting cannot be undone: tick the box to confirm."))
-        pseudonyms.erase_worker(worker=found, actor=account_of(request))
-        tell(_("Worker erased: nothing links the pseudonym to a person any more."))
-    return redirect("worker", campaign.name, pseudonym)
 
 
 def _pays(campaign: Campaign) -> bool:
@@ -250,34 +163,15 @@ def _shown(
     row: WorkerRow, figures: WorkerFigures, kind: str, currency: str, pace: ReadingPace | None
 ) -> ShownWorker:
     """A worker's line: all kinds together, or one of them."""
-    kinds = [each for each in row.kinds if kind in ("", each.kind)]
-    off = sorted({standing_of(each) for each in kinds if _off(each)})
-    trusted = sum(each.state == "trusted" and not _off(each) for each in kinds)
     return ShownWorker(
         row=row,
         figures=figures,
         earned=cents(figures.earned, currency),
         due=cents(figures.due, currency),
-        standing=standing_of(kinds[0]) if len(kinds) == 1 else _together(len(kinds), trusted, off),
-        off=bool(off),
+        standing=standings_together(row, kind),
+        off=any(is_off(each) for each in row.kinds if kind in ("", each.kind)),
         too_fast=pace is not None and pace.flagged,
     )
-
-
-def standings_together(row: WorkerRow) -> str:
-    """How a worker stands for all kinds together, in words."""
-    off = sorted({standing_of(each) for each in row.kinds if _off(each)})
-    trusted = sum(each.state == "trusted" and not _off(each) for each in row.kinds)
-    return _together(len(row.kinds), trusted, off)
-
-
-def standing_of(kind: KindRow) -> str:
-    """How a worker stands for a kind, in a word or two."""
-    if kind.withdrawn_at:
-        return _("answers withdrawn")
-    if kind.blocked:
-        return _("suspended by a researcher")
-    return str(STANDINGS.get(kind.state, kind.state))
 
 
 def asked_in(given: Mapping[str, str]) -> WorkerTableRequest:
@@ -312,22 +206,6 @@ def _head(asked: WorkerTableRequest, sort: str) -> Head:
     up = not asked.up if now else sort == "worker"
     way = ("ascending" if asked.up else "descending") if now else ""
     return Head(sort, str(HEADS[sort]), _as_query(replace(asked, sort=sort, up=up, after=0)) or "?", way)
-
-
-def _off(kind: KindRow) -> bool:
-    return kind.blocked or kind.withdrawn_at is not None or kind.state == "suspended"
-
-
-def _together(kinds: int, trusted: int, off: list[str]) -> str:
-    """How a worker stands for several kinds."""
-    told = ngettext(
-        "trusted for %(trusted)d of %(kinds)d kind", "trusted for %(trusted)d of %(kinds)d kinds", kinds
-    )
-    return "; ".join([told % {"trusted": trusted, "kinds": kinds}, *off])
-
-
-def _changed(kinds: tuple[str, ...], text: str, nothing: str) -> str:
-    return text % {"kinds": ", ".join(str(kind_in_words(kind)) for kind in kinds)} if kinds else nothing
 
 
 def _worker(campaign: Campaign, pseudonym: str) -> int:

@@ -8,10 +8,9 @@ from django import template
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from annotation.common.roles import ANNOTATOR
+from annotation.common.roles import ANNOTATOR, ROLE_NAMES
 from annotation.selectors.campaign.reasons import reason_in_words
 from annotation.web.common.parts import PARTS
-from annotation.web.staff.wording import ROLE_NAMES
 from annotation.workers import sessions
 
 register = template.Library()

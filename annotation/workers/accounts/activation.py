@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from django.contrib.auth.tokens import default_token_generator
+from django.urls import reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from django.utils.translation import gettext as _
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.common.roles import ADMIN, WHOLE_SERVER
+from annotation.common.operations import OperationContext
 from annotation.models import Account
+from annotation.selectors.people.accounts import AccountName
 from annotation.workers import sessions
 from annotation.workers.accounts.granting import admins_of_server
 
@@ -21,81 +23,94 @@ class AccountRefused(ValueError):
     """What cannot be done to an account; one line with the remedy."""
 
 
-class PasswordLink(NamedTuple):
-    """What the address of a link to a new password ends with: whose it is, and a token that holds once."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeactivateAccountRequest:
+    """Let nobody sign in as an account any more: its sessions end at once and its tokens are void; roles,
+    answers and pay stay."""
 
-    uid: str
-    token: str
+    account: AccountName
 
 
-def deactivate_account(*, account: Account, actor: Account | None = None) -> bool:
-    """Let nobody sign in as `account` any more; what was open ends at once. False where it was so before.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReactivateAccountRequest:
+    """Let an account sign in again, with the roles that it had."""
 
-    Roles, answers and pay stay. Raises AccountRefused for one's own account and for the last admin.
-    """
-    check_may_act(account=account, actor=actor)
+    account: AccountName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MakePasswordLinkRequest:
+    """A link by which somebody chooses a new password, for an admin to hand over; good once, for three
+    days."""
+
+    account: AccountName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountChange:
+    """Whether an account was changed; false where it was so before."""
+
+    account: str
+    active: bool
+    changed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PasswordLink:
+    """A link to a new password, shown this once."""
+
+    account: str
+    link: str
+
+
+def deactivate_account(request: DeactivateAccountRequest, context: OperationContext) -> AccountChange:
+    """Let nobody sign in as an account. Raises AccountRefused for one's own and for the last admin."""
+    account = account_to_change(request.account, context)
     with database.writing():
         if admins_of_server() == {account.pk}:
             raise AccountRefused(
                 _("“%(name)s” is the last admin of this server: grant somebody else the role first.")
-                % {"name": account.get_username()}
+                % {"name": request.account}
             )
         changed = bool(Account.objects.filter(pk=account.pk, is_active=True).update(is_active=False))
         if changed:
             ended = sessions.end_access(account)
             record(
-                actor=actor,
+                actor=context.actor,
                 act="deactivate_account",
-                account=account.get_username(),
+                account=request.account,
                 sessions=ended.sessions,
                 tokens=ended.tokens,
             )
-    return changed
+    return AccountChange(account=request.account, active=False, changed=changed)
 
 
-def reactivate_account(*, account: Account, actor: Account | None = None) -> bool:
-    """Let somebody sign in again, with the roles they had. False where they could."""
-    check_may_act(account=account, actor=actor)
+def reactivate_account(request: ReactivateAccountRequest, context: OperationContext) -> AccountChange:
+    """Let somebody sign in again. Raises AccountRefused for one's own account."""
+    account = account_to_change(request.account, context)
     with database.writing():
         changed = bool(Account.objects.filter(pk=account.pk, is_active=False).update(is_active=True))
         if changed:
-            record(actor=actor, act="reactivate_account", account=account.get_username())
-    return changed
+            record(actor=context.actor, act="reactivate_account", account=request.account)
+    return AccountChange(account=request.account, active=True, changed=changed)
 
 
-def make_password_link(*, account: Account, actor: Account | None = None) -> PasswordLink:
-    """A link by which somebody chooses a new password, for an admin to hand over; good once, for three days.
-
-    Raises AccountRefused where there is no password to forget.
-    """
-    check_may_act(account=account, actor=actor)
+def make_password_link(request: MakePasswordLinkRequest, context: OperationContext) -> PasswordLink:
+    """A link to a new password. Raises AccountRefused where there is no password to forget."""
+    account = account_to_change(request.account, context)
     check_has_password(account)
     with database.writing():
-        record(actor=actor, act="make_password_link", account=account.get_username())
-    return PasswordLink(
-        urlsafe_base64_encode(force_bytes(account.pk)), default_token_generator.make_token(account)
-    )
+        record(actor=context.actor, act="make_password_link", account=request.account)
+    place = [urlsafe_base64_encode(force_bytes(account.pk)), default_token_generator.make_token(account)]
+    link = context.site + reverse("password_reset_confirm", args=place)
+    return PasswordLink(account=request.account, link=link)
 
 
-def note_password_link(*, account: Account, actor: Account | None = None) -> None:
-    """Note that a link to a new password is sent to the e-mail address of `account`.
-
-    Raises AccountRefused where there is no password to forget.
-    """
-    check_may_act(account=account, actor=actor)
-    check_has_password(account)
-    with database.writing():
-        record(actor=actor, act="send_password_link", account=account.get_username())
-
-
-def check_may_act(*, account: Account, actor: Account | None) -> None:
-    """Raise AccountRefused unless `actor` (None: the command line) may do such things to `account`."""
-    if actor is None:
-        return
-    if not actor.has_role(ADMIN, on=WHOLE_SERVER):
-        raise AccountRefused(_("Only admins of the whole server can do this."))
-    if actor.pk == account.pk:
+def account_to_change(name: str, context: OperationContext) -> Account:
+    """The account of that name. Raises AccountRefused for one's own."""
+    if context.actor is not None and context.actor.get_username() == name:
         raise AccountRefused(_("This is your own account: ask another admin."))
+    return Account.objects.get(username=name)
 
 
 def check_has_password(account: Account) -> None:

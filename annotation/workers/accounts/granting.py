@@ -6,18 +6,74 @@ last admin of the whole server cannot be removed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated
+
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.common.roles import ADMIN, ANNOTATOR, ROLES, WHOLE_SERVER
+from annotation.common.operations import Help, OneOf, OperationContext
+from annotation.common.roles import ADMIN, ANNOTATOR, ROLE_NAMES, WHOLE_SERVER
 from annotation.models import Account, Campaign, Corpus, RoleGrant
+from annotation.selectors.people.accounts import AccountName
+from annotation.selectors.scope_request import ScopeRequest
 from annotation.workers import sessions
 from annotation.workers.accounts import second_factor
 
 
 class GrantError(ValueError):
     """A role that cannot be granted or revoked; one line with the remedy."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrantRoleRequest(ScopeRequest):
+    """Grant a role to an account, for a corpus and all that belongs to it, for one campaign, or, with
+    neither, for the whole server."""
+
+    account: AccountName
+    role: Annotated[str, OneOf(ROLE_NAMES.copy), Help(gettext_lazy("Role"))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevokeRoleRequest(GrantRoleRequest):
+    """Revoke a role, for just what it was granted for. The account is signed out everywhere, and its tokens
+    are void."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleChange:
+    """Whether a role was granted, or revoked; false where it was so before."""
+
+    account: str
+    role: str
+    corpus: str | None
+    campaign: str | None
+    changed: bool
+
+
+def grant_role(request: GrantRoleRequest, context: OperationContext) -> RoleChange:
+    """Grant a role; raises GrantError."""
+    return _change(grant, request, context)
+
+
+def revoke_granted_role(request: RevokeRoleRequest, context: OperationContext) -> RoleChange:
+    """Revoke a role; raises GrantError."""
+    return _change(revoke_role, request, context)
+
+
+def _change(act: Callable[..., bool], request: GrantRoleRequest, context: OperationContext) -> RoleChange:
+    account, (corpus, campaign) = Account.objects.get(username=request.account), request.rows()
+    changed = act(account=account, role=request.role, corpus=corpus, campaign=campaign, actor=context.actor)
+    return RoleChange(
+        account=request.account,
+        role=request.role,
+        corpus=request.corpus,
+        campaign=request.campaign,
+        changed=changed,
+    )
 
 
 def grant(
@@ -32,7 +88,7 @@ def grant(
 
     Raises GrantError.
     """
-    check_grant(role=role, corpus=corpus, campaign=campaign, actor=actor)
+    check_grants(actor)
     if actor is not None and account.pk == actor.pk:
         raise GrantError(_("You cannot grant a role to yourself: ask another admin."))
     if not account.is_active:
@@ -64,7 +120,7 @@ def revoke_role(
 
     Raises GrantError, also where nobody could grant roles any more.
     """
-    check_grant(role=role, corpus=corpus, campaign=campaign, actor=actor)
+    check_grants(actor)
     with database.writing():
         admins = admins_of_server()
         if role == ADMIN and corpus is None and campaign is None and admins == {account.pk}:
@@ -80,30 +136,10 @@ def revoke_role(
     return gone
 
 
-def check_grant(
-    *, role: str, corpus: Corpus | None, campaign: Campaign | None, actor: Account | None
-) -> None:
-    """Raise GrantError unless there is such a role, and `actor` (None: the command line) may grant it."""
+def check_grants(actor: Account | None) -> None:
+    """Raise GrantError unless `actor` (None: the command line) may grant roles."""
     if actor is not None and not actor.has_role(ADMIN, on=WHOLE_SERVER):
         raise GrantError(_("Only admins of the whole server can grant roles."))
-    if role not in ROLES:
-        raise GrantError(
-            _("There is no role “%(name)s”; known: %(known)s.")
-            % {"name": role[:60], "known": ", ".join(ROLES)}
-        )
-    if corpus is not None and campaign is not None:
-        raise GrantError(_("A role covers a corpus or a campaign: name one of the two."))
-
-
-def account_named(name: str) -> Account:
-    """The account of that name. Raises GrantError."""
-    found = Account.objects.filter(username=name).first()
-    if found is None:
-        raise GrantError(
-            _("There is no account “%(name)s”. If the person has none yet, invite them on the page “Roles”.")
-            % {"name": name[:150]}
-        )
-    return found
 
 
 def admins_of_server() -> set[int]:

@@ -2,24 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import timedelta
+from typing import Annotated
 
 from django.core.exceptions import ValidationError
 from django.core.signing import BadSignature, Signer
 from django.core.validators import validate_email
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from pydantic import Field
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.common.roles import ADMIN, ANNOTATOR, WHOLE_SERVER
+from annotation.common.operations import FieldError, Help, Named, OneOf, OperationContext, StoredKind
+from annotation.common.roles import ADMIN, ANNOTATOR, ROLE_NAMES, WHOLE_SERVER
 from annotation.models import Account, Campaign, Corpus, StaffInvitation
-from annotation.workers.accounts.granting import GrantError, check_grant, grant
+from annotation.selectors.scope_request import ScopeRequest
+from annotation.workers.accounts.granting import GrantError, check_grants, grant
 
 DAYS = 7
 #: Characters of an e-mail address.
 LONGEST_EMAIL = 254
+STAFF_ROLES = {role: name for role, name in ROLE_NAMES.items() if role != ANNOTATOR}
 _SIGNER = Signer(salt="annotation.staff_invitation")
+#: Invitations that wait, by their numbers.
+STAFF_INVITATIONS = StoredKind(
+    gettext_lazy("invitation"), lambda account, *roles: open_staff_invitations(), column="pk"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InviteStaffRequest(ScopeRequest):
+    """Somebody who has no account gets a link, and with it an account and a role. It can be used once, within
+    seven days."""
+
+    email: Annotated[str, Field(min_length=1, max_length=LONGEST_EMAIL), Help(gettext_lazy("Email"))]
+    role: Annotated[str, OneOf(STAFF_ROLES.copy), Help(gettext_lazy("Role"))]
+
+    def problems(self) -> Iterator[FieldError]:
+        """It is an e-mail address, and a role for one thing."""
+        try:
+            validate_email(self.email)
+        except ValidationError:
+            yield FieldError("email", "email")
+        yield from ScopeRequest.problems(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevokeStaffInvitationRequest:
+    """Nobody can use its link any more."""
+
+    invitation: Annotated[int, Named(STAFF_INVITATIONS), Help(gettext_lazy("Invitation"))]
 
 
 def invite_staff(
@@ -31,17 +67,7 @@ def invite_staff(
     actor: Account | None = None,
 ) -> StaffInvitation:
     """A link for the person whose e-mail address is `email`. Raises GrantError."""
-    check_grant(role=role, corpus=corpus, campaign=campaign, actor=actor)
-    if role == ANNOTATOR:
-        raise GrantError(
-            _("Annotators join by an invitation link of their campaign: create one on the campaign's page.")
-        )
-    try:
-        if len(email) > LONGEST_EMAIL:
-            raise ValidationError(email)
-        validate_email(email)
-    except ValidationError:
-        raise GrantError(_("“%(given)s” is not an e-mail address.") % {"given": email[:100]}) from None
+    check_grants(actor)
     with database.writing():
         made = StaffInvitation.objects.create(
             email=email,
@@ -55,14 +81,13 @@ def invite_staff(
     return made
 
 
-def revoke_staff_invitation(*, invitation: StaffInvitation, actor: Account | None = None) -> bool:
-    """End a link. False where it was over before."""
+def revoke_staff_invitation(request: RevokeStaffInvitationRequest, context: OperationContext) -> None:
+    """End a link. Raises GrantError where it was used or revoked meanwhile."""
     with database.writing():
-        waiting = StaffInvitation.objects.filter(pk=invitation.pk, used_at=None, revoked_at=None)
-        ended = bool(waiting.update(revoked_at=database.now()))
-        if ended:
-            record(actor=actor, act="revoke_staff_invitation", invitation=invitation.pk)
-    return ended
+        waiting = StaffInvitation.objects.filter(pk=request.invitation, used_at=None, revoked_at=None)
+        if not waiting.update(revoked_at=database.now()):
+            raise GrantError(_("This invitation is no longer valid."))
+        record(actor=context.actor, act="revoke_staff_invitation", invitation=request.invitation)
 
 
 def staff_invitation_token(invitation: StaffInvitation) -> str:

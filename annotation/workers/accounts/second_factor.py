@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import pyotp
 from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotation.audit import record
 from annotation.common import database
+from annotation.common.operations import Help, OneOf, OperationContext
 from annotation.common.roles import ADMIN, ANNOTATOR, WHOLE_SERVER
 from annotation.models import Account, RecoveryCode, RoleGrant, SecondFactor, SignInRules
+from annotation.selectors.people.accounts import AccountName
 from annotation.workers import sessions
 from annotation.workers.accounts import sealed
 from annotation.workers.api_tokens import digest_of_secret
@@ -38,6 +42,38 @@ _CODE = re.compile(r"[0-9]{6}")
 
 class FactorRefused(ValueError):
     """A second factor that cannot be set up, removed or reset; one line with the remedy."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResetFactorRequest:
+    """Forget the second factor and the recovery codes of an account: it is signed out everywhere, its tokens
+    are void, and it signs in by its password."""
+
+    account: AccountName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactorReset:
+    """An account that has no second factor now. `must_set_up`: it sets one up when it signs in next."""
+
+    account: str
+    must_set_up: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactorRuleRequest:
+    """Ask all staff, admins, or nobody for a second factor. Those who must have one and have none are
+    signed out, and their tokens are void: they set one up when they sign in next."""
+
+    who: Annotated[str, OneOf(FACTOR_RULES.copy), Help(gettext_lazy("Who must have a second factor"))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactorRule:
+    """Who must have a second factor, and how many accounts were signed out by it."""
+
+    who: str
+    signed_out: int
 
 
 class Accepted(NamedTuple):
@@ -164,14 +200,14 @@ def remove_second_factor(*, account: Account) -> None:
         record(actor=account, act="remove_second_factor", account=account.get_username())
 
 
-def reset_second_factor(*, account: Account, actor: Account | None = None) -> None:
-    """Forget the second factor of somebody who lost it: they are signed out everywhere and their tokens are
-    void. Where this server asks them for one, they set up another when they sign in next.
+def reset_second_factor(request: ResetFactorRequest, context: OperationContext) -> FactorReset:
+    """Forget the second factor of somebody who lost it.
 
     Raises FactorRefused where there is none, and for one's own.
     """
+    account, actor = Account.objects.get(username=request.account), context.actor
     if actor is not None and actor.pk == account.pk:
-        raise FactorRefused(_("This is your own second factor: see the page “My account”."))
+        raise FactorRefused(_("This is your own second factor: ask another admin."))
     with database.writing():
         if not _forget(account):
             raise FactorRefused(_("“%(name)s” has no second factor.") % {"name": account.get_username()})
@@ -183,6 +219,7 @@ def reset_second_factor(*, account: Account, actor: Account | None = None) -> No
             sessions=ended.sessions,
             tokens=ended.tokens,
         )
+    return FactorReset(account=request.account, must_set_up=must_have_second_factor(account))
 
 
 # Who must have one -------------------------------------------------------------------------------
@@ -205,16 +242,11 @@ def lacks_second_factor(account: Account) -> bool:
     return must_have_second_factor(account) and not has_second_factor(account)
 
 
-def set_second_factor_rule(*, who: str, actor: Account | None = None) -> int:
-    """Ask everybody, admins, or nobody of staff for a second factor; how many accounts are signed out by it.
-
-    Those who must have one and have none are signed out, and their tokens are void: they set one up when they
-    sign in next. Raises FactorRefused for an actor who would be among them.
-    """
-    if who not in SignInRules.WHO:
-        raise FactorRefused(_("There is no such rule."))
+def set_second_factor_rule(request: FactorRuleRequest, context: OperationContext) -> FactorRule:
+    """Say who must have a second factor. Raises FactorRefused for an actor who would be signed out by it."""
+    who, actor = request.who, context.actor
     if actor is not None and who != SignInRules.NOBODY and not has_second_factor(actor):
-        raise FactorRefused(_("Set up your own second factor first, on the page “My account”."))
+        raise FactorRefused(_("Set up your own second factor first."))
     with database.writing():
         before = second_factor_rule()
         SignInRules.objects.update_or_create(pk=1, defaults={"second_factor": who})
@@ -225,7 +257,7 @@ def set_second_factor_rule(*, who: str, actor: Account | None = None) -> int:
             if lacks_second_factor(account):
                 sessions.end_access(account)
                 ended += 1
-    return ended
+    return FactorRule(who=who, signed_out=ended)
 
 
 def is_admin_of_server(account: Account) -> bool:
@@ -233,6 +265,12 @@ def is_admin_of_server(account: Account) -> bool:
     return account.has_role(ADMIN, on=WHOLE_SERVER)
 
 
+#: Of whom this server may ask a second factor.
+FACTOR_RULES = {
+    SignInRules.NOBODY: gettext_lazy("nobody"),
+    SignInRules.ADMINS: gettext_lazy("admins of the whole server"),
+    SignInRules.STAFF: gettext_lazy("all staff"),
+}
 #: By the rule, whether it asks an account.
 _ASKED: dict[str, Callable[[Account], bool]] = {
     SignInRules.ADMINS: is_admin_of_server,

@@ -1,4 +1,4 @@
-"""`manage.py archive system|run|batch|report NAME [--undo]`: out of the lists, or back."""
+"""`manage.py archive run|batch|report NAME [--undo]`: out of the lists, or back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Command(ReportCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("what", choices=[*ARCHIVABLE])
+        parser.add_argument("what", choices=[what for what in ARCHIVABLE if what != "system"])
         parser.add_argument("name")
         parser.add_argument("--undo", action="store_true", help="Bring it back into the lists")
 

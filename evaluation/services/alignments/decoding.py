@@ -8,40 +8,47 @@ region's.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
+from django.utils.translation import gettext_lazy as _
 from numpy.typing import NDArray
+from pydantic import Field
 
+from annotation.common.operations import FieldError, Help, Named, OperationContext, invalid
 from annotation.common.registry import UnknownName
-from annotation.datasets.layer_rows import check_layer_name, write_layer
+from annotation.datasets.layer_rows import write_layer
 from annotation.datasets.layers import layer_to_read
 from annotation.protocol.terms import OTHER, Box, Chain, ImageRecord, LayerObject, LayerRecord, Mention
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
 from evaluation.agreement.estimates import Bootstrap
+from evaluation.models import System
 from evaluation.selectors import names_of
 from evaluation.services.alignments.localizing import (
     boxed_mentions,
     found_mentions,
     is_found,
 )
-from evaluation.services.common import ImportRefused
+from evaluation.services.common import ImportRefused, check_same_corpus
 from evaluation.services.features.store import feature_set
+from evaluation.services.image_choice import check_images
+from evaluation.services.phases import PhaseShares
 from evaluation.services.systems.described_alike import check_described_alike
 from evaluation.services.systems.examples import Examples, examples_from
 from evaluation.services.systems.folders import system_folder
 from evaluation.services.systems.folds import check_left_out
 from evaluation.services.systems.parts import check_proposed
-from evaluation.services.systems.sources import Sources
+from evaluation.services.systems.registry import SYSTEMS, system_row
+from evaluation.services.systems.sources import RegionsField, Sources
 from evaluation.services.systems.training import system_named
 from evaluation.significance.resampling import figure_interval
 from models_core import storage
 from models_core.estimators.neural.alignment import Alignment
 from models_core.estimators.neural.decoding import best_labels, segments
 from models_core.features.text.tokens import tokenise
-from models_core.phase_cache import PhaseProgress, digest_of_parts, no_progress
+from models_core.phase_cache import PhaseProgress, digest_of_parts
 from models_core.systems.text_sides import WordTexts
 from models_core.systems.trained_system import TrainedSystem
 
@@ -55,23 +62,39 @@ _TOGETHER = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodeRequest:
-    """The layer to be written: by which system, of which images, and how alike neighbouring words are.
+    """Each word of a caption gets the region that it tells of. Words beside each other with the same region
+    become a mention with its box, in a layer of the corpus. With a layer of people's boxes the result says
+    how many of its mentions are found, on images where beta was not chosen."""
 
-    `split` is as for rankings, all images where empty. `regions` is a feature set, that of the training where
-    empty. `beta` is chosen on the images of `choose_on` where None; then `gold` is a layer with people's
-    boxes. With `gold` the report says how many of its mentions are found, if it has boxes of these images, on
-    those where beta was not chosen. `replace` an older such layer.
-    """
+    system: Annotated[str, Named(SYSTEMS), Help(_("System"), _("A trained alignment, as one of recipe BRNN"))]
+    layer: Annotated[str, Named(max_length=90), Help(_("Name of the layer"))]
+    split: Annotated[
+        str, Field(max_length=1000), Help(_("Split"), _("A split, or a fold such as 1/5; else all images"))
+    ] = ""
+    beta: Annotated[
+        Annotated[float, Field(ge=0, le=10**5)] | None,
+        Help(_("Worth of equal neighbours (beta)"), _("The larger, the longer mentions get; 1 unless given")),
+    ] = None
+    choose_beta_on: Annotated[
+        str,
+        Field(max_length=1000),
+        Help(
+            _("Choose beta on"), _("A split, where the beta that finds the most of people’s boxes is taken")
+        ),
+    ] = ""
+    gold: Annotated[
+        Annotated[str, Field(max_length=100)] | None, Help(_("Compare with people’s boxes"), _("A layer"))
+    ] = None
+    regions: RegionsField = ""
+    seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed of folds"))] = 0
+    replace: Annotated[bool, Help(_("Replace"), _("An alignment's layer of that name makes place"))] = False
 
-    system: str
-    layer: str
-    split: str = "test"
-    beta: float | None = 1.0
-    choose_on: str = ""
-    gold: str = ""
-    regions: str = ""
-    seed: int = 0
-    replace: bool = False
+    def problems(self) -> Iterator[FieldError]:
+        """What does not fit together."""
+        if self.choose_beta_on and self.beta is not None:
+            yield FieldError("beta", "not_with", {"other": "choose_beta_on"})
+        if self.choose_beta_on and self.gold is None:
+            yield FieldError("gold", "missing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,36 +124,47 @@ class Decoded:
     chains: int
     beta: float
     chosen_on: int = 0
-    tried: Mapping[float, float] = field(default_factory=dict)
+    tried: tuple[tuple[float, float], ...] = ()
     localized: Localized | None = None
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        own = asdict(self)
-        return {**own, "tried": [[beta, share] for beta, share in self.tried.items()]}
+
+def check_decoding(request: DecodeRequest, context: OperationContext) -> DecodeRequest:
+    """Raise Invalid where there is a layer of that name already, and for images and layers that are not
+    there."""
+    row = system_row(request.system)
+    layers = row.corpus.layers.filter(published=True)
+    if not request.replace and layers.filter(name=request.layer).exists():
+        raise invalid("layer", "taken", value=request.layer)
+    _check_choices(request, row, context)
+    return request
 
 
-def decode_alignments(wanted: DecodeRequest, *, progress: PhaseProgress = no_progress) -> Decoded:
+def _check_choices(request: DecodeRequest, row: System, context: OperationContext) -> None:
+    check_same_corpus(context, row)
+    for field in ("split", "choose_beta_on"):
+        check_images(field, getattr(request, field), row.corpus, context)
+    layers = row.corpus.layers.filter(published=True).order_by("name").values_list("name", flat=True)
+    if request.gold is not None and request.gold not in layers:
+        raise invalid("gold", "unknown_of", kind=_("layer"), value=request.gold, known=", ".join(layers))
+
+
+def decode_alignments(wanted: DecodeRequest, context: OperationContext) -> Decoded:
     """Write the layer. A layer of that name is refused, or with `replace` one of an alignment makes place.
 
     One that was made alike is written again: a job that was killed at its very end goes on. Raises
     UnknownName, ImportRefused, LayerError, BadModel and ValueError.
     """
-    check_layer_name(wanted.layer)
-    decoder = _Decoder.of(wanted)
+    _check_choices(wanted, system_row(wanted.system), context)
+    progress, decoder = PhaseShares(context.tell), _Decoder.of(wanted)
     corpus = corpus_named(decoder.found.corpus)
     _check_free(corpus, wanted)
     chosen = decoder.found.to_rank(wanted.split, seed=wanted.seed)
     check_left_out(decoder.stored, wanted.system, decoder.found, chosen, wanted.split)
-    beta, tried, chosen_on = wanted.beta, {}, set[int]()
-    if beta is None:
-        if not (wanted.gold and wanted.choose_on):
-            raise ImportRefused("beta is chosen by people's boxes; name their layer, and a split to look at")
-        chosen_on = set(decoder.found.to_rank(wanted.choose_on, seed=wanted.seed))
-        tried = decoder.shares(wanted.choose_on, BETAS, progress)
+    beta, tried, chosen_on = 1.0 if wanted.beta is None else wanted.beta, dict[float, float](), set[int]()
+    if wanted.choose_beta_on:
+        chosen_on = set(decoder.found.to_rank(wanted.choose_beta_on, seed=wanted.seed))
+        tried = decoder.shares(wanted.choose_beta_on, BETAS, progress)
         beta = max(tried, key=lambda one: tried[one])
-    elif not 0 <= beta < np.inf:
-        raise ImportRefused(f"beta is {beta}; expected a number of at least 0")
     counts = {"images": 0, "mentions": 0, "chains": 0, "chosen_on": 0}
     images: list[str] = []
     right: dict[str, list[float]] = {name: [] for name in ("own", "random", "largest", "possible")}
@@ -181,7 +215,7 @@ def decode_alignments(wanted: DecodeRequest, *, progress: PhaseProgress = no_pro
         counts["chains"],
         beta,
         counts["chosen_on"],
-        tried,
+        tuple(tried.items()),
         localized,
     )
 
@@ -233,12 +267,14 @@ class _Decoder:
             "regions_digest": chosen.digest,
             "system_digest": storage.read_manifest(system_folder(wanted.system))["sha256"],
         }
-        return cls(stored.model, stored, words, found, chosen.boxes(), wanted.gold, facts, wanted.seed)
+        return cls(stored.model, stored, words, found, chosen.boxes(), wanted.gold or "", facts, wanted.seed)
 
     def shares(self, split: str, betas: Sequence[float], progress: PhaseProgress) -> dict[float, float]:
         """Beta -> the share of people's mentions on these images that are found."""
         right: dict[float, list[bool]] = {beta: [] for beta in betas}
-        for record, _, layers in self.decoded(self.found.to_rank(split, seed=self.seed), betas, progress):
+        for record, _boxes, layers in self.decoded(
+            self.found.to_rank(split, seed=self.seed), betas, progress
+        ):
             if record.layer is not None:
                 for beta, layer in zip(betas, layers, strict=True):
                     right[beta] += found_mentions(layer, record.layer)
@@ -334,7 +370,7 @@ def _without_words(boxes: NDArray[Any], record: ImageRecord) -> dict[str, list[f
     largest = max(parts, key=lambda box: box.area)
     found: dict[str, list[float]] = {"random": [], "largest": [], "possible": []}
     assert record.layer is not None
-    for _, gold in boxed_mentions(record.layer):
+    for _mention, gold in boxed_mentions(record.layer):
         right = [is_found([box], gold) for box in each]
         found["random"].append(float(np.mean(right)))
         found["largest"].append(float(is_found([largest], gold)))

@@ -12,36 +12,46 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
 
+from annotation.common.operations import Help, Named, OperationContext, invalid
 from annotation.protocol.terms import CaptionRecord
 from annotation.selectors.corpora import corpus_named
+from annotation.selectors.scopes import Corpus
 from evaluation.models import CaptionSet
 from evaluation.services.candidates import Candidates, import_candidates, shuffled, store_candidate_runs
 from evaluation.services.captions.sets import caption_set_named
-from evaluation.services.common import ImportRefused, check_name
+from evaluation.services.common import ImportRefused
+from evaluation.services.phases import PhaseShares
+from evaluation.services.stored_kinds import CAPTION_SETS
 from models_core.features.text.tokens import plain_words
-from models_core.phase_cache import PhaseProgress, no_progress
 
 #: What the runs of people's captions are called, with a number behind.
 PEOPLE_RUNS = "people"
 
 
+_Number = Annotated[int, Field(ge=0, le=10**6)]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MixRequest:
-    """Captions to be judged: those of `sets`, and `people` of people's own of each image.
+    """A corpus of candidates is made, in which nothing says who wrote a caption, and a run for each system. A
+    batch of these runs, with grades and depth 1, asks people about each different caption once."""
 
-    `images` of those that all sets describe are drawn, all where 0, and `controls` others with one caption of
-    people's each, from which control items can be made. `name` is that of the corpus.
-    """
-
-    name: str
-    sets: tuple[str, ...]
-    people: int = 1
-    images: int = 0
-    controls: int = 0
-    seed: int = 0
+    name: Annotated[str, Named(max_length=80), Help(_("Name of the new corpus"))]
+    sets: Annotated[
+        tuple[Annotated[str, Named(CAPTION_SETS)], ...],
+        Field(min_length=1, max_length=20),
+        Help(_("Caption sets"), _("Of whole images of one corpus")),
+    ]
+    people: Annotated[int, Field(ge=0, le=10), Help(_("People's captions of each image"))] = 1
+    images: Annotated[_Number, Help(_("Images"), _("As many are drawn; 0: all that the sets describe"))] = 0
+    controls: Annotated[_Number, Help(_("Images for control items"), _("Others, drawn too"))] = 0
+    seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed"), _("Of what is drawn"))] = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,22 +65,19 @@ class Mixed:
     runs: tuple[str, ...]
 
 
-def mix_captions(request: MixRequest, *, progress: PhaseProgress = no_progress) -> Mixed:
+def check_mixing(request: MixRequest, context: OperationContext) -> MixRequest:
+    """Raise Invalid where there is a corpus of that name already."""
+    if Corpus.objects.filter(name=request.name).exists():
+        raise invalid("name", "taken", value=request.name)
+    return request
+
+
+def mix_captions(request: MixRequest, context: OperationContext) -> Mixed:
     """Make the corpus and its runs. The same request again changes nothing.
 
     Raises UnknownName, ImportRefused, IntakeError and Busy.
     """
-    check_name(request.name, "corpus")
-    for what, number in (
-        ("people", request.people),
-        ("images", request.images),
-        ("controls", request.controls),
-    ):
-        if number < 0:
-            raise ImportRefused(f"{what} is {number}; expected 0 or more")
     sets = [caption_set_named(name) for name in request.sets]
-    if not sets:
-        raise ImportRefused("no captions were named; name at least one caption set")
     _check_alike(sets)
     dice = np.random.default_rng(request.seed)
     chosen, controls = _images(request, sets, dice)
@@ -91,7 +98,7 @@ def mix_captions(request: MixRequest, *, progress: PhaseProgress = no_progress) 
         controls={pk: list(map(CaptionRecord, own)) for pk, own in only.items()},
         source=f"captions of {told}",
     )
-    import_candidates(made, phase="mixing captions", progress=progress)
+    import_candidates(made, phase="mixing captions", progress=PhaseShares(context.tell))
     ranked = {
         system: {pk: [(text, 1.0)] for pk, text in own.items() if text} for system, own in by_system.items()
     }

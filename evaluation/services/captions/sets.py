@@ -1,21 +1,59 @@
-"""Sets of captions that systems wrote: found by name, written as files, removed."""
+"""Sets of captions that systems wrote: listed, found by name, written as files."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from django.db import transaction
+from django.utils.translation import gettext_lazy as _
 
-from annotation import audit
 from annotation.common.by_command import with_known
+from annotation.common.operations import Help, Named, NewFile, OperationContext
 from annotation.common.registry import UnknownName
 from annotation.formats.files.text import whole_file
 from evaluation.models import CaptionSet
 from evaluation.selectors import names_of
-from evaluation.services.common import ROWS_PER_INSERT, exclusive_work
+from evaluation.services.common import ROWS_PER_INSERT
+from evaluation.services.predicting import PredictionSet, prediction_values
+from evaluation.services.stored_kinds import CAPTION_SETS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptionSetSummary(PredictionSet):
+    """Captions that one system wrote. `regions` is the feature set whose regions were described, empty for
+    whole images; `in_training` of the captions are word for word among its training captions."""
+
+    regions: str
+    captions: int
+    distinct: int
+    in_training: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DownloadCaptionSetRequest:
+    """Captions that a system wrote, as COCO results."""
+
+    caption_set: Annotated[str, Named(CAPTION_SETS), Help(_("Caption set"))]
+
+
+def caption_set_summary(row: CaptionSet) -> CaptionSetSummary:
+    """What is said of captions."""
+    return CaptionSetSummary(
+        **prediction_values(row),
+        regions=row.regions,
+        captions=row.caption_count,
+        distinct=row.distinct,
+        in_training=row.in_training,
+    )
+
+
+def download_caption_set(request: DownloadCaptionSetRequest, context: OperationContext) -> NewFile:
+    """The captions as COCO results."""
+    row = caption_set_named(request.caption_set)
+    return NewFile(f"{row.name}.json", lambda path: write_coco_results(row, path))
 
 
 def caption_set_named(name: str) -> CaptionSet:
@@ -25,14 +63,6 @@ def caption_set_named(name: str) -> CaptionSet:
     if found is None:
         raise with_known(UnknownName(f"unknown caption set {name!r}"), there.values_list("name", flat=True))
     return found
-
-
-def remove_caption_set(*, name: str, actor: Any = None) -> None:
-    """Remove a set with its captions; a corpus that was mixed of them stays. Raises UnknownName and Busy."""
-    row = caption_set_named(name)
-    with exclusive_work(f"captions.{name}", "caption set", name), transaction.atomic():
-        audit.record(actor=actor, act="remove_caption_set", captions=name, digest=row.digest)
-        row.delete()
 
 
 def coco_results(found: CaptionSet) -> Iterator[dict[str, Any]]:

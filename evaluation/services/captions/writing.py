@@ -7,26 +7,32 @@ which fits it best: the baseline of Karpathy and Fei-Fei 2015, Table 3.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from django.utils.translation import gettext_lazy as _
 from numpy.typing import NDArray
+from pydantic import Field
 
 from annotation.common.batching import chunks
+from annotation.common.operations import Help, OperationContext
 from evaluation.comparison.provenance import provenance_of
-from evaluation.models import CaptionSet, WrittenCaption
-from evaluation.services.captions.sets import write_coco_results
-from evaluation.services.common import (
-    ROWS_PER_INSERT,
-    ImportRefused,
-    check_made_alike,
-    check_name,
-    exclusive_work,
+from evaluation.models import CaptionSet, System, WrittenCaption
+from evaluation.services.captions.sets import CaptionSetSummary, caption_set_summary
+from evaluation.services.common import ROWS_PER_INSERT, ImportRefused
+from evaluation.services.features.store import feature_set, feature_sets
+from evaluation.services.phases import PhaseShares
+from evaluation.services.predicting import (
+    PredictionRequest,
+    SetField,
+    check_set,
+    method_of,
+    region_sets,
+    system_asked,
 )
-from evaluation.services.features.store import feature_set
+from evaluation.services.stored import get_or_publish
 from evaluation.services.systems import registry
 from evaluation.services.systems.described_alike import check_described_alike
 from evaluation.services.systems.examples import Examples, examples_from
@@ -39,7 +45,7 @@ from models_core.estimators.base import RaggedRows
 from models_core.estimators.captioners import WritingSettings
 from models_core.estimators.neural.alignment import Alignment
 from models_core.estimators.neural.substrings import best_substrings
-from models_core.phase_cache import PhaseProgress, digest_of_parts, no_progress
+from models_core.phase_cache import PhaseProgress, digest_of_parts
 from models_core.systems.caption_reading import written_words
 from models_core.systems.dataset import Vectors, checked_vectors
 from models_core.systems.text_sides import WordTexts
@@ -50,56 +56,67 @@ _TOGETHER = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CaptionsRequest:
-    """The captions to be written: by which system, of which images, and how sentences are found.
+class CaptionsRequest(PredictionRequest):
+    """A trained system writes a caption of each image, or of each of the regions. A captioner writes its own
+    sentences; an alignment takes that part of a training caption which fits a region best."""
 
-    `name` is that of the set, the system's where empty. `split` is as for rankings, all images where empty.
-    `features` and `regions` are feature sets of the corpus, by default those of the training. With `regions`
-    each region gets a caption, else each image. `out` is a new file of COCO results.
-    """
+    seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed of drawn words and of folds"))] = 0
+    features: Annotated[SetField, Help(_("Features of images"), _("A feature set; else the training's"))] = ""
+    regions: Annotated[
+        SetField, Help(_("Regions to describe"), _("A feature set; else as in the training"))
+    ] = ""
+    beam: Annotated[
+        int, Field(ge=1, le=1000), Help(_("Beam"), _("Beginnings that the search keeps; 1 is greedy"))
+    ] = 7
+    limit: Annotated[int, Field(ge=1, le=200), Help(_("Words of a caption, at most"))] = 20
+    draw: Annotated[bool, Help(_("Draw words"), _("Instead of searching for the most probable"))] = False
+    temperature: Annotated[
+        float, Field(gt=0), Help(_("Temperature"), _("Of drawn words; below 1 probable ones are preferred"))
+    ] = 1.0
 
-    system: str
-    name: str = ""
-    split: str = "test"
-    features: str = ""
-    regions: str = ""
-    how: WritingSettings = field(default_factory=WritingSettings)
-    out: Path | None = None
-    seed: int = 0
+    @property
+    def how(self) -> WritingSettings:
+        """How sentences are found."""
+        return WritingSettings(
+            "draw" if self.draw else "search", self.beam, self.limit, self.temperature, self.seed
+        )
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenSet:
-    """The set that stands: `captions` of so many `images`, so many of them `distinct`, and so many
-    `in_training`: word for word a training caption. `unchanged`: it stood already. `provenance` is what the
-    system has seen of the images."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenSet(CaptionSetSummary):
+    """Captions that were written, of so many `words` in the mean. `unchanged`: they were there already.
+    `provenance` is what the system has seen of the images."""
 
-    name: str
-    system: str
-    corpus: str
-    images: int
-    captions: int
-    distinct: int
-    in_training: int
     words: float
-    file: str
     unchanged: bool
     provenance: dict[str, Any]
 
 
-def generate_captions(
-    request: CaptionsRequest,
-    *,
-    progress: PhaseProgress = no_progress,
-) -> WrittenSet:
-    """Write the set. One that was asked for alike stands unchanged; another of that name is refused.
+def writes_captions(system: System) -> bool:
+    """Whether a system can be asked for captions: its method writes them, or takes parts of sentences for
+    regions."""
+    method = method_of(system)
+    return method is not None and (method.predicts == "captions" or method.name == "alignment")
 
-    Raises UnknownName, ImportRefused, BadModel, ValueError, and OSError for `out`.
+
+def check_captions(request: CaptionsRequest, context: OperationContext) -> CaptionsRequest:
+    """Raise Invalid where no such images or feature sets are there, ImportRefused where the system writes no
+    captions."""
+    system = system_asked(request, context)
+    if not writes_captions(system):
+        raise ImportRefused(f"system {system.name!r} does not write captions; choose one that does")
+    corpus = system.corpus.name
+    check_set("regions", request.regions, region_sets(corpus))
+    check_set("features", request.features, (one for one in feature_sets(corpus) if one.kind == "image"))
+    return request
+
+
+def generate_captions(request: CaptionsRequest, context: OperationContext) -> WrittenSet:
+    """Write the set. One that was asked for alike stays unchanged; another of that name is refused.
+
+    Raises UnknownName, ImportRefused, BadModel, ValueError.
     """
-    name = request.name or request.system
-    check_name(name, "caption set")
-    if request.out is not None and request.out.exists():
-        raise ImportRefused(f"{request.out} already exists; choose another file")
+    check_captions(request, context)
     system = registry.system_row(request.system)
     writer = _Writer.of(request)
     places = writer.found.to_rank(request.split, seed=request.seed)
@@ -116,32 +133,21 @@ def generate_captions(
         "asked_digest": writer.found.digest_of(places),
         "remarks": list(writer.remarks),
     }
-    with exclusive_work(f"captions.{name}", "caption set", name):
-        CaptionSet.objects.filter(name=name, published=False).delete()  # somebody was killed
-        standing = CaptionSet.objects.filter(name=name).first()
-        if standing is not None:
-            check_made_alike(standing, facts, "caption set")
-        found = standing or _write(name, facts, writer, places, request.how, progress)
-    if request.out is not None:
-        write_coco_results(found, request.out)
-    return _report(found, "" if request.out is None else str(request.out), unchanged=standing is not None)
-
-
-def _write(
-    name: str,
-    facts: dict[str, Any],
-    writer: _Writer,
-    places: Sequence[int],
-    how: WritingSettings,
-    progress: PhaseProgress,
-) -> CaptionSet:
-    found = CaptionSet.objects.create(name=name, **facts)
-    try:
-        _fill(found, writer, places, how, progress)
-    except BaseException:
-        found.delete()  # it would keep its system from being removed
-        raise
-    return found
+    progress = PhaseShares(context.tell)
+    stored, created = get_or_publish(
+        CaptionSet,
+        request.set_name,
+        facts,
+        lambda row: _fill(row, writer, places, request.how, progress),
+    )
+    texts = stored.captions.values_list("text", flat=True)
+    images = stored.captions.values_list("image_id", flat=True)
+    return WrittenSet(
+        **asdict(caption_set_summary(stored)),
+        words=sum(len(text.split()) for text in texts.iterator()) / stored.caption_count,
+        unchanged=not created,
+        provenance=provenance_of({stored.name: stored}, stored.corpus, images)[stored.name],
+    )
 
 
 def _fill(
@@ -151,7 +157,7 @@ def _fill(
     how: WritingSettings,
     progress: PhaseProgress,
 ) -> None:
-    """The rows of the set, which is seen from then on."""
+    """Write the rows of the set, and count them."""
     image = writer.found.names.image
     texts: list[list[Any]] = []
     rows = (
@@ -170,12 +176,10 @@ def _fill(
         texts += [[row.image_id, row.box, row.text] for row in chunk]
     known = writer.training_captions()
     found.caption_count, found.image_count = len(texts), len(places)
-    found.distinct = len({text for _, _, text in texts})
-    found.in_training = sum(text in known for _, _, text in texts)
+    found.distinct = len({text for *_place, text in texts})
+    found.in_training = sum(text in known for *_place, text in texts)
     names = writer.found.names.image_name
     found.digest = digest_of_parts([[names[pk], box, text] for pk, box, text in texts])
-    found.published = True
-    found.save()
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +238,7 @@ class _Writer:
         for start in range(0, len(items), _TOGETHER):
             progress("writing captions", start, len(items))
             part = items[start : start + _TOGETHER]
-            rows = np.stack([np.asarray(self._values[row], np.float32) for _, row in part])
+            rows = np.stack([np.asarray(self._values[row], np.float32) for _image, row in part])
             own = replace(how, seed=how.seed + start)
             for (image, row), said in zip(part, writes(Vectors(rows), own), strict=True):
                 box = () if self.boxes is None else tuple(float(edge) for edge in self.boxes[row])
@@ -270,7 +274,7 @@ class _Writer:
         """The part of a training sentence that fits each region best."""
         model = self.stored.model
         assert isinstance(model, Alignment)
-        of_regions, _ = model.embedded(self.stored.describe(regions, []))
+        of_regions, _owners = model.embedded(self.stored.describe(regions, []))
         said, of_words = self._training_sentences
         found = best_substrings(of_regions.joined(), of_words, longest=how.limit)
         return [WrittenWords(tuple(said[own.sentence][own.first : own.end]), 0.0) for own in found]
@@ -284,7 +288,7 @@ class _Writer:
         said = [[word for word in caption if word in known] for caption in self._training_words()]
         one = Vectors(self._values[:1])
         sentences = self.stored.describe(one, [[own] for own in said], np.zeros(len(said), np.intp))
-        _, of_words = model.embedded(sentences)
+        _of_images, of_words = model.embedded(sentences)
         return said, of_words
 
     def _training_words(self) -> Iterator[list[str]]:
@@ -293,22 +297,3 @@ class _Writer:
         own = [one for one in self.found.examples if one.name in names]
         for captions in written_words(own):
             yield from ([word.lemma for word in caption] for caption in captions)
-
-
-def _report(found: CaptionSet, file: str, *, unchanged: bool) -> WrittenSet:
-    texts = found.captions.values_list("text", flat=True)
-    words = sum(len(text.split()) for text in texts.iterator())
-    images = found.captions.values_list("image_id", flat=True)
-    return WrittenSet(
-        found.name,
-        found.made_by.name,
-        found.corpus.name,
-        found.image_count,
-        found.caption_count,
-        found.distinct,
-        found.in_training,
-        words / found.caption_count,
-        file,
-        unchanged,
-        provenance_of({found.name: found}, found.corpus, images)[found.name],
-    )

@@ -8,7 +8,6 @@ from itertools import chain
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import ProtectedError
 
 from annotation import audit
 from annotation.common import database
@@ -53,7 +52,7 @@ from evaluation.services.common import ROWS_PER_INSERT, ImportRefused, check_nam
 from evaluation.services.judgments.importing import KEYWORD_FORMATS
 from evaluation.services.judgments.relevance import RelevanceChoice, fitting_rule
 from evaluation.services.phases import PhaseListener, part_listener, silent, tell_steps
-from evaluation.services.systems.registry import InUse, dependents_in_words
+from evaluation.services.stored import remove_stored
 
 _Pairs = Sequence[tuple[str, str]]
 
@@ -176,12 +175,12 @@ def _asked_queries(
     if stored:
         if queries:
             raise ImportRefused(
-                f"judgments {source.name!r} are from a batch, which stores its queries; leave --queries out"
+                f"judgments {source.name!r} are from a batch, which stores its queries; name none"
             )
         return queries_within(stored, subset, names)
     if source.format in KEYWORD_FORMATS:
         if queries:
-            raise ImportRefused(f"judgments {source.name!r} have keywords as queries; leave --queries out")
+            raise ImportRefused(f"judgments {source.name!r} have keywords as queries; name none")
         return {}
     if queries:
         return queries_within(queries, subset, names)
@@ -280,15 +279,7 @@ def remove_qrels(*, name: str, actor: Any = None) -> None:
 
     Raises UnknownName, Busy, and InUse where a report was made from it.
     """
-    row = snapshot_named(name)
-    with exclusive_work(f"qrels.{row.name}", "qrels", row.name), transaction.atomic():
-        audit.record(actor=actor, act="remove_qrels", qrels=f"{row.name}:{row.version}", digest=row.digest)
-        try:
-            row.delete()
-        except ProtectedError as error:
-            raise InUse(
-                f"qrels '{row}' cannot be removed: {dependents_in_words(error)} made from them"
-            ) from error
+    remove_stored(snapshot_named(name), actor)
 
 
 def freeze_given(

@@ -9,23 +9,36 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from django.db import transaction
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
 
 from annotation import audit
 from annotation.common import database
 from annotation.common.batching import chunks, delete_in_pages
+from annotation.common.operations import Help, Named, OneOf, OperationContext, Upload
+from annotation.formats.files.text import text_size
 from annotation.selectors.corpora import corpus_named
+from annotation.selectors.stored_kinds import CORPORA
 from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
 from evaluation.formats.tables import KeywordCounts
 from evaluation.models import JudgmentSet, PairAnswers
-from evaluation.relevance.scales import BadScale, Scale, number, scale_of
+from evaluation.relevance.scales import BadScale, Scale, number, scale_named, scale_of
 from evaluation.selectors import CorpusNames, judgment_set, names_of
-from evaluation.services.common import ROWS_PER_INSERT, ImportRefused, check_file, check_name, exclusive_work
+from evaluation.services.common import (
+    MOST_READ,
+    ROWS_PER_INSERT,
+    ImportRefused,
+    check_file,
+    check_name,
+    exclusive_work,
+)
+from evaluation.services.stored import remove_stored
 
 #: Raised where what the digest covers changes.
 _DEFINITION = 1
@@ -33,8 +46,6 @@ _DEFINITION = 1
 NAMED_AT_MOST = 3
 #: Formats that ask about keywords. All others ask about images.
 KEYWORD_FORMATS = frozenset({KeywordCounts.key})
-
-_Progress = Callable[[Iterable[JudgedPair]], Iterable[JudgedPair]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,23 +68,52 @@ class JudgmentsReport:
     lacking: tuple[str, ...] = ()
 
 
+def judgment_formats() -> Mapping[str, Any]:
+    """The formats of judgments, by their titles."""
+    return {key: JUDGMENT_FORMATS.get(key).title for key in JUDGMENT_FORMATS.keys()}
+
+
+#: How an import of answers is asked what becomes of a pair that comes twice.
+REPEATS = Help(
+    _("Count two answers of a pair that occurs twice"),
+    _("Where no judge is named; else such a file is refused"),
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgmentsImport:
-    """A file to be imported as the judgments `name` (default: the format's key) of `corpus`.
+    """Answers of people about pairs of a corpus: votes or grades. All of the file is imported, or nothing;
+    where the same judgments are there already, nothing changes."""
 
-    `scale` is that of the answers, by default the format's, else what the answers leave no doubt about. Pairs
-    about what the corpus lacks are refused, or with `skip_unknown` left out and counted. With `repeats` a
-    pair that comes twice without a judge was answered twice.
-    """
-
-    corpus: str
-    path: Path
-    format: str
-    name: str | None = None
-    scale: Scale | None = None
-    skip_unknown: bool = False
-    repeats: bool = False
-    source: str = ""
+    corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
+    file: Annotated[
+        Path,
+        Upload(most=MOST_READ, unpacked=text_size),
+        Help(_("File"), _("Packed (.gz) or not; for a command its folder, too")),
+    ]
+    format: Annotated[str, OneOf(judgment_formats), Help(_("Format"))]
+    name: Annotated[Annotated[str, Named()] | None, Help(_("Name"), _("By default that of the format"))] = (
+        None
+    )
+    scale: Annotated[
+        Annotated[str, Field(max_length=40)] | None,
+        Help(
+            _("Scale of the answers"),
+            _("Where the format has none: votes, 1-4, or the least and the greatest grade, as 0-5"),
+        ),
+    ] = None
+    skip_unknown: Annotated[
+        bool,
+        Help(_("Leave out pairs whose image or caption the corpus lacks"), _("They are counted")),
+    ] = False
+    repeats: Annotated[bool, REPEATS] = False
+    keywords: Annotated[
+        Annotated[Path, Upload(most=MOST_READ, unpacked=text_size, beside="file")] | None,
+        Help(
+            _("List of keywords (keywords.txt)"),
+            _("Only for counts of keywords; a command finds it beside the file"),
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,16 +130,14 @@ class JudgmentsPlace:
     simulated: bool = False
 
 
-def import_judgments(
-    request: JudgmentsImport, *, progress: _Progress = iter, actor: Any = None
-) -> JudgmentsReport:
-    """Import a file of judgments; where they stand with the same content, nothing changes.
+def import_judgments(request: JudgmentsImport, context: OperationContext) -> JudgmentsReport:
+    """Import a file of judgments; where they are there with the same content, nothing changes.
 
-    Raises UnknownName for a corpus or format nobody knows, FormatError for a bad source, Busy where
+    Raises UnknownName for a corpus or format nobody knows, FormatError for a bad source, BadScale, Busy where
     another process imports the same name, else ImportRefused; then nothing of the import remains.
     """
-    began = time.monotonic()
-    format, scale = request.format, request.scale
+    began, format = time.monotonic(), request.format
+    scale = scale_named(request.scale) if request.scale is not None else None
     reader = JUDGMENT_FORMATS.get(format)
     if request.repeats:
         reader = reader.counting_repeats()
@@ -107,18 +145,16 @@ def import_judgments(
         raise ImportRefused(
             f"format {format!r} has answers on the scale {reader.scale.name}, not {scale.name}; leave it out"
         )
-    name = format if request.name is None else request.name
-    check_name(name, "judgments")
-    check_file(request.path, f"judgments in the format {format}")
+    check_file(request.file, f"judgments in the format {format}")
     place = JudgmentsPlace(
         corpus=request.corpus,
-        name=name,
+        name=request.name or format,
         format=format,
-        source=request.source or str(request.path),
+        source=str(request.file) if context.by_path else request.file.name,
         scale=scale or reader.scale,
         skip_unknown=request.skip_unknown,
     )
-    return store_judgments(progress(reader.read(request.path)), place, began=began, actor=actor)
+    return store_judgments(reader.read(request.file), place, began=began, actor=context.actor)
 
 
 def store_judgments(
@@ -146,7 +182,7 @@ def store_judgments(
         unchanged = standing is not None and standing.published
         rows = found.rows(pairs)
         if standing is not None and standing.published:
-            for _ in rows:
+            for _row in rows:
                 pass
             if found.scale is not None and standing.scale not in ("", found.scale.name):
                 raise ImportRefused(
@@ -177,16 +213,16 @@ def store_judgments(
     )
 
 
-def remove_judgments(*, corpus: str, name: str) -> None:
-    """Take judgments away that nothing was frozen from yet; raises UnknownName, Busy."""
-    with exclusive_work(f"judgments.{corpus}.{name}", "judgments", name):
-        _sweep(judgment_set(corpus, name))
+def remove_judgments(*, corpus: str, name: str, actor: Any = None) -> None:
+    """Remove judgments with their answers; raises UnknownName, Busy, and InUse where qrels were frozen from
+    them, or a batch collected them."""
+    remove_stored(judgment_set(corpus, name), actor)
 
 
 def digest_of_judgments(*, corpus: str, pairs: Iterable[JudgedPair], source: str, scale: Scale) -> str:
     """The digest that `pairs` would have as judgments of `corpus`; raises as storing them does."""
     found = _Found(names_of(corpus), source, keywords=False, scale=scale)
-    for _ in found.rows(pairs):
+    for _row in found.rows(pairs):
         pass
     return found.digest
 
@@ -297,7 +333,7 @@ class _Found:
             try:
                 self.scale = scale_of(self._distinct)
             except BadScale as error:
-                raise ImportRefused(f"{self.source}: {error} (--scale)") from error
+                raise ImportRefused(f"{self.source}: {error}") from error
 
     def _lacking(self, pair: JudgedPair) -> str:
         """What of a pair the corpus does not hold; "" where it holds both."""
@@ -314,7 +350,7 @@ class _Found:
                 raise ImportRefused(
                     f"{self.source}: pair {self.pairs + 1}, {pair.query!r} and {pair.document!r}, has the "
                     f"answer {number(grade)}, which is not on the scale {self.scale.name}; name a scale "
-                    "with all answers (--scale)"
+                    "with all answers"
                 )
 
     def _count(self, pair: JudgedPair) -> None:
@@ -328,7 +364,7 @@ class _Found:
             raise ImportRefused(
                 f"{self.source}: pair {self.pairs + 1} has the {word} {name!r}, which corpus "
                 f"{self.names.corpus!r} does not contain; use an id such as {like}, or leave such pairs "
-                "out and count them (--skip-unknown)"
+                "out and count them"
             )
         return index[name]
 

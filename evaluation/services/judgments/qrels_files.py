@@ -7,14 +7,27 @@ images evaluates no rankings for captions, unless one asks for both.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from annotation.common.registry import UnknownName
-from annotation.formats.files.text import whole_file
-from evaluation.comparison.query_sets import CAPTION, IMAGE, as_queries
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
+
+from annotation.common.operations import (
+    FieldError,
+    Help,
+    Named,
+    NewFile,
+    OneOf,
+    OperationContext,
+    Upload,
+    request_fields,
+)
+from annotation.formats.files.text import text_size, whole_file
+from annotation.selectors.stored_kinds import CORPORA
+from evaluation.comparison.query_sets import CAPTION, IMAGE, as_queries, queries_named
 from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.formats.qrels_files import QRELS_FORMATS, QrelsLine
 from evaluation.metrics.judged import POOLED
@@ -22,164 +35,198 @@ from evaluation.models import QrelsRow, QrelsSnapshot
 from evaluation.relevance.grades import GREATEST_GAIN
 from evaluation.relevance.qrels import GivenRelevance, Qrel, QrelsSettings, rule_named
 from evaluation.selectors import CorpusNames, Queries, digest_of_queries, names_of, snapshot_named
-from evaluation.services.common import ImportRefused, check_file, check_name
+from evaluation.services.common import MOST_READ, ImportRefused, check_file
 from evaluation.services.judgments.freezing import QrelsReport, freeze_given, freeze_qrels
 from evaluation.services.judgments.importing import (
     NAMED_AT_MOST,
+    REPEATS,
     JudgmentsImport,
     import_judgments,
+    judgment_formats,
     remove_judgments,
 )
-from evaluation.services.judgments.relevance import RelevanceChoice
+from evaluation.services.judgments.relevance import ScoredAnswers
 from evaluation.services.runs.files import digest_of_files
+from evaluation.services.stored_kinds import QRELS
 
-#: What an import is asked for: rankings for images, for captions, or both.
-ASKING_SIDES = (IMAGE, CAPTION, "both")
+#: What imported qrels may be for: rankings for images, for captions, or both.
+BOTH = "both"
 #: How images are called in a file: by their names, or by the ids that their source gave them.
-OWN, EXTERNAL = ID_KINDS = ("own", "external")
+OWN, EXTERNAL = "own", "external"
 
 
-@dataclass(frozen=True, slots=True)
-class Exported:
-    """A file of qrels, and how many pairs it holds."""
+def qrels_formats() -> Mapping[str, Any]:
+    """The formats of qrels, by their titles."""
+    return {key: QRELS_FORMATS.get(key).title for key in QRELS_FORMATS.keys()}
 
-    qrels: str
-    version: int
-    file: str
-    pairs: int
+
+def _sides() -> Mapping[str, Any]:
+    return {IMAGE: _("images"), CAPTION: _("captions")}
+
+
+def _ids() -> Mapping[str, Any]:
+    return {OWN: _("file names"), EXTERNAL: _("ids of the source, as COCO's numbers")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QrelsImport:
-    """A file to be imported as the next version of the qrels `name` of `corpus`.
+class QrelsExport:
+    """Qrels for other tools. Rows come in the order in which they were imported or frozen."""
 
-    A format of judgments is imported as judgments of that name, and frozen by `relevance` without
-    originals. Of all others, a pair of relevance `level` or more is relevant. `asks` says what the rankings
-    are for that the file judges; by default it is what its queries are, images or captions. Pairs of what
-    the corpus lacks are refused, or with `skip_unknown` left out and counted. The queries that were asked are
-    those of the file, or `queries`.
-    """
-
-    name: str
-    corpus: str
-    path: Path
-    format: str = "trec"
-    asks: str = ""
-    level: int = 1
-    skip_unknown: bool = False
-    relevance: RelevanceChoice | None = None
-    source: str = ""
-    repeats: bool = False
-    queries: Queries | None = None
+    qrels: Annotated[str, Named(QRELS), Help(_("Qrels"), _("NAME, the newest version, or NAME:VERSION"))]
+    format: Annotated[str, OneOf(qrels_formats), Help(_("Format"))] = "trec"
+    asks: Annotated[
+        Annotated[str, OneOf(_sides, none=_("as in the qrels"))] | None,
+        Help(_("Queries"), _("What stands as the query; by default what the qrels ask for, else images")),
+    ] = None
+    ids: Annotated[str, OneOf(_ids), Help(_("Names of images"))] = OWN
+    only_relevant: Annotated[bool, Help(_("Relevant pairs only"), _("With relevance 1"))] = False
 
 
-def import_qrels(request: QrelsImport, *, actor: Any = None) -> QrelsReport:
+def _formats_of_imports() -> Mapping[str, Any]:
+    return {**qrels_formats(), **judgment_formats()}
+
+
+def _rankings() -> Mapping[str, Any]:
+    return {**_sides(), BOTH: _("images and captions")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QrelsImport(ScoredAnswers):
+    """Qrels that were made elsewhere, as they are: no originals are added. A format of judgments is imported
+    as judgments of that name, and frozen without originals. All of the file is imported, or nothing; where
+    the newest version is the same, nothing changes."""
+
+    name: Annotated[str, Named(), Help(_("Name"))]
+    file: Annotated[
+        Path, Upload(most=MOST_READ, unpacked=text_size), Help(_("File"), _("Packed (.gz) or not"))
+    ]
+    corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
+    format: Annotated[str, OneOf(_formats_of_imports), Help(_("Format"))] = "trec"
+    asks: Annotated[
+        Annotated[str, OneOf(_rankings, none=_("as in the file"))] | None,
+        Help(_("Queries of the rankings that it judges"), _("By default those of the file")),
+    ] = None
+    level: Annotated[
+        int, Field(ge=1, le=GREATEST_GAIN), Help(_("Lowest relevant grade"), _("Of a format of qrels"))
+    ] = 1
+    skip_unknown: Annotated[
+        bool,
+        Help(_("Leave out pairs whose image or caption the corpus lacks"), _("They are counted")),
+    ] = False
+    repeats: Annotated[bool, REPEATS] = False
+    queries: Annotated[
+        str,
+        Field(max_length=200),
+        Help(
+            _("Queries that were asked"),
+            _(
+                "run:NAME for those of a run, or a split for its images and their captions; by default "
+                "those of the file"
+            ),
+        ),
+    ] = ""
+
+    def problems(self) -> Iterator[FieldError]:
+        """What means nothing for qrels, or for judgments."""
+        of_judgments = ("scale", "relevant_from", "gains", "summary", "repeats")
+        judged = self.format in JUDGMENT_FORMATS
+        fields = request_fields(QrelsImport)
+        for name in ("asks", "level") if judged else of_judgments:
+            if getattr(self, name) != fields[name].default:
+                yield FieldError(name, "not_with", {"other": f"“{self.format}”"})
+
+
+def import_qrels(request: QrelsImport, context: OperationContext) -> QrelsReport:
     """Import qrels; where the newest version holds the same, nothing changes.
 
-    Raises UnknownName, FormatError, Busy, else ImportRefused; then nothing of it remains.
+    Raises UnknownName, FormatError, Busy, BadScale, BadSubset, else ImportRefused; nothing is left then.
     """
-    name, path, format, relevance = request.name, request.path, request.format, request.relevance
-    asks, level = request.asks, request.level
-    check_name(name, "qrels")
-    check_file(path, f"qrels in the format {format}")
-    if format in JUDGMENT_FORMATS:
-        if asks or level != 1:
-            raise ImportRefused(
-                f"format {format!r} is for judgments, which have no direction and no level; leave both out"
-            )
-        return _judged(request, actor)
-    if format not in QRELS_FORMATS:
-        known = ", ".join([*QRELS_FORMATS.keys(), *JUDGMENT_FORMATS.keys()])
-        raise UnknownName(f"unknown qrels format {format!r}; known: {known}")
-    if request.repeats or (relevance is not None and relevance != RelevanceChoice()):
-        raise ImportRefused(
-            f"format {format!r} is for relevance, not for answers; give a level instead of a rule"
-        )
-    if asks not in ("", *ASKING_SIDES):
-        raise UnknownName(f"unknown side {asks!r}; known: {', '.join(ASKING_SIDES)}")
-    if not 1 <= level <= GREATEST_GAIN:
-        raise ImportRefused(f"relevant from {level}: expected 1 to {GREATEST_GAIN}")
-    names, told = names_of(request.corpus), request.source or path.name
-    rows = list(QRELS_FORMATS.get(format).read(path))
+    name, path, asks, level = request.name, request.file, request.asks, request.level
+    asked = queries_named(request.corpus, request.queries, files=context.by_path)
+    check_file(path, f"qrels in the format {request.format}")
+    if request.format in JUDGMENT_FORMATS:
+        return _judged(request, asked, context)
+    names, told = names_of(request.corpus), path.name
+    rows = list(QRELS_FORMATS.get(request.format).read(path))
     side = _queries(rows, names, asks, told)
     found, lacking = _known(rows, names, side, told, skip_unknown=request.skip_unknown)
-    queries = request.queries or _queries_in(rows, names, side, both=asks == "both")
+    queries = asked or _queries_in(rows, names, side, both=asks == BOTH)
     report = freeze_given(
         name,
         QrelsSettings(GivenRelevance(level), originals=False, queries=digest_of_queries(queries, names)),
         found,
         queries,
         names,
-        actor=actor,
+        actor=context.actor,
         source=told,
         source_digest=digest_of_files([path]),
-        asks="" if asks == "both" else side,
+        asks="" if asks == BOTH else side,
     )
     return replace(report, left_out=len(rows) - len(found), lacking=tuple(lacking[:NAMED_AT_MOST]))
 
 
-def export_qrels(
-    *, name: str, out: Path, format: str = "trec", asks: str = "", ids: str = OWN, only_relevant: bool = False
-) -> Exported:
-    """Write qrels (NAME, or NAME:VERSION) as a new file, which is whole once it is there.
+def export_qrels(request: QrelsExport, context: OperationContext) -> NewFile:
+    """Qrels as a new file, which is whole once it is there.
 
     Images are called by their file names, or by their `EXTERNAL` ids, as COCO's numbers; captions by their
-    own ids. Imported qrels come out in the order of their file. `asks`: what stands as the query, by
-    default what the qrels ask for, else images. With `only_relevant`, pairs that are relevant are written
-    alone, as 1. Raises UnknownName, FormatError for a file that stands already or ids that the format
-    cannot hold, and ImportRefused for keywords; nothing is left then.
+    own ids. Imported qrels come out in the order of their file. Writing raises FormatError for a file that
+    is there already or ids that the format cannot hold, and ImportRefused for keywords; nothing is left then.
     """
-    snapshot = snapshot_named(name)
-    writer = QRELS_FORMATS.get(format)
-    if asks not in ("", IMAGE, CAPTION):
-        raise UnknownName(f"unknown side {asks!r}; known: {IMAGE}, {CAPTION}")
-    if ids not in ID_KINDS:
-        raise UnknownName(f"unknown ids {ids!r}; known: {', '.join(ID_KINDS)}")
-    side = asks or snapshot.asks or IMAGE
-    with whole_file(out) as part:
-        pairs = writer.write(part, _rows_of(snapshot, side, ids, only_relevant=only_relevant), side)
-    return Exported(snapshot.name, snapshot.version, str(out), pairs)
+    snapshot, writer = snapshot_named(request.qrels), QRELS_FORMATS.get(request.format)
+    side = request.asks or snapshot.asks or IMAGE
+
+    def write(path: Path) -> None:
+        rows = _rows_of(snapshot, side, request.ids, only_relevant=request.only_relevant)
+        with whole_file(path) as part:
+            writer.write(part, rows, side)
+
+    return NewFile(f"{snapshot.name}-{snapshot.version}.{writer.ending}", write)
 
 
-def _judged(request: QrelsImport, actor: Any) -> QrelsReport:
-    name, corpus, relevance = request.name, request.corpus, request.relevance or RelevanceChoice()
+def _judged(request: QrelsImport, asked: Queries | None, context: OperationContext) -> QrelsReport:
+    name, corpus = request.name, request.corpus
     made = import_judgments(
         JudgmentsImport(
             corpus=corpus,
-            path=request.path,
+            file=request.file,
             format=request.format,
             name=name,
-            scale=relevance.scale,
+            scale=request.scale,
             skip_unknown=request.skip_unknown,
-            source=request.source,
             repeats=request.repeats,
         ),
-        actor=actor,
+        context,
     )
-    how = {"relevance": replace(relevance, originals=False), "queries": request.queries, "actor": actor}
     try:
-        frozen = freeze_qrels(name=name, corpus=corpus, judgments=name, **how)
+        frozen = freeze_qrels(
+            name=name,
+            corpus=corpus,
+            judgments=name,
+            relevance=request.relevance(originals=False),
+            queries=asked,
+            actor=context.actor,
+        )
     except BaseException:
         if not made.unchanged:
-            remove_judgments(corpus=corpus, name=name)
+            remove_judgments(corpus=corpus, name=name, actor=context.actor)
         raise
     return replace(frozen, left_out=made.skipped, lacking=made.lacking)
 
 
-def _queries(rows: Sequence[QrelsLine], names: CorpusNames, asks: str, told: str) -> str:
+def _queries(rows: Sequence[QrelsLine], names: CorpusNames, asks: str | None, told: str) -> str:
     """What the queries of a file are: the side on which more of its ids are known; raises ImportRefused.
 
     Numbers may name images and captions alike.
     """
-    if asks in (IMAGE, CAPTION):
+    if asks is not None and asks != BOTH:
         return asks
-    of_images = sum(query in names.image and item in names.caption for query, item, _ in rows)
-    of_captions = sum(query in names.caption and item in names.image for query, item, _ in rows)
+    of_images = sum(query in names.image and item in names.caption for query, item, _grade in rows)
+    of_captions = sum(query in names.caption and item in names.image for query, item, _grade in rows)
     if of_images == of_captions:
         what = "match neither images nor captions" if not of_images else "match as many images as captions"
         raise ImportRefused(
             f"{told}: its queries {what} of corpus {names.corpus!r} (the first: {rows[0][0]!r} and "
-            f"{rows[0][1]!r}); choose the corpus that was judged, or name the side of the queries (--asks)"
+            f"{rows[0][1]!r}); choose the corpus that was judged, or say what its queries are"
         )
     return IMAGE if of_images > of_captions else CAPTION
 
@@ -188,9 +235,9 @@ def _queries_in(rows: Sequence[QrelsLine], names: CorpusNames, side: str, *, bot
     """The queries of a file that the corpus has, whatever stands beside them: of a side, or of both."""
     asking, asked = (names.image, names.caption) if side == IMAGE else (names.caption, names.image)
     other = CAPTION if side == IMAGE else IMAGE
-    ids = {side: (asking[query] for query, _, _ in rows if query in asking)}
+    ids = {side: (asking[query] for query, *_rest in rows if query in asking)}
     if both:
-        ids[other] = (asked[item] for _, item, _ in rows if item in asked)
+        ids[other] = (asked[item] for _query, item, _grade in rows if item in asked)
     return as_queries(**ids)
 
 
@@ -226,7 +273,7 @@ def _known(
         )
         raise ImportRefused(
             f"{told}: names {len(lacking)} images or captions that corpus {names.corpus!r} does not "
-            f"contain ({first}); leave such pairs out and count them (--skip-unknown), or choose the "
+            f"contain ({first}); leave such pairs out and count them, or choose the "
             "corpus that was judged"
         )
     if not found:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Annotated, Any
 
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
+
+from annotation.common.operations import Help, OneOf
 from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
 from evaluation.formats.flickr8k_judgments import Flickr8kExpert
 from evaluation.models import JudgmentSet
-from evaluation.relevance.grades import LINEAR, MEAN, MEAN_GRADE, GradedRule, rule_on
+from evaluation.relevance.grades import EXPONENTIAL, LINEAR, MEAN, MEAN_GRADE, SUMMARIES, GradedRule, rule_on
 from evaluation.relevance.qrels import MAJORITY, RELEVANCE_RULES, AnyRule, RelevanceRule, rule_named
 from evaluation.relevance.scales import (
     ONE_TO_FOUR,
@@ -19,6 +24,7 @@ from evaluation.relevance.scales import (
     number,
     scale_named,
     scale_of,
+    score_named,
 )
 from evaluation.selectors import judgment_set
 from evaluation.services.common import ImportRefused
@@ -42,6 +48,53 @@ class RelevanceChoice:
     gains: str = LINEAR
     summary: str = MEAN
     originals: bool = True
+
+
+_GAINS: Mapping[str, Any] = {
+    LINEAR: _("linear: the score minus the lowest grade"),
+    EXPONENTIAL: _("exponential: 2 to the power of that, minus 1"),
+}
+_SCORES: Mapping[str, Any] = dict(
+    zip(SUMMARIES, (_("mean of its grades"), _("median of its grades")), strict=True)
+)
+
+
+def _gains() -> Mapping[str, Any]:
+    return _GAINS
+
+
+def _scores() -> Mapping[str, Any]:
+    return _SCORES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoredAnswers:
+    """What a request says of answers on a scale."""
+
+    scale: Annotated[
+        Annotated[str, Field(max_length=40)] | None,
+        Help(
+            _("Scale of the answers"),
+            _("Where the judgments have none: votes, 1-4, or the least and the greatest grade, as 0-5"),
+        ),
+    ] = None
+    relevant_from: Annotated[
+        Annotated[str, Field(max_length=40)] | None,
+        Help(_("Lowest relevant score"), _("For grades: a decimal number")),
+    ] = None
+    gains: Annotated[str, OneOf(_gains), Help(_("Gains of nDCG"), _("For grades"))] = LINEAR
+    summary: Annotated[str, OneOf(_scores), Help(_("Score of a pair"), _("For grades"))] = MEAN
+
+    def relevance(self, rule: str | None = None, *, originals: bool) -> RelevanceChoice:
+        """What makes a pair relevant. Raises BadScale for what is no scale and no score."""
+        return RelevanceChoice(
+            rule,
+            scale_named(self.scale) if self.scale is not None else None,
+            score_named(self.relevant_from) if self.relevant_from is not None else None,
+            gains=self.gains,
+            summary=self.summary,
+            originals=originals,
+        )
 
 
 def check_relevance(corpus: str, judgments: str, relevance: RelevanceChoice) -> None:
@@ -77,7 +130,7 @@ def fitting_rule(
         raise ImportRefused(f"judgments {source.name!r}: {error}") from error
     graded = isinstance(asked, GradedRule) and (asked.low, asked.high) == (scale.low, scale.high)
     if asked is not None and (not isinstance(asked, RelevanceRule) if scale == VOTE_SCALE else not graded):
-        instead = f"use {usual.name!r}, or leave the rule out" if usual else "use --relevant-from"
+        instead = f"use {usual.name!r}, or leave the rule out" if usual else "name the lowest relevant score"
         kind = "votes" if scale == VOTE_SCALE else f"grades from {number(scale.low)} to {number(scale.high)}"
         raise ImportRefused(
             f"judgments {source.name!r} are {kind}; rule {asked.name!r} does not apply to them; {instead}"
@@ -94,7 +147,7 @@ def fitting_rule(
     if asked is None and usual is None:
         raise ImportRefused(
             f"judgments {source.name!r} are grades from {number(scale.low)} to {number(scale.high)}: give "
-            "the lowest relevant score (--relevant-from)"
+            "the lowest relevant score"
         )
     found = asked or usual
     assert found is not None
@@ -102,13 +155,13 @@ def fitting_rule(
 
 
 def _said_beside(relevance: RelevanceChoice) -> str:
-    """What is chosen beside a rule by its name, as options; "" for nothing."""
+    """What is chosen beside a rule by its name; "" for nothing."""
     said = {
-        "--relevant-from": relevance.relevant_from is not None,
-        "--gains": relevance.gains != LINEAR,
-        "--median": relevance.summary != MEAN,
+        "the lowest relevant score": relevance.relevant_from is not None,
+        "the gains": relevance.gains != LINEAR,
+        "the median": relevance.summary != MEAN,
     }
-    return ", ".join(option for option, chosen in said.items() if chosen)
+    return ", ".join(what for what, chosen in said.items() if chosen)
 
 
 def _scale_of(relevance: RelevanceChoice, source: JudgmentSet, pairs: Sequence[JudgedPair]) -> Scale:
@@ -116,7 +169,7 @@ def _scale_of(relevance: RelevanceChoice, source: JudgmentSet, pairs: Sequence[J
     if source.scale:
         known = scale_named(source.scale)
         if relevance.scale not in (None, known):
-            raise ImportRefused(f"judgments {source.name!r} are on the scale {known.name}; leave --scale out")
+            raise ImportRefused(f"judgments {source.name!r} are on the scale {known.name}; name no other")
         return known
     if source.format in GRADED_FORMATS:
         return ONE_TO_FOUR
@@ -125,4 +178,4 @@ def _scale_of(relevance: RelevanceChoice, source: JudgmentSet, pairs: Sequence[J
     try:
         return scale_of(grade for pair in pairs for grade in pair.grades)
     except BadScale as error:
-        raise ImportRefused(f"judgments {source.name!r}: {error} (--scale)") from error
+        raise ImportRefused(f"judgments {source.name!r}: {error}") from error

@@ -19,31 +19,38 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
+from django.utils.translation import gettext_lazy as _
 from numpy.typing import NDArray
+from pydantic import Field
 
+from annotation.common.operations import Help, Named, OperationContext, Upload
 from annotation.formats.base import FormatError
-from annotation.formats.files.text import lines, short_repr, whole_file
+from annotation.formats.files.text import lines, short_repr, text_size, whole_file
 from annotation.selectors.corpora import corpus_named
-from evaluation.comparison.provenance import UNDECLARED, Declaration
+from annotation.selectors.stored_kinds import CORPORA
 from evaluation.comparison.subsets import subset_named
 from evaluation.models import LocalizationSet, System
 from evaluation.selectors import CorpusNames, captions_as_counted, digest_of_images, image_sizes, names_of
-from evaluation.services.common import ImportRefused, check_file, check_name
+from evaluation.services.common import MOST_READ, ImportRefused, check_file
+from evaluation.services.declaring import TrainedOnField, declaration
+from evaluation.services.image_choice import check_images
 from evaluation.services.localizations.sets import (
     REGION_NUMBERS,
     DetectedPhrase,
+    LocalizationSetSummary,
     LocalizedMention,
-    check_seed,
     detections_of,
+    localization_set_values,
     localized_mentions,
     packed_ids,
-    standing_or_new,
     write_rows,
 )
+from evaluation.services.stored import get_or_publish
 from evaluation.services.systems import registry
+from evaluation.services.systems.registry import SYSTEMS
 from models_core import storage
 from models_core.features.text.phrases import phrase_text
 
@@ -83,19 +90,14 @@ def _plain(region: NDArray[np.float32]) -> list[float]:
     return [*corners, float(str(region[4]))]
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedLocalizations:
-    """The set that stands; `clipped` regions reached out of their picture, and `outside` ones, which lie
-    wholly outside, were left out. The regions of `reordered` lines did not stand in the order of their
-    scores, and do now. `elsewhere` mentions are kept, but of other images than the file was said to be of.
-    These three are of this reading: 0 where nothing changed."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedLocalizations(LocalizationSetSummary):
+    """A localization set as its file was read; `phrases` have detections. `clipped` regions reached out of
+    their picture and were cut; of this reading, and 0 where nothing changed: `outside` regions lie wholly
+    outside and were left out, `reordered` lines were not in the order of their scores and were put in it, and
+    `elsewhere` mentions are of other images than were named: they are stored, but not counted. `unchanged`:
+    the same file was read before."""
 
-    name: str
-    corpus: str
-    system: str
-    source: str
-    images: int
-    mentions: int
     phrases: int
     clipped: int
     outside: int
@@ -106,35 +108,43 @@ class ImportedLocalizations:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalizationsImport:
-    """A file of predictions to be imported as the set `name`.
+    """Predictions made elsewhere: a line of JSON for each mention with its regions, and lines with the
+    detections of phrases. All of them are stored, or none. Without a system one of the set's name is entered
+    where it is said what that was trained on."""
 
-    `system` is a registered system that made it, where there is one. `declared` says what that learned from;
-    where none is named, a system is entered under the name of the set. `split` names the images that it
-    looked at, as `subset_named` takes them (`seed` deals folds; without `files` it means no file): where the
-    file has nothing of one of these, that is missing output. Where empty they are all images.
-    """
+    name: Annotated[str, Named(), Help(_("Name of the set"))]
+    file: Annotated[
+        Path,
+        Upload(most=MOST_READ, unpacked=text_size),
+        Help(_("Predictions"), _("JSON Lines (jsonl, jsonl.gz)")),
+    ]
+    corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
+    system: Annotated[
+        Annotated[str, Named(SYSTEMS)] | None, Help(_("System that made them"), _("If it is here"))
+    ] = None
+    split: Annotated[
+        str,
+        Field(max_length=1000),
+        Help(
+            _("Images that were looked at"),
+            _(
+                "A split, a fold such as 1/5, or run:NAME; those of which the file has nothing are missing "
+                "output. Else all images"
+            ),
+        ),
+    ] = ""
+    seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed of folds"))] = 0
+    trained_on: TrainedOnField = ""
 
-    name: str
-    corpus: str
-    path: Path
-    system: str = ""
-    split: str = ""
-    seed: int = 0
-    files: bool = True
-    declared: Declaration = UNDECLARED
 
-
-def import_localizations(
-    request: LocalizationsImport, *, wanted: registry.RequestedBy = registry.BY_COMMAND
-) -> ImportedLocalizations:
+def import_localizations(request: LocalizationsImport, context: OperationContext) -> ImportedLocalizations:
     """Read a file of predictions as a set; the same file already read changes nothing.
 
-    Raises UnknownName, ImportRefused, BadSubset, Busy, and FormatError naming the line.
+    Raises Invalid, UnknownName, ImportRefused, BadSubset, Busy, and FormatError naming the line.
     """
-    name, corpus, path, system = request.name, request.corpus, request.path, request.system
-    split, seed, declared = request.split, request.seed, request.declared
-    check_name(name, "localization set")
-    check_seed(seed)
+    name, corpus, path, system = request.name, request.corpus, request.file, request.system
+    split, seed, declared = request.split, request.seed, declaration(request.trained_on, context)
+    check_images("split", split, corpus_named(corpus), context, runs=True)
     check_file(path, "predictions as JSON Lines")
     row = corpus_named(corpus)
     made_by: System | None = registry.system_row(system) if system else None
@@ -142,7 +152,7 @@ def import_localizations(
         raise ImportRefused(
             f"system {system!r} is of corpus {made_by.corpus.name!r}; name one of corpus {corpus!r}, or none"
         )
-    names, subset = names_of(corpus), subset_named(corpus, split, seed=seed, files=request.files)
+    names, subset = names_of(corpus), subset_named(corpus, split, seed=seed, files=context.by_path)
     tag, images = system or name, declared.images()
     registry.check_declaration(tag, corpus, declared.trained_on)
     facts = {
@@ -168,27 +178,23 @@ def import_localizations(
         if subset is not None:
             found.image_ids = packed_ids(np.asarray(sorted(subset.images)))
 
-    found, unchanged = standing_or_new(name, facts, fill)
+    found, created = get_or_publish(LocalizationSet, name, facts, fill)
     if subset is not None and found.image_ids is None:
         raise ImportRefused(
             f"localization set {name!r} was imported by an earlier version, which did not keep of which "
             "images it is; remove it on its page, and import it again"
         )
     if declared.trained_on:
+        wanted = registry.requested_by(context)
         registry.link_output(found, tag, wanted, trained_on=declared.trained_on, images=images)
     return ImportedLocalizations(
-        found.name,
-        corpus,
-        found.made_by.name if found.made_by is not None else "",
-        str(path),
-        found.image_count,
-        found.mention_count,
-        found.detections.count(),
-        found.clipped,
-        reader.outside,
-        reader.reordered,
-        reader.elsewhere,
-        unchanged,
+        **localization_set_values(found),
+        phrases=found.detections.count(),
+        clipped=found.clipped,
+        outside=reader.outside,
+        reordered=reader.reordered,
+        elsewhere=reader.elsewhere,
+        unchanged=not created,
     )
 
 

@@ -14,11 +14,14 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from django.utils.translation import gettext_lazy as _
 from numpy.typing import NDArray
+from pydantic import Field
 
+from annotation.common.operations import Help, OperationContext
 from annotation.datasets.layers import layer_to_read
 from annotation.protocol.terms import NOT_VISUAL, Mention
 from annotation.selectors.corpora import corpus_named
@@ -28,17 +31,29 @@ from evaluation.comparison.subsets import FOLD, subset_named
 from evaluation.metrics.localization import best_detections
 from evaluation.models import LocalizationSet, System
 from evaluation.selectors import digest_of_images
-from evaluation.services.common import ImportRefused, check_name
+from evaluation.services.common import ImportRefused
 from evaluation.services.features.store import FeatureSet, feature_set
 from evaluation.services.localizations.sets import (
     REGION_NUMBERS,
     DetectedPhrase,
+    LocalizationSetSummary,
     LocalizedMention,
-    check_seed,
+    localization_set_values,
     packed_ids,
-    standing_or_new,
     write_rows,
 )
+from evaluation.services.phases import PhaseShares
+from evaluation.services.predicting import (
+    LayerField,
+    PredictionRequest,
+    SetField,
+    check_layer,
+    check_set,
+    method_of,
+    region_sets,
+    system_asked,
+)
+from evaluation.services.stored import get_or_publish
 from evaluation.services.systems import registry
 from evaluation.services.systems.described_alike import check_described_alike
 from evaluation.services.systems.examples import Examples, examples_from
@@ -49,13 +64,11 @@ from evaluation.services.systems.training import system_named
 from models_core.features.text.documents import Document
 from models_core.features.text.phrases import phrase_text
 from models_core.features.text.tokens import plain_words
-from models_core.phase_cache import PhaseProgress, digest_of_parts, no_progress
+from models_core.phase_cache import PhaseProgress, digest_of_parts
 from models_core.systems.dataset import RegionVectors
 from models_core.systems.phrase_side import PhraseTexts
 from models_core.systems.trained_system import TrainedSystem, check_predicts
 
-#: Regions of a mention that a request may ask for.
-_MOST_REGIONS = 100_000
 #: Images whose mentions are localized, and phrases that are detected, at a time.
 _IMAGES, _PHRASES = 256, 64
 #: Of each phrase so many detections are kept, and so many for each of its mentions where that is more.
@@ -63,52 +76,53 @@ LEAST_DETECTIONS, DETECTIONS_A_MENTION = 100, 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LocalizeRequest:
-    """What is to be localized: by which system, the mentions of which layer, in which images and regions.
+class LocalizeRequest(PredictionRequest):
+    """A trained system ranks the regions of each image for each mention of a layer, and those of all images
+    for each phrase."""
 
-    `name` is that of the set, the system's where empty. `split` is as for rankings, all images where empty.
-    `layer` and `regions` are those of the training where empty; regions that people drew are refused, since
-    they tell the answer. `limit` regions are kept of each mention.
-    """
-
-    system: str
-    name: str = ""
-    split: str = "test"
-    layer: str = ""
-    regions: str = ""
-    limit: int = 100
-    seed: int = 0
+    layer: Annotated[
+        LayerField, Help(_("Layer"), _("Its mentions are looked for; else as in the training"))
+    ] = ""
+    regions: Annotated[
+        SetField, Help(_("Regions to rank"), _("A feature set that nobody drew; else as in the training"))
+    ] = ""
+    limit: Annotated[int, Field(ge=1, le=10_000), Help(_("Regions of a mention, at most"))] = 100
 
 
-@dataclass(frozen=True, slots=True)
-class LocalizedSet:
-    """The set that stands: so many mentions of so many images; `unknown` of them have no word that the system
-    knows. `unchanged`: it stood already. `provenance` is what the system has seen of the images."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalizedSet(LocalizationSetSummary):
+    """Mentions that were localized, of so many `phrases`. `unchanged`: they were there already. `provenance`
+    is what the system has seen of the images."""
 
-    name: str
-    system: str
-    corpus: str
-    layer: str
-    regions: str
-    images: int
-    mentions: int
-    unknown: int
     phrases: int
     unchanged: bool
     provenance: dict[str, Any]
 
 
-def localize(request: LocalizeRequest, *, progress: PhaseProgress = no_progress) -> LocalizedSet:
-    """Rank regions for each mention and phrase, and keep them. What was asked for alike stands unchanged.
+def localizes(system: System) -> bool:
+    """Whether a system can be asked where phrases are."""
+    method = method_of(system)
+    return method is not None and method.predicts == "localizations"
+
+
+def check_localizing(request: LocalizeRequest, context: OperationContext) -> LocalizeRequest:
+    """Raise Invalid where no such images, layer or regions are there, ImportRefused where the system does not
+    localize."""
+    system = system_asked(request, context)
+    if not localizes(system):
+        raise ImportRefused(f"system {system.name!r} does not localize phrases; choose one that does")
+    check_layer("layer", request.layer, system.corpus)
+    check_set("regions", request.regions, region_sets(system.corpus.name, proposed=True))
+    return request
+
+
+def localize(request: LocalizeRequest, context: OperationContext) -> LocalizedSet:
+    """Rank regions for each mention and phrase, and store them. What was asked for alike stays unchanged.
 
     Raises UnknownName, ImportRefused, BadRecipe, BadModel, Busy, and ValueError where there is nothing to
     localize.
     """
-    name = request.name or request.system
-    check_name(name, "localization set")
-    if not 1 <= request.limit <= _MOST_REGIONS:
-        raise ImportRefused(f"a limit of {request.limit} regions; expected 1 to {_MOST_REGIONS:,}")
-    check_seed(request.seed)
+    check_localizing(request, context)
     system = registry.system_row(request.system)
     localizer = _Localizer.of(request, system)
     facts = {
@@ -123,6 +137,7 @@ def localize(request: LocalizeRequest, *, progress: PhaseProgress = no_progress)
         "asked_digest": localizer.asked_digest(),
         "remarks": list(localizer.remarks),
     }
+    progress = PhaseShares(context.tell)
 
     def fill(row: LocalizationSet) -> None:
         places = localizer.places
@@ -132,19 +147,13 @@ def localize(request: LocalizeRequest, *, progress: PhaseProgress = no_progress)
         if not row.mention_count:
             raise ValueError(f"layer {localizer.layer!r} has no mention in these images; nothing to localize")
 
-    found, unchanged = standing_or_new(name, facts, fill)
+    stored, created = get_or_publish(LocalizationSet, request.set_name, facts, fill)
+    seen = provenance_of({stored.name: stored}, stored.corpus, localizer.image_ids.tolist())
     return LocalizedSet(
-        found.name,
-        system.name,
-        found.corpus.name,
-        found.layer,
-        found.regions,
-        found.image_count,
-        found.mention_count,
-        found.unknown_count,
-        found.detections.count(),
-        unchanged,
-        provenance_of({name: found}, found.corpus, localizer.image_ids.tolist())[name],
+        **localization_set_values(stored),
+        phrases=stored.detections.count(),
+        unchanged=not created,
+        provenance=seen[stored.name],
     )
 
 

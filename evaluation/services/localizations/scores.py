@@ -6,39 +6,74 @@ Source: Plummer et al. 2015, section 3.2, Tables 2 and 3.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from evaluation.agreement.summary import Resampling
-from evaluation.comparison.missing import LEAVE_OUT, REFUSE, Missing
+from django.utils.translation import gettext_lazy as _
+
+from annotation.common.operations import Help, Named, OperationContext
+from evaluation.comparison.missing import LEAVE_OUT
 from evaluation.comparison.provenance import with_provenance
 from evaluation.formats.figure_basis import FigureBasis
 from evaluation.selectors import digest_of_images, names_of
-from evaluation.services.common import ImportRefused
+from evaluation.services.common import ImportRefused, check_same_corpus
+from evaluation.services.figure_requests import ALL_IMAGES, FigureRequest
+from evaluation.services.image_choice import check_images
 from evaluation.services.localizations.differences import differences_from
 from evaluation.services.localizations.gold import boxed_mentions_of, layer_and_state
+from evaluation.services.localizations.kept_scores import keep_localization_scores
 from evaluation.services.localizations.measures import by_category, frequent_phrases, measures_of
 from evaluation.services.localizations.scored import images_without_output, scored, subset_of_set
 from evaluation.services.localizations.sets import localization_set_named
+from evaluation.services.predicting import LayerField, check_layer
+from evaluation.services.stored_kinds import LOCALIZATION_SETS
 
 
-@dataclass(frozen=True, slots=True)
-class LocalizationScoring:
-    """What is scored: the set against the boxed mentions of a layer in some images.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalizationScoring(FigureRequest):
+    """The regions in which a system finds phrases are scored against the boxes that people drew: recall at 1,
+    10 and 100, average precision, and the bound of the proposals."""
 
-    These are the set's own where `split` is None. With `against` its differences from another set are told.
-    `missing` says what becomes of images without output, of either set.
-    """
-
-    name: str
-    layer: str = ""
-    split: str | None = None
-    fold_seed: int = 0
-    against: str = ""
-    resampling: Resampling = Resampling()
-    missing: Missing = REFUSE
+    localization_set: Annotated[str, Named(LOCALIZATION_SETS), Help(_("Localization set"))]
+    layer: Annotated[LayerField, Help(_("Layer with people's boxes"), _("Else the set's layer"))] = ""
+    against: Annotated[
+        Annotated[str, Named(LOCALIZATION_SETS)] | None,
+        Help(_("Compare with"), _("Another set of the corpus, whose figures are subtracted")),
+    ] = None
 
 
-def score_localization(wanted: LocalizationScoring) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalizationScores:
+    """The figures of a localization set: the report says what they are of. `stored`: they are shown on its
+    page."""
+
+    localization_set: str
+    stored: bool
+    report: dict[str, Any]
+
+
+def check_localization_scoring(
+    request: LocalizationScoring, context: OperationContext
+) -> LocalizationScoring:
+    """Raise Invalid where no such images or layer are there."""
+    row = localization_set_named(request.localization_set)
+    check_same_corpus(context, row)
+    check_layer("layer", request.layer, row.corpus)
+    check_images("split", request.split, row.corpus, context, runs=True, also=ALL_IMAGES)
+    return request
+
+
+def score_localization(request: LocalizationScoring, context: OperationContext) -> LocalizationScores:
+    """Score the set, and store its figures in the place of those of the same images; raises as
+    `localization_report` and `keep_localization_scores`."""
+    check_localization_scoring(request, context)
+    context.tell("scoring localizations", 0.0)
+    report = localization_report(request)
+    if request.store:
+        keep_localization_scores(request.localization_set, report)
+    return LocalizationScores(localization_set=request.localization_set, stored=request.store, report=report)
+
+
+def localization_report(wanted: LocalizationScoring) -> dict[str, Any]:
     """The figures with their intervals, by category and for the most frequent phrases, as plain data.
 
     `digest` says of which predictions they are, `layer_state` which boxes they are against. `subset` says of
@@ -51,14 +86,14 @@ def score_localization(wanted: LocalizationScoring) -> dict[str, Any]:
     Raises UnknownName, MissingOutput, ImportRefused for a layer without boxes or a set of another corpus,
     FormatError, BadSubset and AgreementError, each one line.
     """
-    row = localization_set_named(wanted.name)
+    row = localization_set_named(wanted.localization_set)
     other = localization_set_named(wanted.against) if wanted.against else None
     if other is not None and other.corpus_id != row.corpus_id:
         raise ImportRefused(
             f"localization set {other.name!r} is of corpus {other.corpus.name!r}, {row.name!r} of "
             f"{row.corpus.name!r}; compare sets of one corpus"
         )
-    subset = subset_of_set(row, wanted.split, wanted.fold_seed)
+    subset = subset_of_set(row, wanted.images, wanted.fold_seed)
     # Before the boxes are read: where they change meanwhile, the figures are told as older than they are.
     layer, state = layer_and_state(row.corpus.name, wanted.layer or row.layer)
     asked = boxed_mentions_of(row.corpus.name, layer, subset)
@@ -93,7 +128,7 @@ def score_localization(wanted: LocalizationScoring) -> dict[str, Any]:
         "layer_state": state,
         "subset": subset.called if subset else "",
         "images_digest": digest_of_images(subset.images, names_of(row.corpus.name)) if subset else "",
-        "whole": wanted.split is None,
+        "whole": not wanted.split,
         "regions": row.regions,
         "images": len({mention.image for mention in mentions}),
         "mentions": len(mentions),

@@ -1,34 +1,26 @@
-"""Localization sets: found by name, their rows packed and read, removed."""
+"""Localization sets: listed, found by name, their rows packed and read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 import numpy as np
-from django.db import transaction
 from numpy.typing import NDArray
 
-from annotation import audit
 from annotation.common.by_command import with_known
 from annotation.common.registry import UnknownName
 from evaluation.models import LocalizationSet, PhraseDetections, PhraseLocalization
 from evaluation.selectors import names_of
-from evaluation.services.common import (
-    ROWS_PER_INSERT,
-    ImportRefused,
-    check_made_alike,
-    exclusive_work,
-)
+from evaluation.services.common import ROWS_PER_INSERT
+from evaluation.services.predicting import PredictionSet, prediction_values
 from models_core.phase_cache import digest_of_parts
 
 #: A row of packed regions: xmin, ymin, xmax, ymax, score.
 REGION_NUMBERS = 5
 _FLOAT, _ID = np.dtype("<f4"), np.dtype("<i8")
-#: The largest seed of folds.
-_LARGEST_SEED = 10**9 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +44,34 @@ class DetectedPhrase:
     regions: NDArray[np.float32]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalizationSetSummary(PredictionSet):
+    """The regions in which a system finds the mentions of a layer, among those of the feature set `regions`.
+    Both are empty for a set that was read from a file. `unknown` mentions have no word that the system
+    knows."""
+
+    layer: str
+    regions: str
+    mentions: int
+    unknown: int
+
+
+def localization_set_summary(row: LocalizationSet) -> LocalizationSetSummary:
+    """What lists say of localizations."""
+    return LocalizationSetSummary(**localization_set_values(row))
+
+
+def localization_set_values(row: LocalizationSet) -> dict[str, Any]:
+    """The fields of a LocalizationSetSummary."""
+    return {
+        **prediction_values(row),
+        "layer": row.layer,
+        "regions": row.regions,
+        "mentions": row.mention_count,
+        "unknown": row.unknown_count,
+    }
+
+
 def localization_set_named(name: str) -> LocalizationSet:
     """The published set; raises UnknownName listing what exists."""
     there = LocalizationSet.objects.filter(published=True).select_related("corpus", "made_by")
@@ -61,45 +81,6 @@ def localization_set_named(name: str) -> LocalizationSet:
             UnknownName(f"unknown localization set {name!r}"), there.values_list("name", flat=True)
         )
     return found
-
-
-def check_seed(seed: int) -> None:
-    """Raise ImportRefused for a seed of folds that cannot be."""
-    if not 0 <= seed <= _LARGEST_SEED:
-        raise ImportRefused(f"seed {seed}; expected 0 to {_LARGEST_SEED:,}")
-
-
-def remove_localization_set(*, name: str, actor: Any = None) -> None:
-    """Remove a set with its predictions. Raises UnknownName and Busy."""
-    row = localization_set_named(name)
-    with exclusive_work(f"localizations.{name}", "localization set", name), transaction.atomic():
-        audit.record(actor=actor, act="remove_localization_set", localizations=name, digest=row.digest)
-        row.delete()
-
-
-def standing_or_new(
-    name: str, facts: dict[str, Any], fill: Callable[[LocalizationSet], None]
-) -> tuple[LocalizationSet, bool]:
-    """The set of these facts, and whether it already existed; a new one is filled, and seen when whole.
-
-    Raises ImportRefused where a set of that name has other facts, Busy, and whatever `fill` raises; then
-    nothing of it remains.
-    """
-    with exclusive_work(f"localizations.{name}", "localization set", name):
-        LocalizationSet.objects.filter(name=name, published=False).delete()  # somebody was killed
-        standing = LocalizationSet.objects.filter(name=name).first()
-        if standing is not None:
-            check_made_alike(standing, facts, "localization set")
-            return standing, True
-        found = LocalizationSet.objects.create(name=name, **facts)
-        try:
-            fill(found)
-            found.published = True
-            found.save()
-        except BaseException:
-            found.delete()  # it would keep its system from being removed
-            raise
-        return found, False
 
 
 def write_rows(

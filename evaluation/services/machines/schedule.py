@@ -38,6 +38,9 @@ def teach_machines() -> int:
             if job is not None and job.state == Job.FAILED and job.finished_at is not None:
                 if database.now() - job.finished_at < AGAIN_AFTER:
                     continue
-            jobs.enqueue(kind=kind, arguments={"machine": machine}, campaign=campaign)
+            arguments = {"machine": machine}
+            if kind == TEACH_JOB:
+                arguments["campaign"] = campaign.name
+            jobs.enqueue(kind=kind, arguments=arguments, campaign=campaign)
             asked += 1
     return asked

@@ -63,10 +63,6 @@ class Taught:
     answers: int
     replaced: str = ""
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data, for `--json` and for a job's result."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class ProposedFor:
@@ -108,7 +104,7 @@ def teach_machine(
         if own.from_file and not replaces_file:
             raise CampaignError(
                 f"the boxes of machine {own.name!r} come from {own.source}, so it does not learn by itself; "
-                "teach_machine replaces them"
+                "who teaches it replaces them"
             )
         replaced = own.source if own.from_file else ""
         finished = to_learn_from.count_to_learn_from(row)
@@ -333,7 +329,7 @@ def _taught(
         f"campaign {row.name!r} has {finished} finished images, and a machine learns from "
         f"{settings.from_images} on; wait, lower machine.from_images, or "
         + (
-            "start again from the stored proposer (teach_machine --restart)"
+            "start again from the stored proposer"
             if settings.system
             else "name a stored proposer (machine.system)"
         )

@@ -1,4 +1,4 @@
-"""Reports: built into a folder that is whole once it is there, and kept as rows.
+"""Reports: built into a folder that is whole once it is there, and stored as rows.
 
 A report named again from the same inputs stands as it is, byte for byte; where qrels, runs, settings, a batch
 or the libraries changed, it is refused, naming what changed, unless it is to be replaced. Its folder is
@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,9 @@ from django.utils.safestring import mark_safe
 from annotation import audit
 from annotation.common.by_command import with_known
 from annotation.common.locks import exclusive_folder
+from annotation.common.operations import NewFile, OperationContext, invalid
 from annotation.common.registry import UnknownName
+from annotation.common.roles import RESEARCHER
 from evaluation.figures.files import as_pdf, as_svg
 from evaluation.formats.figure_tables import as_csv
 from evaluation.metrics.table import UnknownMeasure
@@ -35,7 +37,7 @@ from evaluation.reporting import document
 from evaluation.reporting.document import BatchNumbers
 from evaluation.reporting.layout import report_json, table_files
 from evaluation.services.batches.stored_answers import BatchRefused
-from evaluation.services.common import check_name, recover_folder, replace_folder
+from evaluation.services.common import recover_folder, replace_folder
 from evaluation.services.reports.findings import ReportProgress, compute_findings
 from evaluation.services.reports.request import (
     ReportRefused,
@@ -48,98 +50,108 @@ from evaluation.services.reports.request import (
     report_rows,
     report_sources,
 )
+from evaluation.services.stored import remove_stored
+from evaluation.services.stored_kinds import REPORTS
 
 JSON, HTML, _SUMS = "report.json", "report.html", "SHA256SUMS"
+#: The share of the work that is done when all is computed, and is yet to be drawn.
+_COMPUTED = 0.8
+_LONG_AGO = (1980, 1, 1, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltReport:
-    """A report in `folder`. `unchanged`: it stood already; `changes`: what is not as in the one replaced."""
+    """A report. `unchanged`: it was there already; `changes`: what is not as in the one replaced."""
 
     report: str
-    folder: str
     unchanged: bool
     changes: tuple[str, ...]
     files: tuple[str, ...]
     digest: str
 
 
-def quiet(phase: str, done: int, of: int) -> None:
-    """No progress."""
+def check_report(request: ReportRequest, context: OperationContext) -> ReportRequest:
+    """Raise as `report_rows` does, and Invalid where another report has the name, or one that is not to be
+    replaced, or is not open to whoever asks."""
+    if Report.objects.filter(name=request.name).exists() and not (
+        request.replace and REPORTS.find(request.name, context.actor, (RESEARCHER,)) is not None
+    ):
+        raise invalid("name", "taken", value=request.name)
+    # What a batch came to takes its time, and is the job's to find out.
+    report_rows(replace(request, batch=None), by_path=context.by_path)
+    return request
 
 
-def build_report(
-    wanted: ReportRequest,
-    *,
-    out: Path | None = None,
-    replace: bool = False,
-    progress: ReportProgress = quiet,
-    actor: Any = None,
-) -> BuiltReport:
-    """Build the report, in DATA_DIR/reports/NAME or in `out`; one in `out` is not kept as a row.
+def build_report(request: ReportRequest, context: OperationContext) -> BuiltReport:
+    """Build the report, in DATA_DIR/reports/NAME.
 
     Raises UnknownName, UnknownMeasure, NotComparable, BatchRefused, ImportRefused, Busy, else ReportRefused;
-    then what stood stands, and nothing else does.
+    then what was there stays as it was, and nothing else is left.
     """
-    check_name(wanted.name, "report")
+    name, progress = request.name, _progress(context)
     with exclusive_folder(
-        f"report.{wanted.name}",
-        busy=f"report {wanted.name!r} is already being built; wait until it is finished",
+        f"report.{name}", busy=f"report {name!r} is already being built; wait until it is finished"
     ) as work:
-        target = report_folder(wanted.name) if out is None else out
+        target = report_folder(name)
         recover_folder(target)
-        inquiry = report_rows(wanted)
+        inquiry = report_rows(request, by_path=context.by_path)
         digest = digest_of_plain(inquiry.inputs)
-        row = Report.objects.filter(name=wanted.name).first() if out is None else None
-        # A folder in our place without a row is what somebody left who died.
-        standing = None if out is None and row is None else _standing(target, wanted.name)
-        changes = _changes(standing, inquiry)
-        if standing is not None and not changes:
-            sums = _sums(target)
-            if _whole(target, sums) and (row is None or row.digest == digest):
-                return BuiltReport(wanted.name, str(target), True, (), tuple(sums), digest)
-        if changes and not replace:
+        row = Report.objects.filter(name=name).first()
+        # A folder without a row is what somebody left who died.
+        changes = tuple(document.changed_inputs(row.inputs, inquiry.inputs)) if row is not None else ()
+        if row is not None and not changes and row.digest == digest and _whole(target, row.files):
+            return BuiltReport(name, True, (), tuple(row.files), digest)
+        if changes and not request.replace:
             raise ReportRefused(
-                f"report {wanted.name!r} already exists with other inputs ({'; '.join(changes)}); choose "
+                f"report {name!r} already exists with other inputs ({'; '.join(changes)}); choose "
                 "another name, or replace it"
             )
         files = _files(inquiry, progress)
         made = work / "report"
-        for name, content in files.items():
-            (made / name).parent.mkdir(parents=True, exist_ok=True)
-            (made / name).write_bytes(content)
-        progress("saving the report", 1, 1)
-        if out is None:
-            sums = {name: _sha256(content) for name, content in files.items()}
-            try:
-                with transaction.atomic():
-                    _keep(inquiry, digest, sums)
-                    audit.record(actor=actor, act="build_report", report=wanted.name, digest=digest)
-                    # What was removed meanwhile is told before anything that stood is moved.
-                    connection.check_constraints(
-                        table_names=[ReportRun._meta.db_table, Report._meta.db_table]
-                    )
-                    replace_folder(made, target)
-            except IntegrityError as error:
-                raise ReportRefused(
-                    f"something that report {wanted.name!r} is made from was removed while it was built; "
-                    "build it again"
-                ) from error
-        else:
-            replace_folder(made, target)
-    return BuiltReport(wanted.name, str(target), False, tuple(changes), tuple(files), digest)
+        for file, content in files.items():
+            (made / file).parent.mkdir(parents=True, exist_ok=True)
+            (made / file).write_bytes(content)
+        context.tell("saving the report", 1.0)
+        sums = {file: _sha256(content) for file, content in files.items()}
+        try:
+            with transaction.atomic():
+                _keep(inquiry, digest, sums)
+                audit.record(actor=context.actor, act="build_report", report=name, digest=digest)
+                # What was removed meanwhile is told before anything that stood is moved.
+                connection.check_constraints(table_names=[ReportRun._meta.db_table, Report._meta.db_table])
+                replace_folder(made, target)
+        except IntegrityError as error:
+            raise ReportRefused(
+                f"something that report {name!r} is made from was removed while it was built; build it again"
+            ) from error
+    return BuiltReport(name, False, changes, tuple(files), digest)
+
+
+def _progress(context: OperationContext) -> ReportProgress:
+    """What tells the context how far a report is: figures are drawn last."""
+
+    def told(phase: str, done: int, of: int) -> None:
+        start, end = (_COMPUTED, 1.0) if phase.startswith("drawing") else (0.0, _COMPUTED)
+        context.tell(phase, start + (end - start) * done / of)
+
+    return told
+
+
+def packed_report(row: Report) -> NewFile:
+    """All files of a report in one archive, the same bytes for the same report; writing it raises
+    ReportRefused where one is gone or damaged."""
+
+    def write(path: Path) -> None:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
+            for file in row.files:
+                out.writestr(zipfile.ZipInfo(f"{row.name}/{file}", _LONG_AGO), read_report_file(row, file))
+
+    return NewFile(f"{row.name}.zip", write)
 
 
 def remove_report(name: str, *, actor: Any = None) -> None:
     """Remove a report and its files; raises UnknownName, Busy."""
-    row = report_named(name)
-    with exclusive_folder(
-        f"report.{name}", busy=f"report {name!r} is being built; wait until it is finished"
-    ):
-        with transaction.atomic():
-            audit.record(actor=actor, act="remove_report", report=name, digest=row.digest)
-            row.delete()
-        shutil.rmtree(report_folder(name), ignore_errors=True)
+    remove_stored(report_named(name), actor, folders=(report_folder(name),))
 
 
 def report_named(name: str) -> Report:
@@ -267,40 +279,10 @@ def _keep(inquiry: ReportRows, digest: str, files: Mapping[str, str]) -> None:
         )
 
 
-def _standing(target: Path, name: str) -> dict[str, Any] | None:
-    """The inputs of what stands at `target`: {} where they cannot be read, None where nothing stands."""
-    if not target.exists() or (target.is_dir() and not any(target.iterdir())):
-        return None
-    try:
-        plain = json.loads((target / JSON).read_text())
-        called, inputs = plain["report"], dict(plain["inputs"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        if target == report_folder(name):
-            return {}
-        raise ReportRefused(f"{target} already exists and contains no report; choose a new folder") from error
-    if called != name:
-        raise ReportRefused(f"{target} contains the report {called!r}; choose another folder")
-    return inputs
-
-
-def _changes(standing: dict[str, Any] | None, inquiry: ReportRows) -> list[str]:
-    """What of the inputs changed; what cannot be read is no report, and changes nothing."""
-    return document.changed_inputs(standing, inquiry.inputs) if standing else []
-
-
-def _sums(target: Path) -> dict[str, str]:
-    """File -> SHA-256, as the report says; {} where it does not."""
-    try:
-        lines = (target / _SUMS).read_text().splitlines()
-    except OSError:
-        return {}
-    return {name: value for value, _, name in (line.partition("  ") for line in lines)} | {_SUMS: ""}
-
-
 def _whole(target: Path, sums: Mapping[str, str]) -> bool:
     """Whether every file is there, as it was written."""
     return bool(sums) and all(
-        (target / name).is_file() and (not value or _sha256((target / name).read_bytes()) == value)
+        (target / name).is_file() and _sha256((target / name).read_bytes()) == value
         for name, value in sums.items()
     )
 

@@ -6,19 +6,22 @@ import hashlib
 import json
 import platform
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from django.utils import translation
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
 
+from annotation.common.operations import FieldError, Help, Named, OneOf
 from annotation.common.registry import UnknownName
 from annotation.selectors.campaign.kept import kept_figure
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.pair_judgments import discarded_judges
 from evaluation.agreement.estimates import MOST_RESAMPLES
-from evaluation.comparison.missing import MISSING_CHOICES, REFUSE, Missing
+from evaluation.comparison.missing import REFUSE, Missing, missing_choices
 from evaluation.comparison.ranked_runs import NotComparable
 from evaluation.comparison.subsets import IN_FILE, BadSubset, Subset, subset_named
 from evaluation.metrics.table import METRICS
@@ -28,6 +31,7 @@ from evaluation.selectors import judgment_set, run_named, snapshot_named
 from evaluation.services.batches.collecting import batch_named, staying_out
 from evaluation.services.batches.stamps import batch_stamp
 from evaluation.services.batches.state import batch_state
+from evaluation.services.stored_kinds import BATCHES, JUDGMENT_SETS, QRELS, STORED_RUNS, TAG_SETS
 from evaluation.services.tagging.scores import LISTS_DEFINITION
 from evaluation.services.tagging.sets import tag_set_named
 from evaluation.significance.randomisation import MOST_ROUNDS, ROUNDS
@@ -42,24 +46,69 @@ class ReportRefused(ValueError):
     """A report that cannot be built; one line with the remedy."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReportRequest:
-    """A report as it was asked for; names of rows. See `services.reports.build`."""
+    """Tables and figures of runs, for a paper, as HTML, JSON, LaTeX, CSV, SVG and PDF. Runs of both
+    directions go together. A report that is there already, made from the same, stays as it is."""
 
-    name: str
-    qrels: str
-    runs: Sequence[str]
-    batch: str = ""
-    baseline: Sequence[str] = ()
-    measures: Sequence[str] = ()
-    against: str = ""
-    split: str = ""
-    missing: Missing = REFUSE
-    seed: int = 0
-    rounds: int = ROUNDS
-    resamples: int = RESAMPLES
-    level: float = LEVEL
-    tags: Sequence[str] = ()
+    name: Annotated[str, Named(), Help(_("Name"))]
+    qrels: Annotated[str, Named(QRELS), Help(_("Qrels"), _("NAME, the newest version, or NAME:VERSION"))]
+    runs: Annotated[
+        Sequence[Annotated[str, Named(STORED_RUNS)]],
+        Field(min_length=1, max_length=200),
+        Help(_("Runs"), _("Runs of one or both directions")),
+    ]
+    baseline: Annotated[
+        Sequence[Annotated[str, Field(max_length=100)]],
+        Field(max_length=2),
+        Help(
+            _("Baseline"),
+            _("The run or system that the others are compared with; by default the first run of a direction"),
+        ),
+    ] = ()
+    measures: Annotated[
+        Sequence[Annotated[str, Field(max_length=60)]],
+        Field(max_length=50),
+        Help(_("Measures"), _("By default R@1, R@5, R@10, median rank, S@1, S@5, S@10 and R-precision")),
+    ] = ()
+    batch: Annotated[Annotated[str, Named(BATCHES)] | None, Help(_("Batch"), _("Include its numbers"))] = None
+    against: Annotated[
+        Annotated[str, Named(JUDGMENT_SETS)] | None,
+        Help(_("Judgments by others"), _("Measure agreement with them")),
+    ] = None
+    tags: Annotated[
+        Sequence[Annotated[str, Named(TAG_SETS)]],
+        Field(max_length=100),
+        Help(_("Tag sets"), _("Score them too")),
+    ] = ()
+    split: Annotated[
+        str,
+        Field(max_length=200),
+        Help(
+            _("Images"),
+            _(
+                "A split, a fold such as 1/5, or run:NAME for the images that a run ranks; by default all "
+                "images of the qrels"
+            ),
+        ),
+    ] = ""
+    missing: Annotated[Missing, OneOf(missing_choices), Help(_("Queries that a run does not rank"))] = REFUSE
+    seed: Annotated[int, Field(ge=0, le=10**9 - 1), Help(_("Seed"))] = 0
+    rounds: Annotated[int, Field(ge=1, le=MOST_ROUNDS), Help(_("Permutations of the randomisation test"))] = (
+        ROUNDS
+    )
+    resamples: Annotated[int, Field(ge=1, le=MOST_RESAMPLES), Help(_("Resamples of the bootstrap"))] = (
+        RESAMPLES
+    )
+    level: Annotated[float, Field(gt=0, lt=1), Help(_("Confidence level of the intervals"))] = LEVEL
+    replace: Annotated[bool, Help(_("Replace a report of this name"))] = False
+
+    def problems(self) -> Iterator[FieldError]:
+        """Runs and tag sets that are named twice."""
+        for field, names in (("runs", self.runs), ("tags", self.tags)):
+            for number, name in enumerate(names):
+                if name in names[:number]:
+                    yield FieldError(f"{field}.{number}", "repeated", {"value": name})
 
 
 @dataclass(frozen=True)
@@ -83,28 +132,17 @@ def system_of(run: Run) -> str:
     return run.made_by.name if run.made_by is not None else run.system
 
 
-def report_rows(wanted: ReportRequest) -> ReportRows:
-    """Raises UnknownName, UnknownMeasure, BatchRefused, ImportRefused, NotComparable, FormatError, else
+def report_rows(wanted: ReportRequest, *, by_path: bool = False) -> ReportRows:
+    """The rows that were asked for; `by_path`: a split may be a file of names.
+
+    Raises UnknownName, UnknownMeasure, BatchRefused, ImportRefused, NotComparable, FormatError, else
     ReportRefused."""
-    for number, word, most in (
-        (wanted.rounds, "rounds", MOST_ROUNDS),
-        (wanted.resamples, "resamples", MOST_RESAMPLES),
-    ):
-        if not 1 <= number <= most:
-            raise ReportRefused(f"{number} {word}: use at least 1, and {most} at most")
-    if not 0 < wanted.level < 1:
-        raise ReportRefused(f"level {wanted.level}: expected a number between 0 and 1, such as 0.95")
     snapshot = snapshot_named(wanted.qrels)
-    if wanted.missing not in MISSING_CHOICES:
-        raise ReportRefused(f"missing queries {wanted.missing!r}: expected {' or '.join(MISSING_CHOICES)}")
     try:
-        subset = subset_named(snapshot.corpus.name, wanted.split)
+        subset = subset_named(snapshot.corpus.name, wanted.split, files=by_path)
     except BadSubset as error:
         raise ReportRefused(str(error)) from error
-    names = list(wanted.runs)
-    if not names or len(set(names)) != len(names):
-        raise ReportRefused("name at least one run, each only once")
-    runs = [run_named(name) for name in names]
+    runs = [run_named(name) for name in wanted.runs]
     for run in runs:
         if run.corpus_id != snapshot.corpus_id:
             raise NotComparable(
@@ -123,8 +161,6 @@ def report_rows(wanted: ReportRequest) -> ReportRows:
             f"qrels '{snapshot}' were not made from judgments; leave out the judgments to compare with"
         )
     others = judgment_set(snapshot.corpus.name, wanted.against) if wanted.against else None
-    if len(set(wanted.tags)) != len(wanted.tags):
-        raise ReportRefused("name each tag set only once")
     tags = [tag_set_named(name, snapshot.corpus.name) for name in wanted.tags]
     numbers = batch_numbers(batch, fresh=True) if batch is not None else None
     return ReportRows(
@@ -186,7 +222,7 @@ def inputs_now(
         name=row.name,
         qrels=row.qrels.name,
         runs=[run.name for run in runs],
-        batch=row.batch.name if row.batch is not None else "",
+        batch=row.batch.name if row.batch is not None else None,
         **{name: settings[name] for name in ("measures", "against", "seed", "rounds", "resamples", "level")},
         missing=settings.get("missing", ""),
     )

@@ -1,31 +1,45 @@
-"""What a stored system makes of a corpus's images and captions: runs in the database and TREC files."""
+"""What a stored system makes of a corpus's images and captions: runs."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
+
+from annotation.common.operations import Help, Named, OneOf, OperationContext
 from annotation.selectors.corpora import corpus_named, split_names
+from annotation.selectors.stored_kinds import CORPORA
 from evaluation.comparison.provenance import identities_of, provenance_of, provenance_of_system
 from evaluation.comparison.subsets import FOLD, OF_RUN, subset_named
+from evaluation.metrics.protocols import PROTOCOLS
 from evaluation.models import Run, System
 from evaluation.selectors import names_of
-from evaluation.services.common import ImportRefused, check_name
+from evaluation.services.common import ImportRefused, check_name, check_same_corpus
+from evaluation.services.image_choice import check_images
+from evaluation.services.phases import PhaseShares
 from evaluation.services.runs.directions import RUN_DIRECTIONS
 from evaluation.services.runs.files import (
     RUN_DEPTH,
     RunFacts,
     best_ranked,
     store_run,
-    write_file,
 )
 from evaluation.services.systems import registry
 from evaluation.services.systems.origins import ORIGINS, RankRequest
 from evaluation.services.systems.origins.recipe import REMEMBERED_FILES
-from evaluation.services.systems.registry import MADE_HERE
-from evaluation.services.systems.sources import Sources
-from models_core.phase_cache import PhaseProgress, no_progress
+from evaluation.services.systems.registry import MADE_HERE, SYSTEMS
+from evaluation.services.systems.sources import (
+    FeatureIdsField,
+    FeaturesField,
+    LemmasField,
+    RegionsField,
+    Sources,
+    TextField,
+    item_sources,
+)
 
 ONE_CAPTION = "one caption"
 #: What a run of no split is said to come from.
@@ -33,106 +47,129 @@ ALL = "all images"
 
 
 @dataclass(frozen=True, slots=True)
-class _Ranked:
-    """One direction of a ranking: the run's name, how many asked and were ranked, the file or "".
+class RankedRun:
+    """One direction of a ranking: the run's name, how many asked and were ranked.
 
-    `stored`: it stands in the database; `unchanged`: it stood there already. `remarks` say what is to be
-    known of the embeddings ranked by (see `ScoreMatrix.remarks`), `provenance` what the system has seen of
-    the images (see `comparison.provenance.Provenance`).
+    `unchanged`: it was stored already. `remarks` say what is to be known of the embeddings ranked by,
+    `provenance` what the system has seen of the images.
     """
 
     run: str
     direction: str
     queries: int
     items: int
-    file: str
-    stored: bool
     unchanged: bool
     provenance: dict[str, Any]
     remarks: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class RankedRuns:
+    """The runs of both directions."""
+
+    runs: tuple[RankedRun, ...]
+
+
+def _protocols() -> dict[str, None]:
+    return dict.fromkeys(PROTOCOLS)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunsRequest:
-    """The two runs that a stored system is to make of the images of `split`.
+class RankRunsRequest:
+    """Images are ranked for captions, and captions for images, by a stored system: two runs, called by their
+    name with the direction behind. Without a split all images that it can rank: those with captions, and with
+    what the system needs of them. What is not said of features is as in the system's training."""
 
-    Without a `split` all images that can be used: those with captions and what the system needs of them,
-    which is a picture, or a row of the feature file, or that the system was brought with their vectors or
-    scores. The runs are called `run` (default: the system's name) with the direction behind, kept in the
-    database, and with `out` written there as new TREC files. `corpus` is the one it was trained on by
-    default, and so are features and lemmas of that one.
-    """
+    system: Annotated[str, Named(SYSTEMS), Help(_("System"))]
+    split: Annotated[
+        str, Field(max_length=1000), Help(_("Split"), _("A split, or a fold such as 1/5; else all images"))
+    ] = ""
+    corpus: Annotated[
+        Annotated[str, Named(CORPORA)] | None, Help(_("Corpus"), _("Another than the system's"))
+    ] = None
+    name: Annotated[
+        Annotated[str, Named(max_length=80)] | None,
+        Help(_("Name of the runs"), _("Else the system's name")),
+    ] = None
+    protocol: Annotated[str, OneOf(_protocols), Help(_("Captions"))] = ONE_CAPTION
+    depth: Annotated[int, Field(ge=0), Help(_("Depth"), _("Items stored of each ranking; 0: all"))] = (
+        RUN_DEPTH
+    )
+    seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed of folds"))] = 0
+    features: FeaturesField = ""
+    feature_ids: FeatureIdsField = None
+    regions: RegionsField = ""
+    text: TextField = ""
+    lemmas: LemmasField = None
 
-    system: str
-    split: str = ""
-    corpus: str = ""
-    run: str = ""
-    protocol: str = ONE_CAPTION
-    depth: int = RUN_DEPTH
-    out: Path | None = None
-    database: bool = True
-    sources: Sources | None = None
-    seed: int = 0
 
-
-def rank_system(request: RunsRequest, *, progress: PhaseProgress = no_progress) -> list[_Ranked]:
-    """Rank images and captions by a stored system, in both directions.
-
-    Where both runs stand already, made by the system as it is and asked for with the same words, nothing is
-    computed, unless a file decides: a list of images, features or lemmas may have been edited since. Raises
-    UnknownName, ImportRefused, FormatError, Busy, ValueError.
-    """
-    system, split, protocol = request.system, request.split, request.protocol
-    depth, out, seed = request.depth, request.out, request.seed
-    row = registry.system_row(system)
+def check_ranking(request: RankRunsRequest, context: OperationContext) -> RankRunsRequest:
+    """Raise Invalid where no such images or files are there to be ranked, ImportRefused where the system
+    cannot rank."""
+    row = registry.system_row(request.system)
+    check_same_corpus(context, row)
     origin = ORIGINS.get(row.origin)
     if origin.matrices is None:
-        raise ImportRefused(f"system {system!r} has only runs and cannot rank here; import another run")
-    corpus = request.corpus or row.corpus.name
-    name = request.run or system
-    check_name(f"{name}-annotation", "run")
-    called = f"{system} ({row.recipe or origin.key})"
+        raise ImportRefused(f"system {row.name!r} has only runs and cannot rank here; import another run")
+    corpus = corpus_named(request.corpus) if request.corpus is not None else row.corpus
+    check_name(f"{request.name or row.name}-annotation", "run")
+    check_images("split", request.split, corpus, context)
+    item_sources(request, context)
+    return request
+
+
+def rank_system(request: RankRunsRequest, context: OperationContext) -> RankedRuns:
+    """Rank images and captions by a stored system, in both directions.
+
+    Where both runs are stored already, made by the system as it is and asked for with the same words, nothing
+    is computed, unless a file decides: a list of images, features or lemmas may have been edited since.
+    Raises UnknownName, ImportRefused, FormatError, Busy, ValueError.
+    """
+    check_ranking(request, context)
+    row, phases = registry.system_row(request.system), PhaseShares(context.tell)
+    corpus, name = request.corpus or row.corpus.name, request.name or row.name
+    given = item_sources(request, context)
+    sources = Sources(**given) if any(given.values()) else None
     made = RunFacts(
         name="",
         direction="",
-        system=called,
+        system=f"{row.name} ({row.recipe or row.origin})",
         format=MADE_HERE,
-        source=f"system {system}, {split or ALL}{_sources_in_words(request.sources)}",
+        source=f"system {row.name}, {request.split or ALL}{_sources_in_words(sources)}",
         source_digest=row.digest,
-        depth=depth,
+        depth=request.depth,
         made_by_id=row.pk,
-        split=split,
-        protocol=protocol,
-        seed=seed,
+        split=request.split,
+        protocol=request.protocol,
+        seed=request.seed,
         system_digest=row.digest,
     )
-    if out is None and request.database and request.sources is None:
+    if sources is None:
         standing = _standing(name, corpus, made)
-        if standing and not _by_file(row, corpus, split):
-            return standing
-    wish = RankRequest(row, corpus, split, protocol, request.sources, seed, progress)
-    reports, seen = [], None
-    for direction, matrix in origin.matrices(wish):
+        if standing and not _by_file(row, corpus, request.split):
+            return RankedRuns(tuple(standing))
+    wanted = RankRequest(row, corpus, request.split, request.protocol, sources, request.seed, phases)
+    ranked, seen = [], None
+    matrices = ORIGINS.get(row.origin).matrices
+    assert matrices is not None
+    for direction, matrix in matrices(wanted):
         sides = len(matrix.images), len(matrix.captions)
-        asks, ranked = sides if direction == Run.ANNOTATION else sides[::-1]
-        own, file, unchanged = f"{name}-{direction}", "", False
+        queries, items = sides if direction == Run.ANNOTATION else sides[::-1]
         if seen is None:  # both directions are of the same images
             image = names_of(corpus).image
             images = identities_of(corpus_named(corpus), {image[one] for one in matrix.images})
             seen = provenance_of_system(row, images, matrix.notes).as_dict()
-        if out is not None:
-            out.mkdir(parents=True, exist_ok=True)
-            file = str(out / f"{own}.trec")
-            write_file(Path(file), name, best_ranked(matrix, direction, depth))
-        if request.database:
-            depth_kept = _cut(depth, ranked)
-            its = replace(made, name=own, direction=direction, depth=depth_kept, remarks=matrix.notes)
-            unchanged = store_run(its, best_ranked(matrix, direction, depth), corpus).unchanged
-        reports.append(
-            _Ranked(own, direction, asks, ranked, file, request.database, unchanged, seen, matrix.remarks)
+        run = replace(
+            made,
+            name=f"{name}-{direction}",
+            direction=direction,
+            depth=_cut(request.depth, items),
+            remarks=matrix.notes,
         )
-        progress(f"ranking, {direction}", 1, 1)
-    return reports
+        stored = store_run(run, best_ranked(matrix, direction, request.depth), corpus)
+        ranked.append(RankedRun(run.name, direction, queries, items, stored.unchanged, seen, matrix.remarks))
+        phases(f"ranking, {direction}", 1, 1)
+    return RankedRuns(tuple(ranked))
 
 
 def _sources_in_words(sources: Sources | None) -> str:
@@ -154,7 +191,7 @@ def _by_file(system: System, corpus: str, split: str) -> bool:
     return remembered or bool(listed)
 
 
-def _standing(name: str, corpus: str, made: RunFacts) -> list[_Ranked]:
+def _standing(name: str, corpus: str, made: RunFacts) -> list[RankedRun]:
     """Both runs as they stand, where they were made by the same system and asked for alike; else none."""
     found = Run.objects.filter(
         name__in=[f"{name}-{direction}" for direction in RUN_DIRECTIONS],
@@ -181,7 +218,7 @@ def _standing(name: str, corpus: str, made: RunFacts) -> list[_Ranked]:
     assert images is not None
     seen = provenance_of({name: runs[Run.ANNOTATION]}, corpus_named(corpus), images.images)[name]
     return [
-        _Ranked(run.name, direction, run.query_count, items[direction], "", True, True, seen)
+        RankedRun(run.name, direction, run.query_count, items[direction], True, seen)
         for direction, run in ((direction, runs[direction]) for direction in RUN_DIRECTIONS)
     ]
 

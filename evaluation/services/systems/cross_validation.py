@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from annotation.common.operations import Invalid
 from evaluation.services.common import phase_cache
 from evaluation.services.systems.sources import check_sets
 from evaluation.services.systems.training import (
@@ -119,12 +120,12 @@ def _images_in_words(recipes: Sequence[Recipe], features: str) -> str:
 
 
 def _check_sets(recipes: Sequence[Recipe], sources: Sources) -> None:
-    """Raise BadRecipe where a recipe lacks a set, or where none looks at all that are given."""
+    """Raise Invalid where a recipe lacks a set, or where none looks at all that are given."""
     refused = []
     for recipe in recipes:
         try:
             check_sets(recipe, sources)
-        except BadRecipe as error:
+        except Invalid as error:
             refused.append((recipe, error))
     if len(refused) == len(recipes):
         raise refused[0][1]

@@ -8,7 +8,7 @@ from annotation import audit
 from annotation.selectors.jobs import Job
 from evaluation.models import System
 from evaluation.services.features.store import FeatureSet, remove_set
-from evaluation.services.systems.registry import InUse
+from evaluation.services.stored import InUse
 from evaluation.services.systems.sources import SET_KINDS
 
 

@@ -8,23 +8,27 @@ from __future__ import annotations
 
 import logging
 import re
-import shutil
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from django.contrib.auth import get_user_model
 from django.db import transaction
-from django.db.models import ProtectedError
+from django.db.models import QuerySet
+from django.utils.translation import gettext_lazy as _
 
 from annotation import audit
 from annotation.common.by_command import with_known
+from annotation.common.operations import OperationContext, StoredKind
 from annotation.common.registry import UnknownName
 from annotation.selectors.corpora import corpus_named
 from evaluation.comparison.provenance import Hashes
 from evaluation.models import LocalizationSet, Run, System
 from evaluation.selectors import run_named
-from evaluation.services.common import ImportRefused, exclusive_work
+from evaluation.services.common import ImportRefused
+from evaluation.services.stored import InUse as InUse
+from evaluation.services.stored import remove_stored
+from evaluation.services.stored_kinds import rows_of_corpora
 from evaluation.services.systems.folders import system_folder, training_folder
 from evaluation.services.systems.origins.base import of_stored
 from evaluation.services.systems.origins.runs import RUNS
@@ -51,8 +55,10 @@ class RequestedBy(NamedTuple):
 BY_COMMAND = RequestedBy()
 
 
-class InUse(ValueError):
-    """A system, a run or qrels that something else was made from; one line with the remedy."""
+def requested_by(context: OperationContext) -> RequestedBy:
+    """Who has an operation done, and by which job."""
+    job = context.progress.job_id if context.progress is not None else None
+    return RequestedBy(job, context.actor.pk if context.actor is not None else None)
 
 
 def register_stored_system(name: str, wanted: RequestedBy = BY_COMMAND) -> System:
@@ -126,6 +132,15 @@ def register_unlisted_systems() -> None:
             _log.exception("%s could not be registered as a system", system_folder(name))
 
 
+def _systems(account: Any, *roles: str) -> QuerySet[Any]:
+    register_unlisted_systems()
+    return rows_of_corpora(System)(account, *roles)
+
+
+#: The kind of stored thing that requests name.
+SYSTEMS = StoredKind(_("system"), _systems)
+
+
 def system_row(name: str) -> System:
     """The system `name`; raises UnknownName listing what exists."""
     register_unlisted_systems()
@@ -188,7 +203,7 @@ def link_output(
             "what it was trained on"
         )
     if row.made_by_id is None:
-        system, _ = System.objects.get_or_create(
+        system, _new = System.objects.get_or_create(
             name=tag,
             defaults={
                 "corpus": row.corpus,
@@ -211,45 +226,12 @@ def link_output(
 
 def remove_run(*, name: str, actor: Any = None) -> None:
     """Remove a run and its rankings; raises InUse where a batch or a report was made from it."""
-    row = run_named(name)
-    with exclusive_work(f"run.{name}", "run", name), transaction.atomic():
-        audit.record(actor=actor, act="remove_run", run=name, digest=row.digest)
-        try:
-            row.delete()
-        except ProtectedError as error:
-            raise InUse(
-                f"run {name!r} cannot be removed: {dependents_in_words(error)} made from it"
-            ) from error
+    remove_stored(run_named(name), actor)
 
 
 def remove_system(*, name: str, actor: Any = None) -> None:
     """Remove a system and what is kept of it. Raises InUse where runs or sets of it are there, Busy while one
     is written."""
-    row, folder = system_row(name), system_folder(name)
-    away = folder.with_name(f".{name}.removed")
-    with exclusive_work(f"system.{name}", "system", name):
-        remove_unfinished_of_system(row)
-        with transaction.atomic():
-            audit.record(actor=actor, act="remove_system", system=name, digest=row.digest)
-            try:
-                row.delete()
-            except ProtectedError as error:
-                raise InUse(
-                    f"system {name!r} cannot be removed: {dependents_in_words(error)} made by it; "
-                    "remove those first"
-                ) from error
-            if folder.exists():
-                shutil.rmtree(away, ignore_errors=True)
-                folder.rename(away)  # undone by nothing, so it is last
-        shutil.rmtree(away, ignore_errors=True)
-        shutil.rmtree(training_folder(name), ignore_errors=True)
-
-
-def dependents_in_words(error: ProtectedError) -> str:
-    """What hangs on something, the first few by name: "run a, run b and 3 more were"."""
-    owners = [
-        getattr(row, "batch", None) or getattr(row, "report", None) or row for row in error.protected_objects
-    ]
-    names = sorted({f"{owner._meta.verbose_name} {owner}" for owner in owners})
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return f"{', '.join(names[:3])}{more} {'was' if len(names) == 1 else 'were'}"
+    row = system_row(name)
+    remove_unfinished_of_system(row)
+    remove_stored(row, actor, folders=(system_folder(name), training_folder(name)))

@@ -10,25 +10,25 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from safetensors.numpy import save_file
 
+from annotation.common.operations import OperationContext
 from annotation.formats.files.text import lines
 from evaluation.comparison.subsets import FOLD
 from evaluation.services.common import (
     ImportRefused,
     check_file,
-    check_name,
     exclusive_work,
     phase_cache,
-    read_key_values,
 )
 from evaluation.services.features.parses import parses_of
 from evaluation.services.features.store import feature_set, is_label
+from evaluation.services.phases import PhaseShares
 from evaluation.services.systems import registry
 from evaluation.services.systems.auxiliary import auxiliary_pairs
 from evaluation.services.systems.examples import (
@@ -43,9 +43,10 @@ from evaluation.services.systems.read_captions import as_read
 from evaluation.services.systems.region_texts import region_texts, regions_with_phrases
 from evaluation.services.systems.seen import SEEN_FACT, images_of_training
 from evaluation.services.systems.shared_sums import SharedSums
-from evaluation.services.systems.sources import Sources, check_sets
+from evaluation.services.systems.sources import Sources
+from evaluation.services.systems.training_requests import CheckedTraining, TrainingRequest, checked_training
 from models_core import storage
-from models_core.device import CPU, torch_on
+from models_core.device import torch_on
 from models_core.estimators.base import IMAGE_VIEW
 from models_core.features.text.background import read_sentences, without_captions
 from models_core.phase_cache import PhaseCache, PhaseProgress, digest_of_parts, no_progress
@@ -53,7 +54,6 @@ from models_core.processes import Processes, joined_processes
 from models_core.systems.dataset import count_words, prepare
 from models_core.systems.kernels import GivenWordVectors, Resources, check_resources
 from models_core.systems.recipe import Recipe
-from models_core.systems.recipe_files import changed_recipe, recipe_of
 from models_core.systems.trained_system import TrainedSystem
 from models_core.systems.training import FitOptions, check_held_out, check_processes, fit
 
@@ -126,68 +126,38 @@ def extract_features(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainRequest:
-    """A system to be trained: by which recipe, on which images of which corpus, from which files.
+def train_system(request: TrainingRequest, context: OperationContext) -> Trained:
+    """Train what is asked for, and store it; the registry stores who asked.
 
-    `train` and `held_out` say which images, as `Examples.chosen` takes it (a recipe that chooses nothing
-    needs no held-out ones: ""); with `fold`, "1/5" say, that fold is left for testing, the next is held out
-    and the others train. `device` is where it is computed (see `models_core.device`), and no part of the
-    system. `auxiliary` are further data: "weak=COLLECTION".
-    `changes` are settings that the recipe is to have instead of its own: "settings.epochs=10".
-    """
-
-    name: str
-    recipe: str
-    corpus: str
-    train: str = "train"
-    held_out: str = "val"
-    fold: str = ""
-    sources: Sources = field(default_factory=Sources)
-    seed: int = 0
-    device: str = CPU
-    auxiliary: tuple[str, ...] = ()
-    changes: tuple[str, ...] = ()
-
-
-def train_system(
-    request: TrainRequest,
-    *,
-    wanted: registry.RequestedBy = registry.BY_COMMAND,
-    progress: PhaseProgress = no_progress,
-) -> Trained:
-    """Train what is asked for, and store it; the registry keeps who `wanted` it.
-
-    The recipe is a name, or a TOML file. Where the same system exists, nothing changes. Where torchrun has
-    started several processes, all are to call this alike; the first stores. Raises ImportRefused where
-    another stands, and whatever reading and training raise; then no system is left.
+    Where the same system exists, nothing changes. Where torchrun has started several processes, all are to
+    call this alike; the first stores. Raises ImportRefused where another stands, and whatever reading and
+    training raise; then no system is left.
     """
     with joined_processes(request.device) as (processes, device):
-        return _train(replace(request, device=device), processes, wanted, progress)
+        asked = checked_training(replace(request, device=device), context)
+        phases = PhaseShares(context.tell, asked.recipe.kind)
+        return _train(asked, processes, registry.requested_by(context), phases)
 
 
 def _train(
-    request: TrainRequest,
+    asked: CheckedTraining,
     processes: Processes,
     wanted: registry.RequestedBy,
     progress: PhaseProgress,
 ) -> Trained:
-    name, corpus, fold, seed, sources = (
+    request, chosen, sources, held_out = asked.request, asked.recipe, asked.sources, asked.held_out
+    name, corpus, fold, seed, train = (
         request.name,
         request.corpus,
         request.fold,
         request.seed,
-        request.sources.settled(request.corpus),
+        request.train,
     )
-    train, held_out = request.train, request.held_out
-    check_name(name, "system")
     torch_on(request.device)
-    chosen = changed_recipe(recipe_of(request.recipe), read_key_values(request.changes))
-    check_sets(chosen, sources)
     check_processes(chosen)
     if not fold:
         check_held_out(chosen, len(held_out))
-    further = auxiliary_pairs(chosen, request.auxiliary, sources.features)
+    further = auxiliary_pairs(chosen, asked.auxiliary, sources.features)
     grounded = chosen.kind.grounding != "none"
     seen = examples_from(corpus, replace(sources, regions="") if grounded else sources)
     found = as_read(seen, chosen, sources, progress)

@@ -24,13 +24,16 @@ Source: structured listwise tagging, section 4.3.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any, get_args
 
 import numpy as np
+from django.utils.translation import gettext_lazy as _
 from numpy.typing import NDArray
+from pydantic import Field
 
+from annotation.common.operations import Help, Named, OneOf, OperationContext
 from annotation.selectors.corpora import split_names
 from annotation.selectors.records import stream_records
 from evaluation.agreement.estimates import Bootstrap
@@ -50,7 +53,11 @@ from evaluation.metrics.tagging import (
 )
 from evaluation.models import TagSet
 from evaluation.selectors import names_of
-from evaluation.services.common import ImportRefused
+from evaluation.services.common import ImportRefused, check_same_corpus
+from evaluation.services.figure_requests import ALL_IMAGES, FigureRequest
+from evaluation.services.image_choice import check_images
+from evaluation.services.phases import PhaseShares
+from evaluation.services.stored_kinds import TAG_SETS
 from evaluation.services.tagging.sets import tag_scores_of, tag_set_named
 from evaluation.services.tags.ranked import caption_tokens
 from evaluation.services.tags.reading import TagReader
@@ -84,11 +91,81 @@ class TagScoring:
     distractors: Sequence[int] = DISTRACTORS
     resampling: Resampling = field(default_factory=Resampling)
 
-    def __post_init__(self) -> None:
-        for word, numbers, least in (("k", self.depths, 1), ("distractors", self.distractors, 0)):
-            wrong = [number for number in numbers if number < least]
-            if wrong or not numbers:
-                raise ImportRefused(f"{word} is {wrong[0] if wrong else 'nothing'}; expected {least} or more")
+
+def _units() -> Mapping[str, None]:
+    return dict.fromkeys(get_args(TagUnit))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagScoringRequest(FigureRequest):
+    """Tags are scored against the nouns of people's captions: precision among the image's own tags and
+    distractors, with the gain over chance, MAP and MiAP."""
+
+    tag_set: Annotated[str, Named(TAG_SETS), Help(_("Tag set"))]
+    tags: Annotated[
+        Annotated[TagUnit, OneOf(_units)] | None, Help(_("What a true tag is"), _("Else as in the training"))
+    ] = None
+    alpha: Annotated[
+        Annotated[float, Field(ge=0, le=1)] | None,
+        Help(_("Weight of frequency among true tags"), _("Else as in the training")),
+    ] = None
+    distractors: Annotated[
+        tuple[Annotated[int, Field(ge=0, le=10_000)], ...], Field(min_length=1), Help(_("Distractors"))
+    ] = DISTRACTORS
+    depths: Annotated[
+        tuple[Annotated[int, Field(ge=1, le=10_000)], ...],
+        Field(min_length=1),
+        Help(_("Depths"), _("k of p@k")),
+    ] = POOL_DEPTHS
+
+    @property
+    def how(self) -> TagScoring:
+        """How the set is scored."""
+        return TagScoring(
+            unit=self.tags,
+            alpha=self.alpha,
+            missing=self.missing,
+            depths=self.depths,
+            distractors=self.distractors,
+            resampling=self.resampling,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagScores:
+    """The figures of a tag set: the report says what they are of. `stored`: they are shown on its page."""
+
+    tag_set: str
+    stored: bool
+    report: dict[str, Any]
+
+
+def check_tag_scoring(request: TagScoringRequest, context: OperationContext) -> TagScoringRequest:
+    """Raise Invalid where no such images are there."""
+    row = tag_set_named(request.tag_set)
+    check_same_corpus(context, row)
+    check_images("split", request.split, row.corpus, context, runs=True, also=ALL_IMAGES)
+    return request
+
+
+def score_tags(request: TagScoringRequest, context: OperationContext) -> TagScores:
+    """Score the set, and store its figures with it; raises as `score_tag_set` and `keep_figures`."""
+    check_tag_scoring(request, context)
+    row = tag_set_named(request.tag_set)
+    corpus, images = row.corpus.name, request.images
+    subset = subset_named(corpus, images, seed=request.fold_seed) if images else None
+    if images == "":
+        subset = Subset("all images", frozenset(row.corpus.images.values_list("pk", flat=True)))
+    report = score_tag_set(
+        corpus=corpus,
+        name=row.name,
+        how=request.how,
+        subset=subset,
+        progress=PhaseShares(context.tell),
+    )
+    if request.store:
+        keep_figures(row.name, report)
+    return TagScores(tag_set=row.name, stored=request.store, report=report)
 
 
 @dataclass(frozen=True)

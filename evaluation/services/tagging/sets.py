@@ -1,25 +1,35 @@
-"""Sets of ranked tags: found by name, read, written as files, removed."""
+"""Sets of ranked tags: listed, found by name, read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
-from django.db import transaction
 from numpy.typing import NDArray
 
-from annotation import audit
 from annotation.common.by_command import with_known
 from annotation.common.registry import UnknownName
 from evaluation.models import TagSet
 from evaluation.selectors import names_of
-from evaluation.services.common import ImportRefused, exclusive_work
-from evaluation.services.tags.ranked import ImageTags, TagsReport, write_ranked_tags
+from evaluation.services.common import ImportRefused
+from evaluation.services.predicting import PredictionSet, prediction_values
+from evaluation.services.tags.ranked import ImageTags
 
 #: Rows that are read at a time: each may hold a score for every tag.
 _ROWS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagSetSummary(PredictionSet):
+    """Ranked tags of images: of a system, or of the collection that is their `source`."""
+
+    source: str
+
+
+def tag_set_summary(row: TagSet) -> TagSetSummary:
+    """What lists say of tags."""
+    return TagSetSummary(**prediction_values(row), source=row.source)
 
 
 def tag_set_named(name: str, corpus: str = "") -> TagSet:
@@ -34,14 +44,6 @@ def tag_set_named(name: str, corpus: str = "") -> TagSet:
             f"tag set {name!r} is of corpus {found.corpus.name!r}, not of {corpus!r}; name that one"
         )
     return found
-
-
-def remove_tag_set(*, name: str, actor: Any = None) -> None:
-    """Remove a set with its tags. Raises UnknownName and Busy."""
-    row = tag_set_named(name)
-    with exclusive_work(f"tags.{name}", "tag set", name), transaction.atomic():
-        audit.record(actor=actor, act="remove_tag_set", tags=name, digest=row.digest)
-        row.delete()
 
 
 def tags_of_set(found: TagSet) -> Iterator[ImageTags]:
@@ -61,9 +63,3 @@ def tag_scores_of(found: TagSet) -> tuple[list[int], NDArray[np.float32]]:
         images.append(image)
         scores[place] = np.frombuffer(own, np.float32)
     return images, scores
-
-
-def write_tag_set(found: TagSet, path: Path) -> TagsReport:
-    """The set as a new file: CSV where its name ends in .csv, else JSON lines. Raises FormatError where it
-    is there already, and OSError."""
-    return write_ranked_tags(tags_of_set(found), path)

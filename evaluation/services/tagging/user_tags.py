@@ -7,26 +7,44 @@ small letters and not lemmatised. The baseline "user tags" of structured listwis
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
+
+from annotation.common.operations import Help, Named, OperationContext
 from annotation.formats.names import image_id
 from annotation.selectors.corpora import corpus_named
+from annotation.selectors.stored_kinds import CORPORA
 from evaluation.models import TagSet
 from evaluation.selectors import names_of
-from evaluation.services.common import ImportRefused, check_name, exclusive_work
-from evaluation.services.tagging.writing import store_tag_set
+from evaluation.services.common import ImportRefused
+from evaluation.services.stored import get_or_publish
+from evaluation.services.tagging.sets import TagSetSummary, tag_set_summary
+from evaluation.services.tagging.writing import fill_tag_set
 from evaluation.services.tags.ranked import SCORE_DIGITS
 from evaluation.services.weak.collections import weak_collection
 
 _KIND = "tags"
 
 
-def take_user_tags(*, name: str, corpus: str, collection: str) -> TagSet:
-    """Keep the tags of the collection's images that the corpus has too, in the corpus's order.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserTagsRequest:
+    """Tags that users gave images of a weak collection become a tag set of the images that a corpus has
+    too."""
 
-    Raises UnknownName, and ImportRefused where a set of that name stands or no image is in both.
+    name: Annotated[str, Named(), Help(_("Name of the set"))]
+    corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
+    collection: Annotated[str, Field(max_length=100), Help(_("Weak collection"))]
+
+
+def import_user_tags(request: UserTagsRequest, context: OperationContext) -> TagSetSummary:
+    """Store the tags, in the corpus's order; the same again changes nothing.
+
+    Raises UnknownName, and ImportRefused where a set of that name has other tags or no image is in both.
     """
-    check_name(name, "tag set")
+    name, corpus, collection = request.name, request.corpus, request.collection
     row, given = corpus_named(corpus), weak_collection(collection)
     given.check_kinds([_KIND])
     names = names_of(corpus)
@@ -47,9 +65,9 @@ def take_user_tags(*, name: str, corpus: str, collection: str) -> TagSet:
                 own = found[pk]
                 yield pk, [[tag, round(1 - n / len(own), SCORE_DIGITS)] for n, tag in enumerate(own)], b""
 
-    with exclusive_work(f"tags.{name}", "tag set", name):
-        TagSet.objects.filter(name=name, published=False).delete()  # somebody was killed
-        if TagSet.objects.filter(name=name).exists():
-            raise ImportRefused(f"tag set {name!r} already exists; choose another name")
-        source = f"collection {collection}, {given.digest}"
-        return store_tag_set(name, {"corpus": row, "source": source}, rows())
+    source = f"collection {collection}, {given.digest}"
+    facts = {"corpus": row, "source": source}
+    stored, _created = get_or_publish(TagSet, name, facts, lambda new: fill_tag_set(new, rows()))
+    if stored.source != source:
+        raise ImportRefused(f"tag set {name!r} already exists; choose another name")
+    return tag_set_summary(stored)

@@ -7,24 +7,33 @@ word vectors.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, cast, get_args
 
 import numpy as np
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
 
 from annotation.common.batching import chunks
+from annotation.common.operations import Help, OneOf, OperationContext, ServerFile, invalid
 from annotation.formats.files.text import lines
 from evaluation.comparison.provenance import provenance_of
-from evaluation.models import TaggedImage, TagSet
+from evaluation.models import System, TaggedImage, TagSet
 from evaluation.services.common import (
     ImportRefused,
     check_file,
-    check_made_alike,
-    check_name,
-    exclusive_work,
 )
-from evaluation.services.features.store import feature_set
+from evaluation.services.features.store import feature_set, feature_sets
+from evaluation.services.phases import PhaseShares
+from evaluation.services.predicting import (
+    PredictionRequest,
+    SetField,
+    check_set,
+    method_of,
+    system_asked,
+)
+from evaluation.services.stored import get_or_publish
 from evaluation.services.systems import registry
 from evaluation.services.systems.described_alike import check_described_alike
 from evaluation.services.systems.examples import Examples, examples_from
@@ -33,10 +42,10 @@ from evaluation.services.systems.origins.recipe import REMEMBERED_FILES
 from evaluation.services.systems.read_captions import with_tags
 from evaluation.services.systems.sources import Sources
 from evaluation.services.systems.training import system_named
-from evaluation.services.tagging.sets import write_tag_set
+from evaluation.services.tagging.sets import TagSetSummary, tag_set_summary
 from evaluation.services.tags.ranked import SCORE_DIGITS
 from models_core.estimators.taggers import CandidateTags, ImageTagger, TagScore, check_score
-from models_core.phase_cache import PhaseProgress, digest_of_parts, no_progress
+from models_core.phase_cache import PhaseProgress, digest_of_parts
 from models_core.systems.dataset import Vectors, checked_vectors
 from models_core.systems.kernels import GivenWordVectors
 from models_core.systems.tag_texts import TagTexts
@@ -51,119 +60,123 @@ LISTED = 20
 _PHASE = "tagging images"
 
 
+def _of_corpus() -> tuple[str, ...]:
+    return (OF_CORPUS,)
+
+
+_TAG_FILES = ServerFile("tags", (".txt",), also=_of_corpus)
+
+
+def tag_scores() -> Mapping[str, None]:
+    """What systems can rank tags by."""
+    return dict.fromkeys(get_args(TagScore))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TagRequest:
-    """Tags to be found: by which system, for which images, among which tags, and how they are ranked.
+class TagRequest(PredictionRequest):
+    """A trained system tags images. One that learned from word vectors can choose among tags that it never
+    saw."""
 
-    `name` is that of the set, the system's where empty. `split` is as for rankings, all images where empty.
-    `vocabulary` is empty for the tags that the system learned from, "corpus" for those and all of the
-    corpus's captions that have word vectors, or a file of tags, one a line. `score` is what tags are ranked
-    by, `top` how many of each image are listed. `features` is a feature set of the corpus, by default the
-    training's. `out` is a new file of ranked tags.
-    """
-
-    system: str
-    name: str = ""
-    split: str = "test"
-    vocabulary: str = ""
-    score: TagScore = "own"
-    top: int = LISTED
-    features: str = ""
-    seed: int = 0
-    out: Path | None = None
+    vocabulary: Annotated[
+        Annotated[str, _TAG_FILES] | None,
+        Help(
+            _("Tags to choose among"),
+            _("All of the corpus's captions (corpus), or a file of tags; else those learned from"),
+        ),
+    ] = None
+    score: Annotated[
+        Annotated[str, OneOf(tag_scores)] | None,
+        Help(_("Ranked by"), _("The method's own score, s1, s2 or the mean of both; else the first it has")),
+    ] = None
+    top: Annotated[int, Field(ge=1, le=1000), Help(_("Tags listed of each image"))] = LISTED
+    features: Annotated[SetField, Help(_("Features of images"), _("A feature set; else the training's"))] = ""
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenTags:
-    """The set that stands: so many `images`, ranked among so many `vocabulary` tags, of which `unseen` are
-    none of the training's. `unchanged`: it stood already. `provenance` is what the system has seen of the
-    images."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenTags(TagSetSummary):
+    """Tags of images: the best `top` by `score`, ranked among so many `vocabulary` tags, of which `unseen`
+    are none of the training's. `unchanged`: they were there already. `provenance` is what the system has seen
+    of the images."""
 
-    name: str
-    system: str
-    corpus: str
-    images: int
     vocabulary: int
     unseen: int
     top: int
     score: str
-    file: str
     unchanged: bool
     provenance: dict[str, Any]
 
 
-def tag_images(request: TagRequest, *, progress: PhaseProgress = no_progress) -> WrittenTags:
-    """Find the tags and keep them. A set that was asked for alike stands unchanged; another of that name is
+def ways_to_rank_tags(system: System) -> tuple[TagScore, ...]:
+    """What a system can rank tags by; nothing where it does not tag."""
+    method = method_of(system)
+    if method is None or method.predicts != "tags":
+        return ()
+    scores: tuple[TagScore, ...] = method.make(method.settings()).scores
+    return scores
+
+
+def check_tagging(request: TagRequest, context: OperationContext) -> TagRequest:
+    """Raise Invalid where no such images or features are there, or the system has no such score, and
+    ImportRefused where it does not tag."""
+    system = system_asked(request, context)
+    ways = ways_to_rank_tags(system)
+    if not ways:
+        raise ImportRefused(f"system {system.name!r} does not tag images; choose one that does")
+    if request.score is not None and request.score not in ways:
+        raise invalid("score", "literal_error", expected=", ".join(ways))
+    sets = (one for one in feature_sets(system.corpus.name) if one.kind == "image")
+    check_set("features", request.features, sets)
+    return request
+
+
+def tag_images(request: TagRequest, context: OperationContext) -> WrittenTags:
+    """Find the tags and store them. A set that was asked for alike stays unchanged; another of that name is
     refused.
 
-    Raises UnknownName, ImportRefused, BadModel, FormatError, ValueError, and OSError for `out`.
+    Raises UnknownName, ImportRefused, BadModel, FormatError, ValueError.
     """
-    name = request.name or request.system
-    check_name(name, "tag set")
-    if request.top < 1:
-        raise ImportRefused(f"top is {request.top}; expected 1 or more")
-    if request.out is not None and request.out.exists():
-        raise ImportRefused(f"{request.out} already exists; choose another file")
-    system = registry.system_row(request.system)
-    work = _Tagging.of(request, progress)
+    check_tagging(request, context)
+    system, progress = registry.system_row(request.system), PhaseShares(context.tell)
+    work = _Tagging.of(request, context, progress)
     facts = {
         "made_by": system,
         "corpus": system.corpus,
         "split": request.split,
         "seed": request.seed,
-        "settings": work.settings(request),
+        "settings": work.settings(),
         "features": work.sources.features,
         "vocabulary": list(work.candidates.names),
         "system_digest": system.digest,
         "asked_digest": work.found.digest_of(work.places),
         "remarks": list(work.remarks),
     }
-    with exclusive_work(f"tags.{name}", "tag set", name):
-        TagSet.objects.filter(name=name, published=False).delete()  # somebody was killed
-        standing = TagSet.objects.filter(name=name).first()
-        if standing is not None:
-            check_made_alike(standing, facts, "tag set")
-        found = standing or store_tag_set(name, facts, work.rows(request, progress))
-    if request.out is not None:
-        write_tag_set(found, request.out)
+    stored, created = get_or_publish(
+        TagSet, request.set_name, facts, lambda row: fill_tag_set(row, work.rows(progress))
+    )
+    images = stored.images.values_list("image_id", flat=True)
     return WrittenTags(
-        name,
-        request.system,
-        found.corpus.name,
-        found.image_count,
-        len(found.vocabulary),
-        int((work.candidates.numbers < 0).sum()),
-        request.top,
-        request.score,
-        "" if request.out is None else str(request.out),
-        standing is not None,
-        provenance_of({name: found}, found.corpus, found.images.values_list("image_id", flat=True))[name],
+        **asdict(tag_set_summary(stored)),
+        vocabulary=len(stored.vocabulary),
+        unseen=int((work.candidates.numbers < 0).sum()),
+        top=request.top,
+        score=work.score,
+        unchanged=not created,
+        provenance=provenance_of({stored.name: stored}, stored.corpus, images)[stored.name],
     )
 
 
-def store_tag_set(
-    name: str, facts: Mapping[str, Any], rows: Iterator[tuple[int, list[list[Any]], bytes]]
-) -> TagSet:
-    """A new set of `rows`: the id of an image's row, its ranked tags, and all its scores. It is seen once it
-    is whole; whatever `rows` raises leaves none."""
-    found = TagSet.objects.create(name=name, **facts)
-    try:
-        digests = []
-        made = (
-            TaggedImage(tag_set=found, position=position, image_id=image, tags=tags, scores=scores)
-            for position, (image, tags, scores) in enumerate(rows)
-        )
-        for chunk in chunks(made, _TOGETHER):
-            TaggedImage.objects.bulk_create(chunk)
-            digests += [[row.image_id, row.tags, bytes(row.scores).hex()] for row in chunk]
-        found.image_count = len(digests)
-        found.digest = digest_of_parts([digest_of_parts(one) for one in digests])
-        found.published = True
-        found.save()
-    except BaseException:
-        found.delete()  # it would keep its system from being removed
-        raise
-    return found
+def fill_tag_set(row: TagSet, tags_of_images: Iterator[tuple[int, list[list[Any]], bytes]]) -> None:
+    """Write the rows of a new set: of each image its row's id, its ranked tags, and all its scores."""
+    digests = []
+    rows = (
+        TaggedImage(tag_set=row, position=position, image_id=image, tags=tags, scores=scores)
+        for position, (image, tags, scores) in enumerate(tags_of_images)
+    )
+    for chunk in chunks(rows, _TOGETHER):
+        TaggedImage.objects.bulk_create(chunk)
+        digests += [[one.image_id, one.tags, bytes(one.scores).hex()] for one in chunk]
+    row.image_count = len(digests)
+    row.digest = digest_of_parts([digest_of_parts(one) for one in digests])
 
 
 @dataclass(frozen=True)
@@ -175,14 +188,18 @@ class _Tagging:
     places: Sequence[int]
     sources: Sources
     candidates: CandidateTags
+    score: TagScore
+    top: int
     remarks: tuple[str, ...]
 
     @classmethod
-    def of(cls, request: TagRequest, progress: PhaseProgress) -> _Tagging:
+    def of(cls, request: TagRequest, context: OperationContext, progress: PhaseProgress) -> _Tagging:
         """Raises BadRecipe where the system does not tag, and ValueError for what does not fit it."""
         stored = system_named(request.system)
         check_predicts(stored.recipe, "tags")
-        check_score(request.score, cast(ImageTagger, stored.model).scores, f"system {request.system!r}")
+        scores = cast(ImageTagger, stored.model).scores
+        score = cast(TagScore, request.score or scores[0])
+        check_score(score, scores, f"system {request.system!r}")
         corpus = str(stored.facts["corpus"])
         given = Sources(features=request.features)
         if not request.features:
@@ -193,17 +210,18 @@ class _Tagging:
         places = found.to_rank(request.split, seed=request.seed)
         check_left_out(stored, request.system, found, places, request.split)
         assert isinstance(stored.texts, TagTexts)
-        candidates = _candidates(stored, stored.texts, found, request, progress)
-        return cls(stored, found, places, given, candidates, remarks)
+        chosen: Path | str | None = request.vocabulary
+        if isinstance(chosen, str) and chosen != OF_CORPUS:
+            chosen = _TAG_FILES.path(chosen, by_path=context.by_path)
+        candidates = _candidates(stored, stored.texts, found, chosen, progress)
+        return cls(stored, found, places, given, candidates, score, request.top, remarks)
 
-    def settings(self, request: TagRequest) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         """How tags are found, as plain data: what people's tags are compared by is the recipe's."""
         text = self.stored.recipe.text
-        return {"score": request.score, "top": request.top, "unit": text.unit, "alpha": text.weight}
+        return {"score": self.score, "top": self.top, "unit": text.unit, "alpha": text.weight}
 
-    def rows(
-        self, request: TagRequest, progress: PhaseProgress
-    ) -> Iterator[tuple[int, list[list[Any]], bytes]]:
+    def rows(self, progress: PhaseProgress) -> Iterator[tuple[int, list[list[Any]], bytes]]:
         """As `store_tag_set` takes them. Raises ValueError naming an image whose numbers cannot be looked
         at."""
         places, names = self.places, self.candidates.names
@@ -215,9 +233,9 @@ class _Tagging:
             images = [self.found.examples[place].name for place in part]
             block = checked_vectors(images, values[part])
             scores = np.asarray(
-                self.stored.score_tags(Vectors(block.values), self.candidates, request.score), np.float32
+                self.stored.score_tags(Vectors(block.values), self.candidates, self.score), np.float32
             )
-            order = np.argsort(-scores, axis=1, kind="stable")[:, : request.top]
+            order = np.argsort(-scores, axis=1, kind="stable")[:, : self.top]
             for image, own, best in zip(images, scores, order.tolist(), strict=True):
                 tags = [[names[tag], round(float(own[tag]), SCORE_DIGITS)] for tag in best]
                 yield self.found.names.image[image], tags, own.tobytes()
@@ -225,19 +243,22 @@ class _Tagging:
 
 
 def _candidates(
-    stored: TrainedSystem, texts: TagTexts, found: Examples, request: TagRequest, progress: PhaseProgress
+    stored: TrainedSystem,
+    texts: TagTexts,
+    found: Examples,
+    vocabulary: Path | str | None,
+    progress: PhaseProgress,
 ) -> CandidateTags:
-    """The tags to choose among. Raises ImportRefused for a file without tags, or word vectors that changed,
-    and UnknownTag for a tag without any."""
-    if not request.vocabulary:
+    """The tags to choose among: of a file, or of all captions. Raises ImportRefused for a file without tags,
+    or word vectors that changed, and UnknownTag for a tag without any."""
+    if vocabulary is None:
         return texts.candidates()
     words = _word_vectors(stored)
-    if request.vocabulary != OF_CORPUS:
-        file = Path(request.vocabulary)
-        check_file(file, "a file of tags")
-        named = [tag.strip() for _, tag in lines(file) if tag.strip()]
+    if isinstance(vocabulary, Path):
+        check_file(vocabulary, "a file of tags")
+        named = [tag.strip() for _number, tag in lines(vocabulary) if tag.strip()]
         if not named:
-            raise ImportRefused(f"{file} names no tag; write one on each line")
+            raise ImportRefused(f"{vocabulary} names no tag; write one on each line")
         return texts.candidates(named, words)
     tagged = with_tags(found, texts.settings.unit, progress)
     known = set(texts.vocabulary)

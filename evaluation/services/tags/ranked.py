@@ -9,25 +9,31 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import repeat
 from pathlib import Path
-from typing import TextIO
+from typing import Annotated, Any, TextIO
 
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
+
+from annotation.common.operations import Help, Named, NewFile, OneOf, OperationContext
 from annotation.common.spreadsheets import escape_formula
 from annotation.datasets.layers import layer_to_read
-from annotation.datasets.tags import KeptTags, keep_tags
+from annotation.datasets.tags import keep_tags
 from annotation.formats.files.text import whole_file
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
+from annotation.selectors.stored_kinds import CORPORA
 from evaluation.selectors import image_names, names_of
 from evaluation.services.features.parses import parses_of
+from evaluation.services.phases import PhaseShares
+from evaluation.services.predicting import LayerField, check_layer
 from evaluation.services.tags.reading import (
     CaptionToRead,
-    check_process_count,
     parsed_locations,
     read_ranked_tags,
 )
@@ -35,7 +41,6 @@ from models_core.features.text.tags import (
     DEFAULT_ALPHA,
     TagPlacing,
     TagUnit,
-    check_alpha,
 )
 from models_core.features.text.tokens import tokenise
 from models_core.phase_cache import PhaseProgress, no_progress
@@ -48,26 +53,60 @@ SCORE_DIGITS = 6
 _TOGETHER = 50  # images between two words of progress
 
 
-@dataclass(frozen=True, slots=True)
+def tag_layouts() -> Mapping[str, str]:
+    """The layouts of files of tags, which their names end in, with their titles."""
+    return {"jsonl": "JSON Lines", "csv": "CSV"}
+
+
+def _units() -> Mapping[str, Any]:
+    return {"nouns": _("single nouns"), "compounds": _("nouns that stand together, as “soccer field”")}
+
+
+def _places() -> Mapping[str, Any]:
+    return {"words": _("the order of words"), "tree": _("the trees of imported parses")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TagsRequest:
-    """Which corpus, what becomes a tag, alpha of equation 9 (None: the paper's for this sort of tag), and by
-    what tags are placed: the order of words, or the tree of the caption's parse.
+    """The nouns of each image's captions are ranked as its tags, by their place and their frequency."""
 
-    With a `layer` of the corpus its mentions are the noun phrases, else the chunker's. So many `processes`
-    read captions.
-    """
-
-    corpus: str
-    unit: TagUnit = "nouns"
-    alpha: float | None = None
-    layer: str = ""
-    processes: int = 1
-    place: TagPlacing = "words"
+    corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
+    unit: Annotated[TagUnit, OneOf(_units), Help(_("Tags"))] = "nouns"
+    alpha: Annotated[
+        Annotated[float, Field(ge=0, le=1)] | None,
+        Help(_("Weight of frequency"), _("The rest is that of the place; else the paper's for these tags")),
+    ] = None
+    layer: Annotated[
+        LayerField, Help(_("Layer"), _("Its mentions are the noun phrases; else the chunker's"))
+    ] = ""
+    place: Annotated[TagPlacing, OneOf(_places), Help(_("Placed by"))] = "words"
 
     @property
     def weight(self) -> float:
         """The alpha that is taken."""
         return DEFAULT_ALPHA[self.unit] if self.alpha is None else self.alpha
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportTagsRequest(TagsRequest):
+    """The nouns of each image's captions are ranked as its tags, and written to a file."""
+
+    layout: Annotated[str, OneOf(tag_layouts), Help(_("Layout"))] = "jsonl"
+    processes: Annotated[int, Field(ge=1, le=1024), Help(_("Processes that read captions"))] = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredTags:
+    """The tags that a corpus now has: so many, `distinct` different ones; `left_out` are too long."""
+
+    corpus: str
+    unit: str
+    alpha: float
+    place: str
+    images: int
+    tags: int
+    distinct: int
+    left_out: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +126,14 @@ class TagsReport:
     without: int = 0
 
 
-def rank_tags(wanted: TagsRequest, *, progress: PhaseProgress = no_progress) -> Iterator[ImageTags]:
+def tags_of_images(
+    wanted: TagsRequest, *, processes: int = 1, progress: PhaseProgress = no_progress
+) -> Iterator[ImageTags]:
     """The tags of each image of the corpus, in its order; an image without a noun has none, nor has one that
     the layer does not cover.
 
-    Raises UnknownName, also where tags are placed by parses and there are none, and ValueError for an alpha
-    outside 0 to 1 and for less than a process, before the first image.
+    Raises UnknownName, also where tags are placed by parses and there are none, before the first image.
     """
-    check_alpha(wanted.weight)
-    check_process_count(wanted.processes)
     corpus, names = corpus_named(wanted.corpus), image_names(wanted.corpus)
     layer = layer_to_read(corpus, wanted.layer) if wanted.layer else None
     located = _by_parse(wanted.corpus) if wanted.place == "tree" else repeat(lambda tokens: None)
@@ -105,7 +143,7 @@ def rank_tags(wanted: TagsRequest, *, progress: PhaseProgress = no_progress) -> 
             yield list(_captions(record, located, stored=layer is not None))
 
     def found() -> Iterator[ImageTags]:
-        ranked = read_ranked_tags(captions(), wanted.unit, wanted.weight, processes=wanted.processes)
+        ranked = read_ranked_tags(captions(), wanted.unit, wanted.weight, processes=processes)
         for place, (name, tags) in enumerate(zip(names, ranked, strict=True)):
             if place % _TOGETHER == 0:
                 progress(_PHASE, place, len(names))
@@ -145,25 +183,46 @@ def _by_parse(corpus: str) -> Iterator[_Locating]:
     return found()
 
 
-def keep_ranked_tags(wanted: TagsRequest, *, progress: PhaseProgress = no_progress) -> KeptTags:
-    """Rank the tags of a corpus, and keep them in place of those that are kept for it.
+def check_tags(request: TagsRequest, context: OperationContext) -> TagsRequest:
+    """Raise Invalid where the corpus has no such layer, and UnknownName where it lacks the parses."""
+    check_layer("layer", request.layer, corpus_named(request.corpus))
+    if request.place == "tree":
+        parses_of(request.corpus)
+    return request
 
-    Raises UnknownName, Busy, and ValueError for an alpha outside 0 to 1; those kept before stay then.
+
+def rank_tags(request: TagsRequest, context: OperationContext) -> StoredTags:
+    """Rank the tags of a corpus, and store them in the place of those that it has.
+
+    Raises UnknownName and Busy; those stored before stay then.
     """
-    images = rank_tags(wanted, progress=progress)
-    corpus = corpus_named(wanted.corpus)
+    check_tags(request, context)
+    images = tags_of_images(request, progress=PhaseShares(context.tell))
+    corpus = corpus_named(request.corpus)
     keys = list(corpus.images.order_by("position").values_list("key", flat=True))
     ranked = ((key, one.tags) for key, one in zip(keys, images, strict=True))
-    return keep_tags(corpus=corpus, images=ranked, unit=wanted.unit, alpha=wanted.weight, place=wanted.place)
+    about: dict[str, Any] = {"unit": request.unit, "alpha": request.weight, "place": request.place}
+    stored = keep_tags(corpus=corpus, images=ranked, **about)
+    return StoredTags(corpus=corpus.name, **about, **asdict(stored))
 
 
-def write_ranked_tags(images: Iterator[ImageTags], out: Path) -> TagsReport:
-    """The images as a new file: CSV where its name ends in .csv, else JSON lines.
+def export_ranked_tags(request: ExportTagsRequest, context: OperationContext) -> NewFile:
+    """Rank the tags of a corpus into a file."""
+    check_tags(request, context)
+    images = tags_of_images(request, processes=request.processes, progress=PhaseShares(context.tell))
+    return NewFile(
+        f"{request.corpus}-tags.{request.layout}",
+        lambda path: write_ranked_tags(images, path, request.layout),
+    )
+
+
+def write_ranked_tags(images: Iterator[ImageTags], out: Path, layout: str) -> TagsReport:
+    """The images as a new file in one of `tag_layouts`.
 
     Raises FormatError where it is there already, and OSError; then nothing is written.
     """
     with whole_file(out) as part, part.open("w", encoding="utf-8", newline="") as stream:
-        if out.suffix.lower() == ".csv":
+        if layout == "csv":
             return _write_table(images, stream)
         return write_tag_lines(images, stream.write)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
-from typing import Any, get_args
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -15,9 +15,11 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
 from annotation import jobs
+from annotation.common.operations import operation_named
 from annotation.common.registry import UnknownName
 from annotation.selectors.jobs import Job
 from annotation.web.common.access import RUNNING, account_of, for_roles
+from annotation.web.common.request_forms import RequestForm
 from annotation.web.staff.frame import said
 from evaluation.services.common import ImportRefused, check_name
 from evaluation.services.features.parses import ParsedCaptions, stored_parses
@@ -27,7 +29,6 @@ from evaluation.web.frame import text_parameter
 from evaluation.web.server_files import path_of_file, server_files
 from evaluation.web.splits import NotOffered, part_in, whole_in
 from models_core.checked_fields import field_rules
-from models_core.features.text.tags import TagPlacing, TagUnit
 
 #: What the form calls the settings of a training of word vectors.
 _LABELS: dict[str, Promise] = {
@@ -114,19 +115,6 @@ def enqueue_word_vectors(request: HttpRequest, given: Mapping[str, str]) -> Job:
     )
 
 
-def enqueue_tag_ranking(request: HttpRequest, given: Mapping[str, str]) -> Job:
-    """Have a job rank the tags of a corpus from its captions, and keep them. Raises NotOffered, JobError,
-    UnknownName."""
-    corpus = offered.offered_corpus(request, text_parameter(given, "corpus"))
-    unit, place = text_parameter(given, "unit"), text_parameter(given, "place") or "words"
-    if unit not in get_args(TagUnit) or place not in get_args(TagPlacing):
-        raise NotOffered(_("There are no such tags: choose from the list."))
-    if place == "tree" and not parses_of_corpora([corpus]):
-        raise NotOffered(_("Corpus %(name)s has no parses: import them first.") % {"name": corpus.name})
-    arguments = {"corpus": corpus.name, "unit": unit, "place": place}
-    return jobs.enqueue(kind="rank_tags", arguments=arguments, corpus=corpus, actor=account_of(request))
-
-
 @require_POST
 @for_roles(*RUNNING, corpora=True)
 def parses_import(request: HttpRequest) -> HttpResponse:
@@ -147,11 +135,9 @@ def word_vectors_train(request: HttpRequest) -> HttpResponse:
     return redirect("evaluation:features")
 
 
-@require_POST
-@for_roles(*RUNNING, corpora=True)
-def tags_rank(request: HttpRequest) -> HttpResponse:
-    """Have a job rank the tags of a corpus from its captions, and keep them."""
-    with said(request, jobs.JobError, NotOffered, UnknownName) as tell:
-        enqueue_tag_ranking(request, request.POST)
-        tell(_("Ranking the tags. They are on the corpus’s page when they are done."))
-    return redirect("evaluation:features")
+def tags_form(request: HttpRequest) -> RequestForm:
+    """The form that has the tags of a corpus ranked."""
+    shown = ("corpus", "unit", "place")
+    form = RequestForm(operation_named("rank_tags"), account_of(request), fields_shown=shown)
+    form.auto_id = "tags-%s"
+    return form

@@ -35,7 +35,7 @@ from evaluation.services.features.store import (
 from evaluation.services.systems.feature_use import remove_unused, systems_of
 from evaluation.services.systems.registry import InUse
 from evaluation.web import offered
-from evaluation.web.features.captions_data import parses_of_corpora, word_training_fields
+from evaluation.web.features.captions_data import parses_of_corpora, tags_form, word_training_fields
 from evaluation.web.frame import evaluation_frame, text_parameter
 from evaluation.web.job_lines import job_lines
 from evaluation.web.server_files import path_of_file, server_files
@@ -93,6 +93,7 @@ def feature_list(request: HttpRequest) -> HttpResponse:
             box_files=server_files("boxes"),
             parses=parses_of_corpora(corpora),
             parse_files=server_files("parses"),
+            tags_form=tags_form(request),
             word_fields=word_training_fields(),
             given=request.POST,
             largest=filesizeformat(LARGEST_UPLOAD),

@@ -1,129 +1,42 @@
-"""The pages of localizations: asked for or sent, looked at beside people's boxes, scored, removed."""
+"""The page of a localization set: its figures, and its regions beside people's boxes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.utils.formats import localize
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
-from annotation import jobs
-from annotation.common.locks import Busy
+from annotation.common.operations import operation_named
 from annotation.datasets.layers import MOST_IMAGES_UPDATED_FOR_PAGE, LayerBehind, layer_to_read
-from annotation.selectors.jobs import Job
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles_on
-from annotation.web.staff.frame import said
-from evaluation.models import LocalizationSet, System
-from evaluation.services.features.store import feature_sets
+from annotation.web.common.request_forms import RequestForm
+from evaluation.models import LocalizationSet
 from evaluation.services.localizations.files import (
     ImportedLocalizations,
-    LocalizationsImport,
-    import_localizations,
-    write_localizations,
 )
 from evaluation.services.localizations.kept_scores import key_of_report, reports_against
 from evaluation.services.localizations.measures import OF_KEPT, RECALL_RANKS
-from evaluation.services.localizations.sets import remove_localization_set
 from evaluation.services.localizations.shown import ALL_MENTIONS, MENTIONS_SHOWN, ShownPage, shown_page
 from evaluation.services.localizations.tables import recalls_of
-from evaluation.services.systems import registry
-from evaluation.web import offered
-from evaluation.web.frame import evaluation_frame, file_download, text_parameter
-from evaluation.web.splits import (
-    NotOffered,
-    missing_in,
-    part_in,
-    regions_in,
-    which_in,
-    whole_in,
-)
+from evaluation.web.frame import evaluation_frame, offer_choices, text_parameter
 from evaluation.web.tags.figures import level, subset_in_words
-from evaluation.web.uploads import READ_AT_ONCE, upload_folder, uploaded_file
-from models_core.estimators.base import METHODS
 
 #: Pictures on a page.
 IMAGES_PER_PAGE = 12
 
 
-def _found(name: str) -> System | None:
-    registry.register_unlisted_systems()
-    return System.objects.select_related("corpus").filter(name=name).first()
-
-
-#: The system, and the localization set, of an address.
-LOCALIZING_SYSTEM = AddressedThing(_found, gettext_lazy("There is no system “%(name)s” here."))
+#: The localization set of an address.
 LOCALIZATION_SET = AddressedThing(
     lambda name: (
         LocalizationSet.objects.filter(name=name, published=True).select_related("corpus", "made_by").first()
     ),
     gettext_lazy("There is no localization set “%(name)s” here."),
 )
-
-
-def localizes(row: System) -> bool:
-    """Whether a system can be asked where phrases are."""
-    method = METHODS.get(row.settings.get("recipe", {}).get("method", ""))
-    return method is not None and method.predicts == "localizations"
-
-
-def compares_parts(row: System) -> bool:
-    """Whether a system looks at regions of the images that it ranks."""
-    method = METHODS.get(row.settings.get("recipe", {}).get("method", ""))
-    return method is not None and method.grounding == "ranking"
-
-
-def localization_sets_of(row: System) -> QuerySet[LocalizationSet]:
-    """The published sets that the system made, by name."""
-    return LocalizationSet.objects.filter(made_by=row, published=True).order_by("name")
-
-
-def proposal_sets_of(row: System) -> list[str]:
-    """The sets of regions of its corpus that nobody drew, by their labels."""
-    return [
-        found.label
-        for found in feature_sets(row.corpus.name)
-        if found.kind == "region" and found.origin.get("regions") != "gold"
-    ]
-
-
-def enqueue_localizing(request: HttpRequest, row: System, given: Mapping[str, str]) -> Job:
-    """Have a system localize phrases, as a job. Raises NotOffered, JobError."""
-    if not localizes(row):
-        raise NotOffered(_("System “%(name)s” does not localize phrases.") % {"name": row.name})
-    regions = text_parameter(given, "regions")
-    if regions not in proposal_sets_of(row):
-        raise NotOffered(_("There are no such regions: choose from the list."))
-    layer = text_parameter(given, "layer")
-    if layer:
-        _check_layer(row.corpus, layer)
-    arguments: dict[str, Any] = {
-        "system": row.name,
-        "name": text_parameter(given, "name"),
-        "split": which_in(given, "split", row.corpus, or_all=True),
-        "layer": layer,
-        "regions": regions,
-        "limit": regions_in(given, default=100),
-        "seed": whole_in(given, "seed", default=0),
-    }
-    return jobs.enqueue(kind="localize", arguments=arguments, corpus=row.corpus, actor=account_of(request))
-
-
-@require_POST
-@for_roles_on(LOCALIZING_SYSTEM, *RUNNING)
-def system_localize(request: HttpRequest, row: System) -> HttpResponse:
-    """Have a system localize the phrases of a layer, as a job."""
-    then = redirect("evaluation:system", row.name)
-    with said(request, jobs.JobError, NotOffered) as tell:
-        enqueue_localizing(request, row, request.POST)
-        tell(_("Localizing phrases. They are on the system’s page when they are done."))
-        then = redirect("evaluation:systems")
-    return then
 
 
 @require_safe
@@ -149,7 +62,6 @@ def localization_set_detail(request: HttpRequest, row: LocalizationSet) -> HttpR
     kept = {key_of_report(report): report for report in reports_against(row, layer)}
     asked_of = text_parameter(request.GET, "of")
     of = asked_of if asked_of in kept else next(iter(kept), "")
-    same = LocalizationSet.objects.filter(corpus=row.corpus_id, published=True)
     return render(
         request,
         "evaluation/localizations.html",
@@ -166,47 +78,19 @@ def localization_set_detail(request: HttpRequest, row: LocalizationSet) -> HttpR
             report=_figures(kept[of]) if kept else None,
             kept=[(key, subset_in_words(report["subset"])) for key, report in kept.items()],
             of=of,
-            others=same.exclude(pk=row.pk).order_by("name"),
+            form=_scoring_form(request, row, layers, layer),
         ),
     )
 
 
-@require_safe
-@for_roles_on(LOCALIZATION_SET, *RUNNING)
-def localization_set_export(request: HttpRequest, row: LocalizationSet) -> HttpResponseBase:
-    """The set as JSON Lines."""
-    return file_download(f"{row.name}.jsonl", lambda path: write_localizations(row, path))
-
-
-def import_sent_localizations(request: HttpRequest, given: Mapping[str, str]) -> ImportedLocalizations:
-    """Keep the predictions that a request carries as JSON Lines: all of them, or none.
-
-    Raises one of UPLOAD_REFUSALS; a file that is larger than what is read while its sender waits is for the
-    command.
-    """
-    corpus = offered.offered_corpus(request, text_parameter(given, "corpus"))
-    system = text_parameter(given, "system")
-    if system and not offered.offered_systems(request).filter(name=system, corpus=corpus).exists():
-        raise NotOffered(
-            _("There is no system “%(name)s” of %(corpus)s.") % {"name": system[:60], "corpus": corpus.name}
-        )
-    with upload_folder(request, commands="import_localizations", most=READ_AT_ONCE) as folder:
-        file = uploaded_file(request, folder, "file", most=READ_AT_ONCE)
-        if file is None:
-            raise NotOffered(_("No file was uploaded: choose one."))
-        return import_localizations(
-            LocalizationsImport(
-                name=text_parameter(given, "name"),
-                corpus=corpus.name,
-                path=file,
-                system=system,
-                split=part_in(given, "split", corpus),
-                seed=whole_in(given, "seed", default=0),
-                files=False,
-                declared=offered.declared_training(request, text_parameter(given, "trained_on")),
-            ),
-            wanted=registry.RequestedBy(account=account_of(request).pk),
-        )
+def _scoring_form(request: HttpRequest, row: LocalizationSet, layers: list[str], layer: str) -> RequestForm:
+    operation, shown = operation_named("score_localization"), ("layer", "against", "missing")
+    form = RequestForm(operation, account_of(request), initial={"layer": layer}, fields_shown=shown)
+    form.auto_id = "score-%s"
+    offer_choices(form, "layer", layers)
+    same = row.corpus.localization_sets.filter(published=True).exclude(pk=row.pk).order_by("name")
+    offer_choices(form, "against", [one.name for one in same.defer("scores")], none=_("none"))
+    return form
 
 
 def remarks_on_import(made: ImportedLocalizations) -> list[str]:
@@ -249,48 +133,6 @@ def remarks_on_import(made: ImportedLocalizations) -> list[str]:
             % {"number": localize(made.elsewhere)}
         )
     return told
-
-
-def enqueue_localization_scoring(request: HttpRequest, row: LocalizationSet, given: Mapping[str, str]) -> Job:
-    """Score a set against the boxes of a layer, as a job. Raises NotOffered, JobError."""
-    layer = text_parameter(given, "layer")
-    _check_layer(row.corpus, layer)
-    against = text_parameter(given, "against")
-    same = LocalizationSet.objects.filter(corpus=row.corpus_id, published=True)
-    if against and not same.filter(name=against).exists():
-        raise NotOffered(_("There is no such localization set: choose from the list."))
-    arguments: dict[str, Any] = {
-        "name": row.name,
-        "layer": layer,
-        "against": against,
-        "missing": missing_in(given),
-    }
-    actor = account_of(request)
-    return jobs.enqueue(kind="score_localization", arguments=arguments, corpus=row.corpus, actor=actor)
-
-
-@require_POST
-@for_roles_on(LOCALIZATION_SET, *RUNNING)
-def localization_set_score(request: HttpRequest, row: LocalizationSet) -> HttpResponse:
-    """Score a set against the boxes of a layer, as a job."""
-    with said(request, jobs.JobError, NotOffered) as tell:
-        enqueue_localization_scoring(request, row, request.POST)
-        tell(_("Scoring the localizations. The figures are on this page when they are done."))
-    return redirect("evaluation:localizations", row.name)
-
-
-@require_POST
-@for_roles_on(LOCALIZATION_SET, *RUNNING)
-def localization_set_delete(request: HttpRequest, row: LocalizationSet) -> HttpResponse:
-    """Take a localization set out."""
-    then = redirect("evaluation:localizations", row.name)
-    with said(request, Busy) as tell:
-        remove_localization_set(name=row.name, actor=account_of(request))
-        tell(_("Localization set “%(name)s” removed.") % {"name": row.name})
-        then = (
-            redirect("evaluation:system", row.made_by.name) if row.made_by else redirect("evaluation:systems")
-        )
-    return then
 
 
 def _figures(report: dict[str, Any]) -> dict[str, Any]:
@@ -336,8 +178,3 @@ def _told_cut(number: int | None) -> int | None:
 
 def _percent(share: float | None) -> str:
     return "" if share is None else localize(round(100 * share, 1))
-
-
-def _check_layer(corpus: Any, name: str) -> None:
-    if not corpus.layers.filter(name=name, published=True).exists():
-        raise NotOffered(_("There is no layer “%(name)s”: choose one of the list.") % {"name": name[:60]})

@@ -2,46 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
-from annotation import jobs
-from annotation.common.locks import Busy
+from annotation.common.operations import operation_named
 from annotation.selectors.corpora import split_names
 from annotation.selectors.jobs import Job
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles, for_roles_on
 from annotation.web.common.lists import SortColumn, list_page
-from annotation.web.staff.frame import said
-from evaluation.metrics.protocols import PROTOCOLS
+from annotation.web.common.request_forms import RequestForm
 from evaluation.models import Run, System
-from evaluation.services.runs.ranking import ONE_CAPTION
+from evaluation.services.localizations.predicting import localizes
 from evaluation.services.systems import registry
 from evaluation.services.systems.folders import system_folder
 from evaluation.services.systems.origins import ORIGINS
-from evaluation.services.tagging.writing import LISTED
 from evaluation.web import offered
-from evaluation.web.frame import evaluation_frame, text_parameter
+from evaluation.web.frame import evaluation_frame, offer_choices, offer_splits
 from evaluation.web.job_lines import job_lines, pages_of_made
-from evaluation.web.splits import NotOffered, which_in, whole_in
-from evaluation.web.systems.captions import sets_of_regions, writes_captions
-from evaluation.web.systems.learning_curves import curves_of_trainings, shown_curve
-from evaluation.web.systems.localizations import (
+from evaluation.web.systems.forms import (
     compares_parts,
-    localization_sets_of,
-    localizes,
+    localizing_form,
     proposal_sets_of,
+    tagging_form,
+    writing_form,
 )
-from evaluation.web.systems.tagging import ways_to_rank_tags
+from evaluation.web.systems.learning_curves import curves_of_trainings, shown_curve
 from models_core import storage
 from models_core.estimators.base import METHODS
-from models_core.estimators.captioners import WritingSettings
 
 #: Systems on a page of the list, and the ways to sort it.
 SYSTEMS_PER_PAGE = 50
@@ -131,20 +125,18 @@ def system_detail(request: HttpRequest, row: System) -> HttpResponse:
             versions=sorted(row.versions.items()),
             runs=row.runs.filter(published=True).order_by("name"),
             splits=[split for split in split_names(row.corpus) if split],
-            protocols=PROTOCOLS.values(),
-            protocol=ONE_CAPTION,
+            rank=_ranking_form(request, row),
+            decode=_decoding_form(request, row),
             curve=shown_curve(row.name),
             ranks=origin.ranks and (method is None or method.predicts == "rankings"),
-            writes=writes_captions(row),
+            write=writing_form(request, row),
             captions=row.caption_sets.filter(published=True).order_by("name"),
-            how=WritingSettings(),
-            tags_by=ways_to_rank_tags(row),
+            tag=tagging_form(request, row),
             tag_sets=row.tag_sets.filter(published=True).order_by("name"),
-            listed=LISTED,
-            sets=sets_of_regions(row),
             localizes=localizes(row),
+            localize=localizing_form(request, row),
             compares_parts=compares_parts(row),
-            found=localization_sets_of(row),
+            localization_sets=row.localization_sets.filter(published=True).order_by("name"),
             proposals=proposal_sets_of(row),
             aligns=method is not None and method.name == "alignment" and bool(row.settings.get("regions")),
             layers=row.corpus.layers.filter(published=True).order_by("name"),
@@ -152,93 +144,25 @@ def system_detail(request: HttpRequest, row: System) -> HttpResponse:
     )
 
 
-@require_POST
-@for_roles_on(SYSTEM, *RUNNING)
-def system_rank(request: HttpRequest, row: System) -> HttpResponse:
-    """Have a system rank a split, or all images, as a job."""
-    then = redirect("evaluation:system", row.name)
-    with said(request, jobs.JobError, NotOffered) as tell:
-        enqueue_ranking(request, row, request.POST)
-        tell(_("Ranking the images and captions."))
-        then = redirect("evaluation:systems")
-    return then
+def _ranking_form(request: HttpRequest, row: System) -> RequestForm:
+    fields = ["split", "protocol", "name", "seed", *(["regions"] if compares_parts(row) else [])]
+    form = RequestForm(operation_named("rank"), account_of(request), fields_shown=fields)
+    form.auto_id = "rank-%s"
+    offer_splits(form, "split")
+    form.fields["name"].widget.attrs["placeholder"] = row.name
+    if "regions" in form.fields:
+        offer_choices(form, "regions", proposal_sets_of(row))
+    return form
 
 
-def enqueue_ranking(request: HttpRequest, row: System, given: Mapping[str, str]) -> Job:
-    """The job that ranks as a form asks; raises NotOffered, JobError."""
-    protocol = text_parameter(given, "protocol") or ONE_CAPTION
-    if protocol not in PROTOCOLS:
-        raise NotOffered(_("There is no protocol “%(name)s”.") % {"name": protocol})
-    arguments = {
-        "system": row.name,
-        "split": which_in(given, "split", row.corpus, or_all=True),
-        "protocol": protocol,
-        "seed": whole_in(given, "seed", default=0),
-    }
-    if text_parameter(given, "name"):
-        arguments["name"] = text_parameter(given, "name")
-    if compares_parts(row):
-        regions = text_parameter(given, "regions")
-        if regions not in proposal_sets_of(row):
-            raise NotOffered(_("There are no such regions: choose from the list."))
-        arguments["regions"] = regions
-    return jobs.enqueue(kind="rank", arguments=arguments, corpus=row.corpus, actor=account_of(request))
-
-
-@require_POST
-@for_roles_on(SYSTEM, *RUNNING)
-def system_decode(request: HttpRequest, row: System) -> HttpResponse:
-    """Have an alignment write what it says of captions as a layer of its corpus, as a job."""
-    then = redirect("evaluation:system", row.name)
-    with said(request, jobs.JobError, NotOffered) as tell:
-        enqueue_decoding(request, row, request.POST)
-        tell(_("Aligning words with regions. The layer is on the corpus’s page when it is done."))
-        then = redirect("evaluation:systems")
-    return then
-
-
-def enqueue_decoding(request: HttpRequest, row: System, given: Mapping[str, str]) -> Job:
-    """The job in which an alignment writes the layer that a form asks for; raises NotOffered, JobError."""
-    layer = text_parameter(given, "layer")
-    if row.corpus.layers.filter(name=layer, published=True).exists():
-        raise NotOffered(_("There is a layer “%(name)s” already: choose another name.") % {"name": layer})
-    arguments: dict[str, Any] = {
-        "system": row.name,
-        "layer": layer,
-        "split": which_in(given, "split", row.corpus, or_all=True),
-        "beta": _beta(text_parameter(given, "beta")),
-    }
-    gold = text_parameter(given, "gold")
-    if gold:
-        if not row.corpus.layers.filter(name=gold, published=True).exists():
-            raise NotOffered(_("There is no layer “%(name)s”: choose one of the list.") % {"name": gold[:60]})
-        arguments["gold"] = gold
-    return jobs.enqueue(
-        kind="decode_alignments", arguments=arguments, corpus=row.corpus, actor=account_of(request)
-    )
-
-
-@require_POST
-@for_roles_on(SYSTEM, *RUNNING)
-def system_delete(request: HttpRequest, row: System) -> HttpResponse:
-    """Take a system out, with what is kept of it; refused while runs of it are there."""
-    then = redirect("evaluation:system", row.name)
-    with said(request, registry.InUse, Busy) as tell:
-        registry.remove_system(name=row.name, actor=account_of(request))
-        tell(_("System “%(name)s” removed.") % {"name": row.name})
-        then = redirect("evaluation:systems")
-    return then
-
-
-def _beta(text: str) -> float:
-    """A number of at least 0; 1 where nothing is said."""
-    try:
-        found = float(text or 1)
-    except ValueError:
-        found = -1.0
-    if not 0 <= found < float("inf"):
-        raise NotOffered(_("“%(given)s” is no number of at least 0.") % {"given": text[:60]})
-    return found
+def _decoding_form(request: HttpRequest, row: System) -> RequestForm:
+    fields = ("layer", "split", "beta", "gold")
+    form = RequestForm(operation_named("decode_alignments"), account_of(request), fields_shown=fields)
+    form.auto_id = "decode-%s"
+    offer_splits(form, "split")
+    layers = row.corpus.layers.filter(published=True).order_by("name").values_list("name", flat=True)
+    offer_choices(form, "gold", layers, none=_("none"))
+    return form
 
 
 def _leads(done: Sequence[Job]) -> dict[int, str]:

@@ -1,33 +1,22 @@
-"""The pages of tags that systems found: asked for, looked at beside their pictures, and scored."""
+"""The page of a tag set: its scores, and its tags beside their pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import redirect, render
-from django.urls import reverse
-from django.utils.translation import gettext as _
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
-from annotation import jobs
-from annotation.common.locks import Busy
-from annotation.selectors.jobs import Job
+from annotation.common.operations import operation_named
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles_on
-from annotation.web.staff.frame import said
-from evaluation.models import System, TaggedImage, TagSet
+from annotation.web.common.request_forms import RequestForm
+from evaluation.models import TaggedImage, TagSet
 from evaluation.report_data.tag_scores import interval_remarks
-from evaluation.services.systems import registry
 from evaluation.services.tagging.scores import kept_figures
-from evaluation.services.tagging.sets import remove_tag_set, write_tag_set
-from evaluation.services.tagging.writing import LISTED, OF_CORPUS
-from evaluation.web.frame import evaluation_frame, file_download, text_parameter
-from evaluation.web.splits import NotOffered, missing_in, part_in, which_in, whole_in
-from models_core.estimators.base import METHODS
-from models_core.estimators.taggers import TagScore
+from evaluation.web.frame import evaluation_frame, offer_splits, text_parameter
 
 #: Pictures on a page of tags.
 TAGGED_PER_PAGE = 24
@@ -35,57 +24,11 @@ TAGGED_PER_PAGE = 24
 _SHOWN = 10
 
 
-def _found(name: str) -> System | None:
-    registry.register_unlisted_systems()
-    return System.objects.select_related("corpus").filter(name=name).first()
-
-
-#: The system, and the tag set, of an address.
-_SYSTEM = AddressedThing(_found, gettext_lazy("There is no system “%(name)s” here."))
+#: The tag set of an address.
 TAG_SET = AddressedThing(
     lambda name: TagSet.objects.filter(name=name, published=True).select_related("corpus", "made_by").first(),
     gettext_lazy("There is no tag set “%(name)s” here."),
 )
-
-
-def ways_to_rank_tags(row: System) -> tuple[TagScore, ...]:
-    """What a system can rank tags by; nothing where it does not tag."""
-    method = METHODS.get(row.settings.get("recipe", {}).get("method", ""))
-    if method is None or method.predicts != "tags":
-        return ()
-    found: tuple[TagScore, ...] = method.make(method.settings()).scores
-    return found
-
-
-def enqueue_tagging(request: HttpRequest, row: System, given: Mapping[str, str]) -> Job:
-    """Have a system tag images, as a job. Raises NotOffered, JobError."""
-    ways = ways_to_rank_tags(row)
-    if not ways:
-        raise NotOffered(_("System “%(name)s” does not tag images.") % {"name": row.name})
-    score = text_parameter(given, "score") or ways[0]
-    if score not in get_args(TagScore) or score not in ways:
-        raise NotOffered(_("There is no such score: choose from the list."))
-    arguments: dict[str, Any] = {
-        "system": row.name,
-        "name": text_parameter(given, "name"),
-        "split": which_in(given, "split", row.corpus, or_all=True),
-        "vocabulary": OF_CORPUS if text_parameter(given, "vocabulary") == OF_CORPUS else "",
-        "score": score,
-        "top": whole_in(given, "top", default=LISTED),
-    }
-    return jobs.enqueue(kind="tag", arguments=arguments, corpus=row.corpus, actor=account_of(request))
-
-
-@require_POST
-@for_roles_on(_SYSTEM, *RUNNING)
-def system_tag(request: HttpRequest, row: System) -> HttpResponse:
-    """Have a system tag images, as a job."""
-    then = redirect("evaluation:system", row.name)
-    with said(request, jobs.JobError, NotOffered) as tell:
-        enqueue_tagging(request, row, request.POST)
-        tell(_("Tagging the images. The tags are on the system’s page when they are done."))
-        then = redirect("evaluation:systems")
-    return then
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +68,7 @@ def tag_set_detail(request: HttpRequest, row: TagSet) -> HttpResponse:
             shown=_shown(row, tagged[:TAGGED_PER_PAGE]),
             later=f"?from={first + TAGGED_PER_PAGE}" if len(tagged) > TAGGED_PER_PAGE else "",
             first="?" if first else "",
+            form=_scoring_form(request),
             splits=[one for one in row.corpus.images.values_list("split", flat=True).distinct() if one],
             figures=figures,
             pools=[one for one in figures.get("measures", ()) if one["distractors"] is not None],
@@ -132,6 +76,13 @@ def tag_set_detail(request: HttpRequest, row: TagSet) -> HttpResponse:
             others=[one for one in figures.get("measures", ()) if one["distractors"] is None],
         ),
     )
+
+
+def _scoring_form(request: HttpRequest) -> RequestForm:
+    shown = ("split", "missing")
+    form = RequestForm(operation_named("score_tags"), account_of(request), fields_shown=shown)
+    offer_splits(form, "split")
+    return form
 
 
 def _shown(row: TagSet, tagged: list[TaggedImage]) -> list[_ShownPicture]:
@@ -146,47 +97,3 @@ def _shown(row: TagSet, tagged: list[TaggedImage]) -> list[_ShownPicture]:
         tags = [_ShownTag(tag, score, set(tag.split()) <= words) for tag, score in one.tags[:_SHOWN]]
         found.append(_ShownPicture(one.image, tags, captions[0] if captions else ""))
     return found
-
-
-@require_safe
-@for_roles_on(TAG_SET, *RUNNING)
-def tag_set_export(request: HttpRequest, row: TagSet) -> HttpResponseBase:
-    """The set as JSON lines, or as a table where the address ends so."""
-    ending = "csv" if text_parameter(request.GET, "as") == "csv" else "jsonl"
-    return file_download(f"{row.name}.{ending}", lambda path: write_tag_set(row, path))
-
-
-def enqueue_tag_scoring(request: HttpRequest, row: TagSet, given: Mapping[str, str]) -> Job:
-    """Score a tag set, as a job. Raises NotOffered, JobError."""
-    arguments = {
-        "name": row.name,
-        "corpus": row.corpus.name,
-        "split": part_in(given, "split", row.corpus),
-        "missing": missing_in(given),
-    }
-    return jobs.enqueue(kind="score_tags", arguments=arguments, corpus=row.corpus, actor=account_of(request))
-
-
-@require_POST
-@for_roles_on(TAG_SET, *RUNNING)
-def tag_set_score(request: HttpRequest, row: TagSet) -> HttpResponse:
-    """Score a tag set, as a job."""
-    with said(request, jobs.JobError, NotOffered) as tell:
-        enqueue_tag_scoring(request, row, request.POST)
-        tell(_("Scoring the tags. The figures will appear here."))
-    return redirect("evaluation:tags", row.name)
-
-
-@require_POST
-@for_roles_on(TAG_SET, *RUNNING)
-def tag_set_delete(request: HttpRequest, row: TagSet) -> HttpResponse:
-    """Take a tag set out."""
-    then = redirect("evaluation:tags", row.name)
-    with said(request, Busy) as tell:
-        remove_tag_set(name=row.name, actor=account_of(request))
-        tell(_("Tag set “%(name)s” removed.") % {"name": row.name})
-        made_by = row.made_by
-        then = redirect(
-            reverse("evaluation:system", args=[made_by.name]) if made_by else reverse("evaluation:systems")
-        )
-    return then

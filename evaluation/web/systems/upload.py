@@ -12,11 +12,13 @@ from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from annotation.common.operations import OperationContext
+from annotation.common.operations import OperationContext, operation_named
 from annotation.web.common.access import RUNNING, account_of, for_roles
+from annotation.web.common.request_forms import RequestForm
 from evaluation.comparison.provenance import Declaration
 from evaluation.models import Run, System
 from evaluation.services.common import check_name
+from evaluation.services.localizations.files import ImportedLocalizations
 from evaluation.services.runs.directions import RUN_DIRECTIONS
 from evaluation.services.runs.files import RunImport, import_run
 from evaluation.services.systems import registry
@@ -25,8 +27,9 @@ from evaluation.services.systems.upload import STORED_EMBEDDINGS, STORED_SCORES
 from evaluation.services.systems.upload import upload_system as keep
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, text_parameter
+from evaluation.web.sent_forms import sent_form
 from evaluation.web.splits import NotOffered
-from evaluation.web.systems.localizations import import_sent_localizations, remarks_on_import
+from evaluation.web.systems.localizations import remarks_on_import
 from evaluation.web.uploads import (
     LARGEST_UPLOAD,
     READ_AT_ONCE,
@@ -37,8 +40,8 @@ from evaluation.web.uploads import (
 
 #: The field of ids beside their files.
 _IDS = "ids"
-#: The button of localizations, which make no system.
-LOCALIZATIONS = "localizations"
+#: The operation of the form of localizations, which make no system.
+LOCALIZATIONS = "import_localizations"
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -47,13 +50,17 @@ def system_upload(request: HttpRequest) -> HttpResponse:
     """Take files of a system in: all of them, or none."""
     wrong, status = "", 200
     act = text_parameter(request.POST, "act")
-    if request.method == "POST":
+    form = RequestForm(operation_named(LOCALIZATIONS), account_of(request))
+    if request.method == "POST" and act == LOCALIZATIONS:
+        sent = sent_form(request, operation_named(LOCALIZATIONS))
+        if sent.result is not None:
+            return _imported(request, sent.result)
+        form, wrong, status = sent.form, sent.wrong, sent.status
+    elif request.method == "POST":
         try:
-            if act not in (*_TAKEN, LOCALIZATIONS):
+            if act not in _TAKEN:
                 raise NotOffered(_("Nothing was chosen: use one of the buttons."))
             offered.offered_corpus(request, text_parameter(request.POST, "corpus"))
-            if act == LOCALIZATIONS:
-                return _localizations(request)
             with upload_folder(request, commands="add_system or import_run") as folder:
                 system = _TAKEN[act](request, folder)
             messages.success(request, _("System “%(name)s” was added.") % {"name": system})
@@ -70,8 +77,7 @@ def system_upload(request: HttpRequest) -> HttpResponse:
             origins=[ORIGINS.get(key) for key in (STORED_EMBEDDINGS, STORED_SCORES, "runs")],
             given=request.POST,
             act=act,
-            localizations=LOCALIZATIONS,
-            systems=offered.offered_systems(request).order_by("name"),
+            localizations=form,
             largest=filesizeformat(LARGEST_UPLOAD),
             largest_read=filesizeformat(READ_AT_ONCE),
             wrong=wrong,
@@ -160,9 +166,8 @@ def _runs(request: HttpRequest, folder: Path) -> str:
     return name
 
 
-def _localizations(request: HttpRequest) -> HttpResponse:
-    """Predictions as JSON Lines: all of them, or none."""
-    made = import_sent_localizations(request, request.POST)
+def _imported(request: HttpRequest, made: ImportedLocalizations) -> HttpResponse:
+    """The page of localizations that were imported."""
     if made.unchanged:
         told = _("Localization set “%(name)s” of this file already exists: nothing has changed.")
     else:

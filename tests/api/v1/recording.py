@@ -19,9 +19,9 @@ SHOWN = frozenset(
     {
         *("campaigns_list", "campaign_show", "campaign_plan", "campaign_controls_list"),
         *("corpora_list", "corpus_show", "images_list", "layers_list"),
-        *("workers_list", "worker_show", "jobs_list", "job_show", "me_show"),
-        *("list_batches", "batch_status", "plan_batch", "reports_list", "report_show"),
-        *("list_runs", "show_run", "systems_list", "system_show", "qrels_list", "qrels_show"),
+        *("workers_list", "worker_show", "list_jobs", "show_job", "show_me"),
+        *("list_batches", "batch_status", "plan_batch", "list_reports", "show_report"),
+        *("list_runs", "show_run", "systems_list", "system_show", "list_qrels", "show_qrels"),
     }
 )
 #: Operation -> its answer, as far as this session has recorded any.

@@ -8,13 +8,10 @@ from typing import Any
 import pytest
 
 from evaluation.api.features import RegionsSent
-from evaluation.api.systems import RankingWanted, TrainingWanted
 from tests.conftest import REPOSITORY
 
 #: The call's fields, the page's template, and where its form leads.
 FORMS: dict[str, tuple[Any, str, str]] = {
-    "train": (TrainingWanted, "train.html", "evaluation:train"),
-    "rank": (RankingWanted, "system.html", "evaluation:rank"),
     "extract": (RegionsSent, "features.html", "evaluation:extract_features"),
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -141,7 +142,8 @@ def counted(researcher: Caller, admin: Caller) -> dict[str, int]:
     for one in served():
         if one.about.listed:
             caller = admin if one.name in for_admins else researcher
-            path = one.about.path.replace("<slug:name>", PLACES.get(one.about.path.partition("/")[0], ""))
+            place = PLACES.get(one.about.path.partition("/")[0], "")
+            path = re.sub(r"<slug:(name|campaign)>", place, one.about.path)
             path = path.replace("<int:name>", str(Webhook.objects.order_by("pk")[0].pk))
             caller.get(path, limit=200)
             with CaptureQueriesContext(connection) as queries:

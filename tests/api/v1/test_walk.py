@@ -160,9 +160,10 @@ def test_a_lab_goes_from_an_empty_database_to_the_latex_of_a_report_by_the_clien
     (waiting,) = client.rows("campaigns/people/review")
     (chain,) = waiting["chains"]
     address = f"campaigns/people/review/images/{waiting['image']}/rulings"
-    client.post(address, {"ruling": {"kind": "partition", "groups": [chain["mentions"]]}})
+    client.post(address, {"kind": "partition", "groups": [chain["mentions"]]})
     assert list(client.rows("campaigns/people/review")) == []
-    client.post(f"campaigns/people/workers/{bob.pseudonym}/suspend", {"reason": "The boxes are too large."})
+    suspended = {"workers": [bob.pseudonym], "reason": "The boxes are too large."}
+    client.post("campaigns/people/several-workers/suspend", suspended)
     assert bob.call("tasks/next", {"campaign": "people", "kind": q.BOX_QUALITY})["nothing"] == "blocked"
     (due,) = (row for row in client.rows("campaigns/people/dues") if row["worker"] == bob.pseudonym)
     paid = client.post("campaigns/people/payments", {"reference": "transfer 1", "workers": [bob.pseudonym]})

@@ -30,11 +30,9 @@ from annotation.models import (
     Invitation,
     Job,
     OpenImage,
-    Webhook,
     WorkerMessage,
 )
 from annotation.moderation import discarding, rulings
-from annotation.notifications import alarms, events, hooks
 from annotation.protocol.rulings import KeepApart
 from annotation.workers import api_tokens, bonuses, payments, pseudonyms
 from evaluation.comparison.inspection import queries_in_order
@@ -44,6 +42,7 @@ from evaluation.services.judgments.freezing import freeze_protocol
 from models_core.systems.table11 import TABLE_11
 from tests.hostile.world import IMAGES
 from tests.review.world import HAT, MAN
+from tests.web.world import perform
 
 TREC = b"scene-2.png Q0 scene-2.png#0 1 1.0 x\nscene-5.png Q0 scene-2.png#0 1 1.0 x\n"
 GRADES = b"image,caption,grade\nscene-2.png,scene-2.png#0,4.5\n"
@@ -99,26 +98,26 @@ def _pilot() -> ValidCall:
 def _ruling() -> ValidCall:
     image = OpenImage.objects.get(campaign__name="review")
     made = rulings.make_ruling(image=image.pk, ruling=KeepApart(MAN, HAT))
-    return ValidCall({"name": "review", "ruling": made.ruling.pk})
+    return ValidCall({"campaign": "review", "ruling": made.ruling.pk})
 
 
 def _ruled() -> ValidCall:
     _ruling()
-    return ValidCall({"name": "review", "key": "man"})
+    return ValidCall({"campaign": "review", "image": "man"})
 
 
 def _discarded() -> ValidCall:
     campaign = Campaign.objects.get(name="quay")
     worker = _pseudonym()
     discarding.discard_worker(campaign=campaign, worker=discarding.worker_named(worker, campaign))
-    return ValidCall({"name": "quay", "pseudonym": worker})
+    return of_workers({})()
 
 
 def _suspended() -> ValidCall:
     campaign = Campaign.objects.get(name="quay")
     worker = _pseudonym()
     discarding.suspend_worker(campaign=campaign, worker=discarding.worker_named(worker, campaign))
-    return ValidCall({"name": "quay", "pseudonym": worker}, body={})
+    return of_workers({})()
 
 
 def _pseudonym() -> str:
@@ -127,25 +126,27 @@ def _pseudonym() -> str:
     return str(found.worker.pseudonym)
 
 
-def of_worker(body: dict[str, Any] | None = None) -> Make:
-    return lambda: ValidCall({"name": "quay", "pseudonym": _pseudonym()}, body=body)
-
-
 def of_workers(body: dict[str, Any]) -> Make:
-    return lambda: ValidCall({"name": "quay"}, body={**body, "workers": [_pseudonym()]})
+    return lambda: ValidCall({"campaign": "quay"}, body={**body, "workers": [_pseudonym()]})
 
 
 def _bonus() -> ValidCall:
     campaign = Campaign.objects.get(name="quay")
     worker = discarding.worker_named(_pseudonym(), campaign)
     (made,) = bonuses.give_bonus(campaign=campaign, workers=[worker], amount=2_000_000, reason="Patience")
-    return ValidCall({"name": "quay", "bonus": made.pk}, body={"reason": "The wrong worker."})
+    return ValidCall({"campaign": "quay", "bonus": made.pk}, body={"reason": "The wrong worker."})
 
 
 def _payment() -> ValidCall:
     _bonus()
-    made = payments.pay_everybody(campaign=Campaign.objects.get(name="quay"), reference="by mistake")[0]
-    return ValidCall({"name": "quay", "payment": made.pk}, body={"reason": "Not sent."})
+    made = payments.pay_all_due(campaign=Campaign.objects.get(name="quay"), reference="by mistake")[0]
+    return ValidCall({"campaign": "quay", "payment": made.pk}, body={"reason": "Not sent."})
+
+
+def _owed() -> ValidCall:
+    _bonus()
+    body = {"amount": "1.00", "reference": "bank 7"}
+    return ValidCall({"campaign": "quay", "worker": _pseudonym()}, body=body)
 
 
 def _message() -> ValidCall:
@@ -154,21 +155,21 @@ def _message() -> ValidCall:
     made = WorkerMessage.objects.create(
         campaign=Campaign.objects.get(name="quay"), worker=worker, text="Thank you."
     )
-    return ValidCall({"number": made.pk})
+    return ValidCall({"message": made.pk})
 
 
 def _token() -> ValidCall:
     account = Account.objects.get(username="researcher")
     made = api_tokens.make_api_token(account=account, name="to go", days=1, writes=False)
-    return ValidCall({"number": made.token.pk})
+    return ValidCall({"token": made.token.pk})
 
 
-def _stranger(*, active: bool) -> int:
+def _stranger(*, active: bool) -> str:
     """An account of nobody who calls."""
     name = f"stranger-{active}"
     made, _new = Account.objects.get_or_create(username=name, defaults={"is_active": active})
     Account.objects.filter(pk=made.pk).update(is_active=active)
-    return made.pk
+    return name
 
 
 def _unused_system() -> ValidCall:
@@ -177,7 +178,7 @@ def _unused_system() -> ValidCall:
     row.pk, row.name = None, "unused"
     row.origin = "runs"
     row.save()
-    return ValidCall({"name": "unused"})
+    return ValidCall({"system": "unused"})
 
 
 def _spare_run() -> str:
@@ -200,7 +201,7 @@ def _layer() -> ValidCall:
 
 def _frozen() -> ValidCall:
     freeze_protocol(name="to-go", corpus="quay", protocol="first caption")
-    return ValidCall({"name": "to-go"})
+    return ValidCall({"qrels": "to-go"})
 
 
 def _in_rounds() -> ValidCall:
@@ -212,7 +213,7 @@ def _report() -> ValidCall:
     row = Report.objects.get(name="spring")
     row.pk, row.name, row.files = None, "to-go", {}
     row.save()
-    return ValidCall({"name": row.name})
+    return ValidCall({"report": row.name})
 
 
 def _scores() -> bytes:
@@ -225,14 +226,7 @@ def _scores() -> bytes:
 
 def _writing() -> ValidCall:
     System.objects.filter(name="good").update(settings={"recipe": {"method": "alignment"}})
-    return ValidCall({"name": "good"}, body={"name": "captions", "split": "test", "beam": 3})
-
-
-def _caption_set() -> ValidCall:
-    row = CaptionSet.objects.get(name="written")
-    row.pk, row.name = None, "to-go"
-    row.save()
-    return ValidCall({"name": row.name})
+    return ValidCall({"system": "good"}, body={"name": "captions", "split": "test", "beam": 3})
 
 
 def _feature_set() -> ValidCall:
@@ -252,33 +246,30 @@ def _vectors() -> bytes:
 def _webhook(**more: Any) -> Make:
     def make() -> ValidCall:
         owner = Account.objects.get(username="researcher")
-        wanted = hooks.WebhookRequest("bot", "https://hooks.example.org/", hooks.EVENTS)
-        made = hooks.make_webhook(wanted=wanted, account=owner).webhook
-        return ValidCall({"name": made.pk}, **more)
+        made = perform("make_webhook", owner, name="bot", address="https://hooks.example.org/")
+        return ValidCall({"webhook": made.number}, **more)
 
     return make
 
 
 def _line() -> ValidCall:
     made = _webhook()()
-    line = events.announce_test(Webhook.objects.get(pk=made.place["name"]))
-    return ValidCall({**made.place, "delivery": line.pk})
+    return ValidCall({**made.place, "delivery": perform("test_webhook", **made.place).number})
 
 
 def _log() -> ValidCall:
-    return ValidCall({"name": _line().place["name"]})
+    return ValidCall({"webhook": _line().place["webhook"]})
 
 
 def _subscription() -> ValidCall:
-    owner = Account.objects.get(username="researcher")
-    row = alarms.subscribe(account=owner, language="en", origin="https://here")
-    return ValidCall({"number": row.pk})
+    row = perform("subscribe_to_alarms", Account.objects.get(username="researcher"))
+    return ValidCall({"subscription": row.number})
 
 
 def _machine() -> ValidCall:
     campaign = Campaign.objects.get(name="quay")
     made = machines.machine_add(campaign=campaign, name="drawer")
-    return ValidCall({"name": "quay", "machine": made.name})
+    return ValidCall({"campaign": "quay", "machine": made.name}, body={})
 
 
 def _method(method: str) -> None:
@@ -292,7 +283,7 @@ def _localizing() -> ValidCall:
     new = NewSet(**about, ids=ids, dimensions=1, origin={"regions": "edges"}, boxes=boxes)
     made, _written = write_set(new, lambda done: [np.ones((1, 1))][done:])
     body = {"name": "found-here", "regions": made.label, "split": "test", "layer": "import"}
-    return ValidCall({"name": "good"}, body=body)
+    return ValidCall({"system": "good"}, body=body)
 
 
 def _query() -> int:
@@ -307,14 +298,14 @@ def _localized() -> bytes:
 
 def _tagging() -> ValidCall:
     _method("tag-neighbours")
-    return ValidCall({"name": "good"}, body={"name": "tagged-here", "split": "test", "top": 5})
+    return ValidCall({"system": "good"}, body={"name": "tagged-here", "split": "test", "top": 5})
 
 
-def _spare(model: Any, name: str) -> ValidCall:
+def _spare(model: Any, name: str, place: str) -> ValidCall:
     row = model.objects.get(name=name)
     row.pk, row.name = None, "to-go"
     row.save()
-    return ValidCall({"name": row.name})
+    return ValidCall({place: row.name})
 
 
 def _spare_corpus() -> ValidCall:
@@ -392,8 +383,8 @@ def _checked() -> ValidCall:
 #: What is of the researcher alone, whose valid call succeeds for nobody else.
 OWN = frozenset(
     {
-        *("token_revoke", "alarms_unsubscribe", "upload_show", "upload_part", "upload_check"),
-        *("upload_import", "upload_problems", "upload_remove", "own_message_read"),
+        *("revoke_token", "unsubscribe_from_alarms", "upload_show", "upload_part", "upload_check"),
+        *("upload_import", "upload_problems", "upload_remove", "read_message"),
     }
 )
 _RUNS = ["good-annotation", "bad-annotation"]
@@ -456,55 +447,55 @@ VALID: dict[str, Make] = {
         {"campaign": "tested", "item": Control.objects.filter(campaign__name="tested", active=True)[0].pk}
     ),
     "layer_refresh": at(name="quay"),
-    "workers_list": at(name="quay"),
-    "worker_show": of_worker(),
-    "worker_suspend": of_worker({"reason": "Look again."}),
-    "worker_reinstate": _suspended,
-    "worker_discard": of_worker({"reason": "At random."}),
-    "worker_restore": _discarded,
+    "list_workers": at(campaign="quay"),
+    "show_worker": lambda: ValidCall({"campaign": "quay", "worker": _pseudonym()}),
+    "export_workers": asked({"everyone": "true"}, campaign="quay"),
+    "suspend_workers": of_workers({"reason": "Look again."}),
+    "reinstate_workers": _suspended,
+    "withdraw_answers": of_workers({"reason": "At random."}),
+    "restore_answers": _discarded,
+    "message_workers": of_workers({"text": "Draw tighter boxes, please."}),
     "campaign_dashboard": at(campaign="quay"),
-    "several_workers": of_workers({"act": "suspend", "reason": "Look again."}),
-    "several_workers_discard": of_workers({"reason": "At random."}),
-    "messages_send": of_workers({"text": "Draw tighter boxes, please."}),
-    "dues_list": at(name="quay"),
-    "payments_list": at(name="quay"),
-    "payments_record": told({"reference": "march"}, name="quay"),
-    "payment_void": _payment,
-    "bonuses_list": at(name="quay"),
-    "bonus_give": of_workers({"amount": "1.50", "reason": "Patience"}),
-    "bonus_withdraw": _bonus,
-    "ledger_download": at(name="quay"),
-    "platform_list": told({"platform": "prolific", "list": "submissions"}, name="quay"),
-    "earnings_list": nothing,
-    "own_messages_list": nothing,
-    "own_message_read": _message,
-    "review_queue_list": at(name="review"),
-    "review_image_show": _ruled,
-    "ruling_make": told({"ruling": {"kind": "keep_apart", "a": MAN, "b": HAT}}, name="review", key="man"),
-    "ruling_withdraw": _ruling,
-    "flags_list": at(name="review"),
-    "flag_resolve": lambda: ValidCall({"name": "review", "flag": Flag.objects.get().pk}),
-    "jobs_list": nothing,
-    "job_show": lambda: ValidCall({"number": _job("export_dataset", Job.DONE)}),
-    "job_cancel": lambda: ValidCall({"number": _job("export_dataset", Job.QUEUED)}),
-    "job_resume": lambda: ValidCall({"number": _job("refresh_layer", Job.CANCELLED)}),
+    "list_dues": at(campaign="quay"),
+    "list_payments": at(campaign="quay"),
+    "pay_workers": of_workers({"reference": "march"}),
+    "pay_worker": _owed,
+    "void_payment": _payment,
+    "list_bonuses": at(campaign="quay"),
+    "give_bonus": of_workers({"amount": "1.50", "reason": "Patience"}),
+    "withdraw_bonus": _bonus,
+    "export_ledger": at(campaign="quay"),
+    "export_platform_list": told({"platform": "prolific", "list": "submissions"}, campaign="quay"),
+    "review_queue": at(campaign="review"),
+    "review_image": _ruled,
+    "make_ruling": told({"kind": "keep_apart", "mentions": [MAN, HAT]}, campaign="review", image="man"),
+    "withdraw_ruling": _ruling,
+    "list_flags": at(campaign="review"),
+    "resolve_flag": lambda: ValidCall({"campaign": "review", "flag": Flag.objects.get().pk}),
+    "list_earnings": nothing,
+    "list_received_messages": nothing,
+    "read_message": _message,
+    "list_jobs": nothing,
+    "show_job": lambda: ValidCall({"job": _job("export_dataset", Job.DONE)}),
+    "cancel_job": lambda: ValidCall({"job": _job("export_dataset", Job.QUEUED)}),
+    "resume_job": lambda: ValidCall({"job": _job("refresh_layer", Job.CANCELLED)}),
     "export_make": told({"format": "jsonl", "layer": "import"}, name="quay"),
     "export_download": lambda: ValidCall({"number": _job("export_dataset", Job.DONE)}),
     "judgments_stream": at(name="quay"),
     "layer_mentions_stream": _layer,
-    "me_show": nothing,
-    "people_list": asked({"who": "staff", "state": "active"}),
-    "person_show": lambda: ValidCall({"number": Account.objects.get(username="researcher").pk}),
-    "person_deactivate": lambda: ValidCall({"number": _stranger(active=True)}),
-    "person_reactivate": lambda: ValidCall({"number": _stranger(active=False)}),
-    "audit_list": asked({"group": "people"}),
-    "tokens_list": nothing,
-    "token_revoke": _token,
+    "show_me": nothing,
+    "list_accounts": asked({"who": "staff", "state": "active"}),
+    "show_account": at(account="researcher"),
+    "deactivate_account": lambda: ValidCall({"account": _stranger(active=True)}),
+    "reactivate_account": lambda: ValidCall({"account": _stranger(active=False)}),
+    "list_audit": asked({"group": "people"}),
+    "list_tokens": nothing,
+    "revoke_token": _token,
     "corpus_delete": _spare_corpus,
-    "machines_list": at(name="quay"),
-    "machine_add": told({"name": "drawer"}, name="quay"),
-    "machine_saving": at(name="quay"),
-    "machine_teach": _machine,
+    "list_machines": at(campaign="quay"),
+    "add_machine": told({"name": "drawer"}, campaign="quay"),
+    "machine_saving": at(campaign="quay"),
+    "teach_machine": _machine,
     "studies_list": at(name="quay"),
     "study_save": told({"provider": "prolific", "study": "another", "wanted": 3}, name="quay"),
     "uploads_list": nothing,
@@ -515,49 +506,49 @@ VALID: dict[str, Make] = {
     "upload_import": _checked,
     "upload_problems": _checked,
     "upload_remove": _upload(),
-    "system_localize": _localizing,
-    "localization_sets_list": nothing,
-    "localization_set_upload": lambda: ValidCall(
+    "localize": _localizing,
+    "list_localization_sets": nothing,
+    "import_localizations": lambda: ValidCall(
         body={"name": "sent-regions", "corpus": "quay", "split": "test"},
         files={"file": ("sent.jsonl", _localized())},
     ),
-    "localization_set_show": at(name="found"),
-    "localization_set_remove": lambda: _spare(LocalizationSet, "found"),
-    "localization_set_download": at(name="found"),
-    "localization_set_score": told({"layer": "import"}, name="found"),
-    "system_tag": _tagging,
-    "tag_sets_list": nothing,
-    "tag_set_show": at(name="tagged"),
-    "tag_set_remove": lambda: _spare(TagSet, "tagged"),
-    "tag_set_download": at(name="tagged"),
-    "tag_set_score": told({"split": "test"}, name="tagged"),
+    "show_localization_set": at(localization_set="found"),
+    "remove_localization_set": lambda: _spare(LocalizationSet, "found", "localization_set"),
+    "download_localization_set": at(localization_set="found"),
+    "score_localization": told({"layer": "import"}, localization_set="found"),
+    "tag": _tagging,
+    "list_tag_sets": nothing,
+    "show_tag_set": at(tag_set="tagged"),
+    "remove_tag_set": lambda: _spare(TagSet, "tagged", "tag_set"),
+    "download_tag_set": at(tag_set="tagged"),
+    "score_tags": told({"split": "test"}, tag_set="tagged"),
     "parses_import": told({"corpus": "quay", "file": "quay.conllu"}),
     "word_vectors_train": told(
         {"corpus": "quay", "name": "own-words", "split": "all", "dimensions": 4, "epochs": 1}
     ),
-    "tags_rank": told({"corpus": "quay", "unit": "nouns"}),
+    "rank_tags": told({"corpus": "quay", "unit": "nouns"}),
     "weak_collections_list": nothing,
     "weak_collection_import": told({"name": "another", "file": "weak.csv"}),
     "collection_features_import": told({"name": "cnn", "file": "weak.npz"}, collection="weak"),
-    "webhooks_list": nothing,
-    "webhook_make": told(
+    "list_webhooks": nothing,
+    "make_webhook": told(
         {"name": "bot", "address": "https://hooks.example.org/", "events": ["job.ended"], "corpus": "quay"}
     ),
-    "webhook_show": _webhook(),
-    "webhook_change": _webhook(body={"active": False, "events": ["alarm.raised"]}),
-    "webhook_remove": _webhook(),
-    "webhook_renew_secret": _webhook(),
-    "webhook_test": _webhook(),
-    "webhook_log_list": _log,
-    "webhook_send_again": _line,
-    "alarm_subscriptions_list": nothing,
-    "alarms_subscribe": told({"campaign": "quay"}),
-    "alarms_unsubscribe": _subscription,
+    "show_webhook": _webhook(),
+    "change_webhook": _webhook(body={"active": False, "events": ["alarm.raised"]}),
+    "remove_webhook": _webhook(),
+    "renew_webhook_secret": _webhook(),
+    "test_webhook": _webhook(),
+    "list_deliveries": _log,
+    "send_delivery_again": _line,
+    "list_alarm_subscriptions": nothing,
+    "subscribe_to_alarms": told({"campaign": "quay"}),
+    "unsubscribe_from_alarms": _subscription,
     "operations": nothing,
-    "server_show": nothing,
-    "server_test_mail": nothing,
-    "systems_list": nothing,
-    "system_train": told(
+    "show_server": nothing,
+    "send_test_mail": nothing,
+    "list_systems": nothing,
+    "train_system": told(
         {
             "name": "first",
             "corpus": "quay",
@@ -565,21 +556,21 @@ VALID: dict[str, Make] = {
             "train": "train",
         }
     ),
-    "system_show": at(name="good"),
-    "system_change": told({"archived": True}, name="good"),
-    "system_delete": _unused_system,
-    "system_rank": told({"split": "test"}, name="spare"),
+    "show_system": at(system="good"),
+    "archive_system": told({"archived": True}, system="good"),
+    "remove_system": _unused_system,
+    "rank": told({"split": "test"}, system="spare"),
     "system_upload": lambda: ValidCall(
         body={"name": "sent", "corpus": "quay", "format": "scores"},
         files={"file": ("sent.npz", _scores())},
     ),
-    "system_write": _writing,
-    "system_decode": told({"layer": "aligned", "split": "test", "beta": 1.0}, name="good"),
-    "caption_sets_list": nothing,
-    "caption_set_show": at(name="written"),
-    "caption_set_remove": _caption_set,
-    "caption_set_download": at(name="written"),
-    "caption_set_mix": told({"name": "candidates", "people": 1, "images": 1}, name="written"),
+    "generate_captions": _writing,
+    "decode_alignments": told({"layer": "aligned", "split": "test", "beta": 1.0}, system="good"),
+    "list_caption_sets": nothing,
+    "show_caption_set": at(caption_set="written"),
+    "remove_caption_set": lambda: _spare(CaptionSet, "written", "caption_set"),
+    "download_caption_set": at(caption_set="written"),
+    "judge_captions": told({"name": "candidates", "sets": ["written"], "people": 1, "images": 1}),
     "features_extract": told(
         {"name": "net", "corpus": "quay", "network": "colours.onnx", "method": "grid", "limit": 4}
     ),
@@ -592,7 +583,7 @@ VALID: dict[str, Make] = {
         body={"name": "sent-set", "corpus": "quay", "kind": "image"},
         files={"file": ("x.npz", _vectors())},
     ),
-    "recipes_list": nothing,
+    "list_recipes": nothing,
     "feature_sets_list": nothing,
     "list_runs": nothing,
     "import_run": lambda: ValidCall(
@@ -603,23 +594,26 @@ VALID: dict[str, Make] = {
     "archive_run": told({"archived": True}, run="good-annotation"),
     "remove_run": lambda: ValidCall({"run": _spare_run()}),
     "export_run": at(run="good-annotation"),
-    "run_scores": asked({"qrels": "own"}, name="good-annotation"),
+    "score_run": asked({"qrels": "own"}, run="good-annotation"),
+    "export_values": asked({"runs": _RUNS[:1], "qrels": "own"}),
     "queries_list": asked({"qrels": "own", "order": "worst", "limit": 2}, name="good-annotation"),
     "query_show": lambda: ValidCall({"name": "good-annotation", "query": _query()}, {"qrels": "own"}),
-    "runs_compare": asked({"runs": _RUNS, "qrels": "own"}),
-    "judgment_sets_list": nothing,
-    "judgments_upload": lambda: ValidCall(
+    "compare_runs": asked({"runs": _RUNS, "qrels": "own"}),
+    "list_judgment_sets": nothing,
+    "show_judgments": at(judgments="quay:graded"),
+    "remove_judgments": at(judgments="graded"),
+    "import_judgments": lambda: ValidCall(
         body={"name": "sent-grades", "corpus": "quay", "format": "table", "scale": "0-5"},
         files={"file": ("grades.csv", GRADES)},
     ),
-    "qrels_list": nothing,
-    "qrels_freeze": told({"name": "second", "corpus": "quay", "protocol": "first caption"}),
-    "qrels_upload": lambda: ValidCall(
+    "list_qrels": nothing,
+    "freeze_qrels": told({"name": "second", "corpus": "quay", "protocol": "first caption"}),
+    "import_qrels": lambda: ValidCall(
         body={"name": "sent-qrels", "corpus": "quay", "format": "trec"}, files={"file": ("x.qrels", QRELS)}
     ),
-    "qrels_show": at(name="own"),
-    "qrels_delete": _frozen,
-    "qrels_download": at(name="own"),
+    "show_qrels": at(qrels="own"),
+    "remove_qrels": _frozen,
+    "export_qrels": at(qrels="own:1"),
     "list_batches": nothing,
     "open_batch": told({**_BATCH, "name": "another"}),
     "plan_batch": told(_BATCH),
@@ -630,10 +624,10 @@ VALID: dict[str, Make] = {
     "plan_reassignment": at(batch="batch"),
     "reassign_pages": told({}, batch="batch"),
     "next_round": _in_rounds,
-    "reports_list": nothing,
-    "report_build": told({"name": "summer", "qrels": "own", "runs": _RUNS, "rounds": 50, "resamples": 20}),
-    "report_show": at(name="spring"),
-    "report_change": told({"archived": True}, name="spring"),
-    "report_delete": _report,
-    "report_download": at(name="spring"),
+    "list_reports": nothing,
+    "build_report": told({"name": "summer", "qrels": "own", "runs": _RUNS, "rounds": 50, "resamples": 20}),
+    "show_report": at(report="spring"),
+    "archive_report": told({"archived": True}, report="spring"),
+    "remove_report": _report,
+    "download_report": at(report="spring"),
 }

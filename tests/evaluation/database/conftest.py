@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from django.core.management import call_command
 
+from annotation.common.operations import OperationContext
 from annotation.datasets.importing import import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.services.judgments.freezing import freeze_qrels
@@ -57,7 +58,7 @@ def crowd(tmp_path: Path) -> Path:
 @pytest.fixture
 def qrels(corpus: str, crowd: Path) -> str:
     """What `crowd` said, frozen."""
-    import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"))
+    import_judgments(JudgmentsImport(corpus=corpus, file=crowd, format="flickr8k-crowd"), OperationContext())
     freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd")
     return "q"
 

@@ -9,6 +9,7 @@ from random import Random
 import pytest
 from django.core.management import CommandError
 
+from annotation.common.operations import OperationContext
 from annotation.models import Assignment, Campaign, Task
 from annotation.protocol.paging import PAGE_ROLES
 from evaluation.models import Batch
@@ -158,7 +159,9 @@ def test_judgments_from_files_are_reused_where_their_scale_fits(
     file.write_text(
         "".join(f"{image}.jpg\t{caption.replace('#', '.jpg#')}\t0\t0\t3\n" for image, caption in pairs)
     )
-    import_judgments(JudgmentsImport(corpus="quay", path=file, format="flickr8k-crowd", name="crowd"))
+    import_judgments(
+        JudgmentsImport(corpus="quay", file=file, format="flickr8k-crowd", name="crowd"), OperationContext()
+    )
     made = planned(pooled_runs)
     assert (made.reused, made.known, len(made.asked)) == (("crowd",), 20, len(free.asked) - 20)
     assert len(planned(pooled_runs, reuse=[]).asked) == len(free.asked)

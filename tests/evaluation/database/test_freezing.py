@@ -10,6 +10,7 @@ import pytest
 from django.core.management import CommandError
 from django.db import IntegrityError, transaction
 
+from annotation.common.operations import OperationContext
 from annotation.common.registry import UnknownName
 from annotation.models import Image
 from evaluation.formats import JUDGMENT_FORMATS
@@ -29,7 +30,7 @@ pytestmark = pytest.mark.django_db
 
 
 def test_frozen_qrels_are_those_of_the_file(corpus: str, crowd: Path) -> None:
-    import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"))
+    import_judgments(JudgmentsImport(corpus=corpus, file=crowd, format="flickr8k-crowd"), OperationContext())
     report = json.loads(
         said("freeze_qrels", "small", "--corpus", corpus, "--judgments", "flickr8k-crowd", "--json")
     )
@@ -44,7 +45,7 @@ def test_frozen_qrels_are_those_of_the_file(corpus: str, crowd: Path) -> None:
 
 
 def test_a_new_version_follows_another_rule_and_nothing_else(corpus: str, crowd: Path) -> None:
-    import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"))
+    import_judgments(JudgmentsImport(corpus=corpus, file=crowd, format="flickr8k-crowd"), OperationContext())
     first = freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd")
     again = freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd")
     other = freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd", relevance=AS_JUDGED)
@@ -57,14 +58,18 @@ def test_a_new_version_follows_another_rule_and_nothing_else(corpus: str, crowd:
 
 def test_a_version_tells_the_judgments_that_it_was_made_of(corpus: str, crowd: Path) -> None:
     """Other answers may lead to the same rows; the same answers under another name are no news."""
-    import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"))
+    import_judgments(JudgmentsImport(corpus=corpus, file=crowd, format="flickr8k-crowd"), OperationContext())
     first = freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd")
-    import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd", name="copy"))
+    import_judgments(
+        JudgmentsImport(corpus=corpus, file=crowd, format="flickr8k-crowd", name="copy"), OperationContext()
+    )
     assert freeze_qrels(name="q", corpus=corpus, judgments="copy").unchanged
     more = crowd.read_text().replace("c.jpg\ta.jpg#2\t0.6666666666666666\t2\t1", "c.jpg\ta.jpg#2\t1.0\t4\t0")
     assert more != crowd.read_text()
     crowd.write_text(more)
-    import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd", name="more"))
+    import_judgments(
+        JudgmentsImport(corpus=corpus, file=crowd, format="flickr8k-crowd", name="more"), OperationContext()
+    )
     second = freeze_qrels(name="q", corpus=corpus, judgments="more")
     assert (second.version, second.unchanged, second.digest) == (2, False, first.digest)
     row = snapshot_named("q").judgments
@@ -75,7 +80,7 @@ def test_a_version_tells_the_judgments_that_it_was_made_of(corpus: str, crowd: P
 def test_a_freeze_that_fails_leaves_nothing(
     corpus: str, crowd: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"))
+    import_judgments(JudgmentsImport(corpus=corpus, file=crowd, format="flickr8k-crowd"), OperationContext())
 
     def broken(*_: object) -> Iterator[list[object]]:
         raise OSError("disk full")
@@ -91,7 +96,7 @@ def test_a_freeze_that_fails_leaves_nothing(
 def test_captions_of_several_numbers_are_all_originals(corpus: str, tmp_path: Path) -> None:
     file = tmp_path / "table.csv"
     file.write_text("image,caption,grade\na.jpg,a.jpg#0,0\na.jpg,b.jpg#1,1\n")
-    import_judgments(JudgmentsImport(corpus=corpus, path=file, format="table"))
+    import_judgments(JudgmentsImport(corpus=corpus, file=file, format="table"), OperationContext())
     freeze_qrels(name="q", corpus=corpus, judgments="table")
     rows = qrels_of(snapshot_named("q"), names_of(corpus)).rows
     assert [(row.query, row.document, row.judged) for row in rows] == [
@@ -106,12 +111,14 @@ def test_captions_of_several_numbers_are_all_originals(corpus: str, tmp_path: Pa
 
 def test_freezing_says_how_many_pairs_each_rule_makes_relevant(corpus: str, crowd: Path) -> None:
     """Three pairs have two yeses of three or more; of the originals one was refused and one not judged."""
-    import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"))
+    import_judgments(JudgmentsImport(corpus=corpus, file=crowd, format="flickr8k-crowd"), OperationContext())
     made = freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd")
     assert made.by_rule == {"half": 5, "majority": 5, "two_thirds": 5}
     tied = crowd.read_text().replace("a.jpg\tb.jpg#2\t0.3333333333333333\t1\t2", "a.jpg\tb.jpg#2\t0.5\t2\t2")
     crowd.write_text(tied)
-    import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd", name="tied"))
+    import_judgments(
+        JudgmentsImport(corpus=corpus, file=crowd, format="flickr8k-crowd", name="tied"), OperationContext()
+    )
     text = said("freeze_qrels", "tied", "--corpus", corpus, "--judgments", "tied")
     assert "relevant by rule: half 6, majority 5, two_thirds 5" in text
 
@@ -119,9 +126,9 @@ def test_freezing_says_how_many_pairs_each_rule_makes_relevant(corpus: str, crow
 @pytest.mark.parametrize(
     ("arguments", "rows", "pool"),
     [
-        (["any-of-five"], 9, "any of five"),
+        (["any of five"], 9, "any of five"),
         (["first caption"], 3, "first caption, number 0"),
-        (["one_caption"], 3, "one caption, number 2"),
+        (["one caption"], 3, "one caption, number 2"),
         (["one caption", "--caption", "1"], 3, "one caption, number 1"),
         (["any of five", "--split", "test"], 3, "any of five, split test"),
     ],
@@ -147,7 +154,7 @@ def test_a_protocol_takes_the_caption_asked_for(corpus: str) -> None:
 
 
 def test_qrels_are_of_judgments_or_of_a_protocol(corpus: str, crowd: Path) -> None:
-    import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"))
+    import_judgments(JudgmentsImport(corpus=corpus, file=crowd, format="flickr8k-crowd"), OperationContext())
     freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd")
     with pytest.raises(
         ImportRefused, match="qrels 'q' already exist and are from judgments, not from a protocol"
@@ -160,14 +167,19 @@ def test_qrels_are_of_judgments_or_of_a_protocol(corpus: str, crowd: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--protocol", "all"], "unknown protocol 'all'; known: one caption, first caption, any of five"),
+        (
+            ["--protocol", "all"],
+            "--protocol: Expected one of: 'one caption', 'first caption' or 'any of five'",
+        ),
         (["--protocol", "one caption", "--caption", "3"], "image a.jpg has no caption number 3"),
-        (["--protocol", "any of five", "--caption", "1"], "uses all captions; leave out the number 1"),
+        (
+            ["--protocol", "any of five", "--caption", "1"],
+            "--caption: This is not taken together with “any of five”",
+        ),
         (["--protocol", "any of five", "--split", "dev"], "unknown split 'dev' of corpus 'small'; known: ''"),
-        (["--protocol", "any of five", "--rule", "half"], "--rule cannot be used with --protocol"),
-        (["--judgments", "j", "--split", "dev"], "unknown split 'dev' of corpus 'small'"),
-        (["--judgments", "j"], "unknown judgments 'j' of corpus 'small'; known: none"),
-        ([], "one of the arguments --judgments --protocol is required"),
+        (["--protocol", "any of five", "--rule", "half"], "--rule: This is not taken together with protocol"),
+        (["--judgments", "j"], "--judgments: There is no set of judgments “j” here"),
+        ([], "--judgments: Expected this or protocol"),
     ],
 )
 def test_bad_arguments_of_a_freeze_are_one_line(corpus: str, arguments: list[str], message: str) -> None:

@@ -100,9 +100,9 @@ def test_a_rule_for_votes_is_refused_for_grades_and_the_other_way(experts: str, 
 
 def test_what_a_rule_or_votes_would_not_take_is_refused(experts: str, crowd: Path) -> None:
     said("import_judgments", experts, crowd, "--format", "flickr8k-crowd", "--name", "crowd")
-    with pytest.raises(CommandError, match="are votes, .* and no median; leave --median out"):
-        said("freeze_qrels", "q", "--corpus", experts, "--judgments", "crowd", "--median")
-    beside = ("--relevant-from", "3", "--gains", "exponential", "--median")
-    all_of_it = "rule 'mean_grade' says all .*; leave --relevant-from, --gains, --median out"
+    with pytest.raises(CommandError, match="are votes, .* and no median; leave the median out"):
+        said("freeze_qrels", "q", "--corpus", experts, "--judgments", "crowd", "--summary", "median")
+    beside = ("--relevant-from", "3", "--gains", "exponential", "--summary", "median")
+    all_of_it = "rule 'mean_grade' says all .*; leave the lowest relevant score, the gains, the median out"
     with pytest.raises(CommandError, match=all_of_it):
         said(*FREEZE, "--rule", "mean_grade", *beside)

@@ -14,6 +14,7 @@ from django.db.models import CharField
 from django.db.models.functions import Cast
 
 from annotation.common.locks import exclusive_folder
+from annotation.common.operations import OperationContext
 from annotation.common.registry import UnknownName
 from annotation.datasets.importing import import_corpus, import_records
 from annotation.formats.base import FormatError
@@ -23,14 +24,19 @@ from evaluation.agreement.summary import Resampling, agreement_within
 from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
 from evaluation.models import JudgmentSet, PairAnswers, QrelsRow
 from evaluation.relevance.qrels import freeze_pairs
-from evaluation.relevance.scales import VOTE_SCALE, scale_named
+from evaluation.relevance.scales import VOTE_SCALE
 from evaluation.reproduction.conventions import CHOSEN_CONVENTIONS
 from evaluation.reproduction.evidence import Evidence
 from evaluation.reproduction.report import cells_of
 from evaluation.selectors import judged_pairs, judgment_set, names_of, qrels_of, snapshot_named
 from evaluation.services.common import ImportRefused
 from evaluation.services.judgments.freezing import freeze_qrels
-from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
+from evaluation.services.judgments.importing import (
+    JudgmentsImport,
+    JudgmentsPlace,
+    import_judgments,
+    store_judgments,
+)
 from evaluation.services.judgments.relevance import RelevanceChoice
 from tests.evaluation.database.conftest import said
 from tests.evaluation.flickr8k_part import part_of_flickr8k
@@ -46,7 +52,9 @@ def read_back(corpus: str, name: str) -> list[JudgedPair]:
 
 
 def test_judgments_come_back_as_the_file_has_them(corpus: str, crowd: Path) -> None:
-    report = import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"))
+    report = import_judgments(
+        JudgmentsImport(corpus=corpus, file=crowd, format="flickr8k-crowd"), OperationContext()
+    )
     assert (report.judgments, report.pairs, report.answers, report.unchanged) == (
         "flickr8k-crowd",
         6,
@@ -60,7 +68,8 @@ def test_named_judges_and_grades_come_back(corpus: str, tmp_path: Path) -> None:
     file = tmp_path / "table.csv"
     file.write_text("image,caption,judge,grade\na.jpg,b.jpg#0,ann,1.5\na.jpg,b.jpg#0,bob,-2\n")
     import_judgments(
-        JudgmentsImport(corpus=corpus, path=file, format="table", name="experts", scale=scale_named("-2-2"))
+        JudgmentsImport(corpus=corpus, file=file, format="table", name="experts", scale="-2-2"),
+        OperationContext(),
     )
     assert read_back(corpus, "experts") == [JudgedPair("a.jpg", "b.jpg#0", (1.5, -2.0), ("ann", "bob"))]
 
@@ -75,7 +84,9 @@ def test_ids_that_two_captions_or_two_images_have_name_neither(corpus: str, tmp_
     assert "the first" in names.caption and "1" not in names.caption and "42" not in names.image
     file = tmp_path / "table.csv"
     file.write_text("image,caption,grade\na.jpg,b.jpg#1,1\nb.jpg,the first,1\n")
-    import_judgments(JudgmentsImport(corpus=corpus, path=file, format="table", scale=VOTE_SCALE))
+    import_judgments(
+        JudgmentsImport(corpus=corpus, file=file, format="table", scale=VOTE_SCALE.name), OperationContext()
+    )
     assert [(pair.query, pair.document) for pair in read_back(corpus, "table")] == [
         ("a.jpg", "b.jpg#1"),
         ("b.jpg", "the first"),
@@ -83,14 +94,17 @@ def test_ids_that_two_captions_or_two_images_have_name_neither(corpus: str, tmp_
     file.write_text("image,caption,grade\na.jpg,1,1\n")
     with pytest.raises(ImportRefused, match="'1'"):
         import_judgments(
-            JudgmentsImport(corpus=corpus, path=file, format="table", name="other", scale=VOTE_SCALE)
+            JudgmentsImport(corpus=corpus, file=file, format="table", name="other", scale=VOTE_SCALE.name),
+            OperationContext(),
         )
 
 
 def test_keys_are_understood_and_written_as_file_names(corpus: str, tmp_path: Path) -> None:
     file = tmp_path / "table.csv"
     file.write_text("image,caption,grade\na,b#1,1\n")
-    import_judgments(JudgmentsImport(corpus=corpus, path=file, format="table", scale=VOTE_SCALE))
+    import_judgments(
+        JudgmentsImport(corpus=corpus, file=file, format="table", scale=VOTE_SCALE.name), OperationContext()
+    )
     assert read_back(corpus, "table") == [JudgedPair("a.jpg", "b.jpg#1", (1.0,))]
 
 
@@ -99,7 +113,7 @@ def test_keywords_ask_without_an_image(corpus: str, tmp_path: Path) -> None:
     (tmp_path / "keywords.txt").write_text("dog\na\n")
     file = tmp_path / "counts.csv"
     file.write_text("utt_key,transcription,counts\na_1,a dog,dog=4\n")
-    import_judgments(JudgmentsImport(corpus=corpus, path=file, format="keyword-counts"))
+    import_judgments(JudgmentsImport(corpus=corpus, file=file, format="keyword-counts"), OperationContext())
     found = json.loads(said("agreement", "--corpus", corpus, "--judgments", "keyword-counts", "--json"))
     direct = json.loads(said("agreement", file, "--format", "keyword-counts", "--json"))
     assert found["alpha"] == direct["alpha"] and found["fleiss"] == direct["fleiss"]
@@ -120,9 +134,11 @@ def test_a_keyword_has_two_hundred_characters_at_most(corpus: str, tmp_path: Pat
     file.write_text("utt_key,transcription,counts\na_1,a dog,dog=4\n")
     (tmp_path / "keywords.txt").write_text(f"dog\n{'x' * 201}\n")
     with pytest.raises(ImportRefused, match="a keyword of 201 characters"):
-        import_judgments(JudgmentsImport(corpus=corpus, path=file, format="keyword-counts"))
+        import_judgments(
+            JudgmentsImport(corpus=corpus, file=file, format="keyword-counts"), OperationContext()
+        )
     (tmp_path / "keywords.txt").write_text(f"dog\n{'x' * 200}\n")
-    import_judgments(JudgmentsImport(corpus=corpus, path=file, format="keyword-counts"))
+    import_judgments(JudgmentsImport(corpus=corpus, file=file, format="keyword-counts"), OperationContext())
     assert [pair.query for pair in read_back(corpus, "keyword-counts")] == ["dog", "x" * 200]
 
 
@@ -132,26 +148,36 @@ def test_a_caption_number_that_its_source_skips_is_unknown(db: None, tmp_path: P
     import_records(name="gap", records=records, format="jsonl", source="memory")
     file = tmp_path / "table.csv"
     file.write_text("image,caption,grade\na.jpg,a.jpg#2,1\n")
-    import_judgments(JudgmentsImport(corpus="gap", path=file, format="table", scale=VOTE_SCALE))
+    import_judgments(
+        JudgmentsImport(corpus="gap", file=file, format="table", scale=VOTE_SCALE.name), OperationContext()
+    )
     assert PairAnswers.objects.get().caption.text == "three"
     file.write_text("image,caption,grade\na.jpg,a.jpg#1,1\n")
     with pytest.raises(ImportRefused, match="the caption 'a.jpg#1'"):
-        import_judgments(JudgmentsImport(corpus="gap", path=file, format="table", name="other"))
+        import_judgments(
+            JudgmentsImport(corpus="gap", file=file, format="table", name="other"), OperationContext()
+        )
 
 
 def test_the_same_file_again_changes_nothing(corpus: str, crowd: Path) -> None:
-    first = import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"))
+    first = import_judgments(
+        JudgmentsImport(corpus=corpus, file=crowd, format="flickr8k-crowd"), OperationContext()
+    )
     rows = set(PairAnswers.objects.values_list("pk", flat=True))
-    again = import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"))
+    again = import_judgments(
+        JudgmentsImport(corpus=corpus, file=crowd, format="flickr8k-crowd"), OperationContext()
+    )
     assert (first.unchanged, again.unchanged, again.digest) == (False, True, first.digest)
     assert set(PairAnswers.objects.values_list("pk", flat=True)) == rows
 
 
 def test_other_content_under_a_name_is_refused(corpus: str, crowd: Path) -> None:
-    import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"))
+    import_judgments(JudgmentsImport(corpus=corpus, file=crowd, format="flickr8k-crowd"), OperationContext())
     crowd.write_text("a.jpg\ta.jpg#2\t1.0\t3\t0\n")
     with pytest.raises(ImportRefused, match="already exist with other content.*choose another name"):
-        import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"))
+        import_judgments(
+            JudgmentsImport(corpus=corpus, file=crowd, format="flickr8k-crowd"), OperationContext()
+        )
     assert PairAnswers.objects.count() == 6
 
 
@@ -195,18 +221,22 @@ def test_a_killed_import_is_unseen_and_swept_by_the_next(
                 yield pair
 
         with pytest.raises(KeyboardInterrupt):
-            import_judgments(
-                JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"), progress=cut
+            reader = JUDGMENT_FORMATS.get("flickr8k-crowd")
+            place = JudgmentsPlace(
+                corpus=corpus, name=reader.key, format=reader.key, source="crowd.txt", scale=reader.scale
             )
+            store_judgments(cut(reader.read(crowd)), place)
     assert PairAnswers.objects.count() == 2
     with pytest.raises(UnknownName, match="known: none"):
         judgment_set(corpus, "flickr8k-crowd")
-    assert not import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd")).unchanged
+    assert not import_judgments(
+        JudgmentsImport(corpus=corpus, file=crowd, format="flickr8k-crowd"), OperationContext()
+    ).unchanged
     assert PairAnswers.objects.count() == 6
 
 
 def test_a_pair_asks_of_an_image_or_of_a_keyword(corpus: str, crowd: Path) -> None:
-    import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"))
+    import_judgments(JudgmentsImport(corpus=corpus, file=crowd, format="flickr8k-crowd"), OperationContext())
     pair = PairAnswers.objects.first()
     assert pair is not None
     with pytest.raises(IntegrityError, match="pair_asks_of_image_or_keyword"), transaction.atomic():
@@ -216,9 +246,9 @@ def test_a_pair_asks_of_an_image_or_of_a_keyword(corpus: str, crowd: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["large", "--format", "flickr8k-crowd"], "unknown corpus 'large'; known: small"),
-        (["small", "--format", "xml"], "unknown judgment format 'xml'; known: cxc-sits, flickr8k-crowd"),
-        (["small", "--format", "flickr8k-crowd", "--name", "my set"], "judgments name 'my set'"),
+        (["large", "--format", "flickr8k-crowd"], "corpus: There is no corpus “large” here; known: small"),
+        (["small", "--format", "xml"], "--format: Expected one of: 'cxc-sits', 'flickr8k-crowd'"),
+        (["small", "--format", "flickr8k-crowd", "--name", "my set"], "--name: This is no valid name"),
     ],
 )
 def test_bad_arguments_are_one_line(corpus: str, crowd: Path, arguments: list[str], message: str) -> None:
@@ -247,8 +277,10 @@ def test_agreement_of_imported_judgments_is_that_of_the_files(
         "image,caption,judge,grade\na.jpg,a.jpg#2,ann,4\na.jpg,a.jpg#2,bob,3\n"
         "a.jpg,b.jpg#2,ann,1\na.jpg,b.jpg#2,bob,2\nb.jpg,b.jpg#2,ann,1\nb.jpg,b.jpg#2,bob,1\n"
     )
-    import_judgments(JudgmentsImport(corpus=corpus, path=graded, format="table", name="graded"))
-    import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"))
+    import_judgments(
+        JudgmentsImport(corpus=corpus, file=graded, format="table", name="graded"), OperationContext()
+    )
+    import_judgments(JudgmentsImport(corpus=corpus, file=crowd, format="flickr8k-crowd"), OperationContext())
     files = [graded, "--against", crowd, "--against-format", "flickr8k-crowd"]
     names = ["--corpus", corpus, "--judgments", "graded", "--against-judgments", "flickr8k-crowd"]
     more = ["--resamples", 20, "--json"]
@@ -268,7 +300,9 @@ def test_agreement_of_imported_judgments_is_that_of_the_files(
 def test_a_truncated_file_names_its_line(corpus: str, crowd: Path) -> None:
     crowd.write_text(crowd.read_text()[:-8])
     with pytest.raises(FormatError, match="line 6"):
-        import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"))
+        import_judgments(
+            JudgmentsImport(corpus=corpus, file=crowd, format="flickr8k-crowd"), OperationContext()
+        )
 
 
 @pytest.mark.parametrize(
@@ -286,7 +320,9 @@ def test_flickr8k_from_the_database_is_flickr8k_from_the_files(
         folder = part_of_flickr8k(folder, tmp_path, images=images)
     import_corpus(name="f8k", path=folder, format="flickr8k")
     expert, crowd = (
-        import_judgments(JudgmentsImport(corpus="f8k", path=folder, format=f"flickr8k-{who}"))
+        import_judgments(
+            JudgmentsImport(corpus="f8k", file=folder, format=f"flickr8k-{who}"), OperationContext()
+        )
         for who in ("expert", "crowd")
     )
     assert (expert.pairs, crowd.pairs) == pairs
@@ -321,7 +357,8 @@ def test_semantic_flickraudio_imports(real_data: Path) -> None:
     import_corpus(name="f8k", path=real_data / "flickr8k", format="flickr8k")
     source = real_data / "semantic_flickraudio"
     report = import_judgments(
-        JudgmentsImport(corpus="f8k", path=source, format="keyword-counts", name="audio")
+        JudgmentsImport(corpus="f8k", file=source, format="keyword-counts", name="audio"),
+        OperationContext(),
     )
     assert report.pairs == 67_000
     frozen = freeze_qrels(name="audio", corpus="f8k", judgments="audio", relevance=AS_JUDGED)

@@ -78,7 +78,10 @@ def judge(folder: Path, rows: list[tuple[str, str, int]], name: str = "table") -
     lines = "".join(f"{image},{caption},{grade}\n" for image, caption, grade in rows)
     (folder / f"{name}.csv").write_text(f"image,caption,grade\n{lines}")
     file = folder / f"{name}.csv"
-    import_judgments(JudgmentsImport(corpus="some", path=file, format="table", name=name, scale=VOTE_SCALE))
+    import_judgments(
+        JudgmentsImport(corpus="some", file=file, format="table", name=name, scale=VOTE_SCALE.name),
+        OperationContext(),
+    )
 
 
 def owner(caption: str) -> str:
@@ -159,7 +162,7 @@ def test_an_original_that_nobody_judged_is_looked_for(two: Ranking, tmp_path: Pa
     run = a_run(tmp_path, two, Run.ANNOTATION)
     freeze_qrels(name="bare", corpus="some", judgments="table", relevance=AS_JUDGED)
     (tmp_path / "q.trec").write_text("i0.jpg 0 i0.jpg#0 1\ni1.jpg 0 i0.jpg#0 0\n")
-    import_qrels(QrelsImport(name="given", corpus="some", path=tmp_path / "q.trec"))
+    import_qrels(QrelsImport(name="given", corpus="some", file=tmp_path / "q.trec"), OperationContext())
     for name in ("bare", "given"):
         found = score(run, snapshot_named(name), [*RANKS, "S@1", "judged@1"])
         assert (found.scores["R@1"].value, found.scores["R@1"].queries) == (0.5, 2)
@@ -230,7 +233,10 @@ def test_figures_are_those_of_brute_force(tmp_path: Path, monkeypatch: pytest.Mo
             for query, item in [pair if side == "image" else pair[::-1]]
         ]
         (tmp_path / f"{side}.trec").write_text("".join(lines))
-        import_qrels(QrelsImport(name=side, corpus="some", path=tmp_path / f"{side}.trec", asks=side))
+        import_qrels(
+            QrelsImport(name=side, corpus="some", file=tmp_path / f"{side}.trec", asks=side),
+            OperationContext(),
+        )
         for name in ("bare", "with", side):
             snapshot = snapshot_named(name)
             found = score(run, snapshot, [*RANKS, *OF_GRADES], subset=subset, missing=LEAVE_OUT)

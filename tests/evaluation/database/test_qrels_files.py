@@ -174,7 +174,7 @@ def test_crisscrossed_captions_go_from_file_to_ndcg_in_two_commands(tmp_path: Pa
     scores = np.arange(32).reshape(4, 8)[:, ::-1] * 1.0
     a_run(tmp_path, "r", scores)
     told = said("import_qrels", "sits", file, "--corpus", "coco", "--format", "cxc-sits", "--skip-unknown")
-    assert "1 pairs left out: corpus 'coco' lacks their image or caption (for example '999999')" in told
+    assert "1 pairs left out: the corpus lacks their image or caption (for example '999999')" in told
     assert (
         "3 of 5 pairs are relevant\nqueries: 2 judged queries" in told
         and "mean on the scale 0 to 5, relevant from 3" in told
@@ -194,7 +194,7 @@ def test_crisscrossed_captions_go_from_file_to_ndcg_in_two_commands(tmp_path: Pa
 
 def test_gains_thresholds_and_scales_are_named_at_freezing(tmp_path: Path) -> None:
     (tmp_path / "sits.csv").write_text(SITS)
-    with pytest.raises(CommandError, match="has the image '999999', .*--skip-unknown"):
+    with pytest.raises(CommandError, match="has the image '999999', .*leave such pairs out"):
         said("import_judgments", "coco", tmp_path / "sits.csv", "--format", "cxc-sits")
     assert not JudgmentSet.objects.exists()
     with gzip.open(tmp_path / "raw.csv.gz", "wt") as out:
@@ -208,13 +208,15 @@ def test_gains_thresholds_and_scales_are_named_at_freezing(tmp_path: Path) -> No
         "coco",
         "--judgments",
         "cxc-sits",
-        "--without-originals",
+        "--no-originals",
         "--json",
     )
     plain = json.loads(said(*freeze))
     assert plain["settings"].startswith("mean on the scale 0 to 5, relevant from 3, linear gains in 1/300")
     assert plain["relevant"] == 3
-    high = json.loads(said(*freeze, "--relevant-from", "4.9", "--gains", "exponential", "--median"))
+    high = json.loads(
+        said(*freeze, "--relevant-from", "4.9", "--gains", "exponential", "--summary", "median")
+    )
     assert (high["relevant"], high["version"]) == (2, 2) and "exponential gains" in high["settings"]
     row = QrelsRow.objects.filter(snapshot__version=2).order_by("-relevance").first()
     assert row is not None and row.relevance == 31 * 300
@@ -262,7 +264,7 @@ def test_packed_positives_and_repeated_ratings_are_read(tmp_path: Path) -> None:
     said("import_qrels", "q", tmp_path / "q.json.gz", "--corpus", "coco", "--format", "json")
     (tmp_path / "t.csv").write_text("image,caption,grade\n391895,5,4\n391895,5,2\n")
     command = ("import_qrels", "t", tmp_path / "t.csv", "--corpus", "coco", "--format", "table")
-    assert "1 of 1 pairs" in said(*command, "--repeats", "answers")
+    assert "1 of 1 pairs" in said(*command, "--repeats")
 
 
 def test_a_column_of_ones_is_what_it_is_said_to_be(tmp_path: Path) -> None:
@@ -273,7 +275,7 @@ def test_a_column_of_ones_is_what_it_is_said_to_be(tmp_path: Path) -> None:
             *("--scale", scale, "--name", f"of-{scale}"),
         )
         command = ("freeze_qrels", scale, "--corpus", "coco", "--judgments", f"of-{scale}", "--json")
-        assert json.loads(said(*command, "--without-originals"))["relevant"] == relevant
+        assert json.loads(said(*command, "--no-originals"))["relevant"] == relevant
 
 
 @pytest.mark.parametrize(
@@ -293,18 +295,18 @@ def test_a_column_of_ones_is_what_it_is_said_to_be(tmp_path: Path) -> None:
         ),
         ("q.trec", "391895 0 5 1\n391895 0 5 0\n", [], "were judged before"),
         ("q.trec", "391895 0 5 99999\n", [], "have the relevance 99999; expected 32767 at most"),
-        ("q.trec", "391895 0 5 1\n", ["--level", "0"], "relevant from 0: expected 1 to 32767"),
+        ("q.trec", "391895 0 5 1\n", ["--level", "0"], "--level: Expected 1 or more."),
         (
             "q.trec",
             "391895 0 5 1\n",
             ["--asks", "both", "--scale", "1-4"],
-            "is for relevance, not for answers",
+            "--scale: This is not taken together with “trec”",
         ),
         (
             "q.trec",
             "391895 0 5 1\n",
             ["--format", "xml"],
-            "unknown qrels format 'xml'; known: csv, json, trec",
+            "--format: Expected one of: 'csv', 'json', 'trec', 'cxc-sits'",
         ),
         ("q.json", "[1]", ["--format", "json"], "expected an object of queries"),
         ("q.json", '{"391895": [5, 5]}', ["--format", "json"], "names '?5'? for '391895' twice"),
@@ -316,13 +318,13 @@ def test_a_column_of_ones_is_what_it_is_said_to_be(tmp_path: Path) -> None:
             "t.csv",
             "image,caption,grade\n391895,5,4\n",
             ["--format", "table", "--scale", "0-5"],
-            "--relevant-from",
+            "give the lowest relevant score",
         ),
         (
             "t.csv",
             "image,caption,grade\n391895,5,4\n391895,5,4\n",
             ["--format", "table"],
-            "--repeats answers",
+            "the choice to count each row as an answer",
         ),
         (
             "t.csv",
@@ -357,7 +359,7 @@ def test_bad_qrels_are_refused_in_one_line_and_leave_nothing(
 def test_numbers_that_name_images_and_captions_alike_have_to_be_told_apart(tmp_path: Path) -> None:
     (tmp_path / "q.json").write_text('{"770337":[770337]}')
     command = ("import_qrels", "q", tmp_path / "q.json", "--corpus", "coco", "--format", "json")
-    with pytest.raises(CommandError, match="match as many images as captions .* name the side"):
+    with pytest.raises(CommandError, match="match as many images as captions .* say what its queries are"):
         said(*command)
     assert json.loads(said(*command, "--asks", "caption", "--json"))["asks"] == "caption"
 

@@ -139,13 +139,12 @@ def test_what_a_batch_lacks_is_said_with_every_figure(tmp_path: Path) -> None:
     (note,) = report["basis"]["notes"]
     assert f"({len(pairs) // 2} of {len(pairs)}) had enough answers" in note
     assert report["basis"]["without_relevant"] == report["basis"]["counted"] == report["queries"] > 0
-    comparing = ("compare_systems", *runs[:2], "--qrels", "half", "--measures", "S@1", "--rounds", 10)
+    comparing = ("compare_runs", *runs[:2], "--qrels", "half", "--measures", "S@1", "--rounds", 10)
     assert note in said(*comparing, "--missing", "leave-out")
     QrelsSnapshot.objects.get().queries.all().delete()
-    again = "Freeze them again: freeze_qrels half --corpus few --judgments half."
     text = said(*scoring)
-    assert "Judged queries: " in text and again in text
-    with pytest.raises(CommandError, match="are from a batch, which stores its queries; leave --queries out"):
+    assert "Judged queries: " in text and "Freeze them again." in text
+    with pytest.raises(CommandError, match="are from a batch, which stores its queries; name none"):
         said("freeze_qrels", "half", "--corpus", "few", "--judgments", "half", "--queries", f"run:{runs[0]}")
 
 
@@ -154,7 +153,7 @@ def test_judgments_of_a_file_are_told_their_queries(tmp_path: Path) -> None:
     runs = some_runs(tmp_path, np.random.default_rng(1), a_world())
     file = tmp_path / "table.csv"
     file.write_text("image,caption,grade\ni0.jpg,i1.jpg#0,0\ni1.jpg,i1.jpg#0,1\n")
-    import_judgments(JudgmentsImport(corpus="few", path=file, format="table"))
+    import_judgments(JudgmentsImport(corpus="few", file=file, format="table"), OperationContext())
     listed = tmp_path / "asked.txt"
     listed.write_text("i0.jpg\ni4.jpg\ni3.jpg#1\n")
     for how, asked in (
@@ -176,7 +175,7 @@ def test_a_query_of_a_file_stays_though_all_its_pairs_are_left_out(tmp_path: Pat
     runs = some_runs(tmp_path, np.random.default_rng(1), a_world())
     file = tmp_path / "q.trec"
     file.write_text("i0.jpg 0 i1.jpg#0 1\ni4.jpg 0 nobody.jpg#0 1\n")
-    made = import_qrels(QrelsImport(name="q", corpus="few", path=file, skip_unknown=True))
+    made = import_qrels(QrelsImport(name="q", corpus="few", file=file, skip_unknown=True), OperationContext())
     assert (made.asked, made.left_out) == ({"image": 2}, 1)
     found = score(run_named(runs[0]), snapshot_named("q"), ["S@1"], missing="worst")
     assert (found.asked, found.without_relevant) == (2, 1)

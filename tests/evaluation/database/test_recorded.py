@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError
 
+from annotation.common.operations import OperationContext
 from annotation.simulation.judging import CrowdKnowledge
 from annotation.simulation.workers import make_crowd
 from evaluation.models import PairAnswers
@@ -44,7 +45,9 @@ def asked(data_dir: Path, tmp_path: Path) -> Votes:
     file = tmp_path / "old.csv"
     lines = [f"{image},{caption},{sum(given)},{3 - sum(given)}" for (image, caption), given in votes.items()]
     file.write_text("\n".join(["image,caption,yes,no", *lines]))
-    import_judgments(JudgmentsImport(name="old", corpus="quay", path=file, format="table"))
+    import_judgments(
+        JudgmentsImport(name="old", corpus="quay", file=file, format="table"), OperationContext()
+    )
     return votes
 
 

@@ -197,7 +197,9 @@ def test_judgments_frozen_for_a_subset_hold_its_pairs_alone(tmp_path: Path) -> N
         f"{IMAGES[n]},{IMAGES[m]}#{k},{(n + m + k) % 2}" for n in range(8) for m in range(8) for k in (0, 1)
     ]
     (tmp_path / "j.csv").write_text("image,caption,grade\n" + "\n".join(rows))
-    import_judgments(JudgmentsImport(corpus="many", path=tmp_path / "j.csv", format="table", name="j"))
+    import_judgments(
+        JudgmentsImport(corpus="many", file=tmp_path / "j.csv", format="table", name="j"), OperationContext()
+    )
     subset = subset_named("many", "val")
     made = freeze_qrels(name="part", corpus="many", judgments="j", subset=subset)
     whole = freeze_qrels(
@@ -235,7 +237,9 @@ def test_what_nobody_judged_of_a_subset_stands_in_the_way_too(
         for m in range(NUMBER)
     ]
     (tmp_path / "j.csv").write_text("image,caption,grade\n" + "\n".join(rows))
-    import_judgments(JudgmentsImport(corpus="many", path=tmp_path / "j.csv", format="table", name="j"))
+    import_judgments(
+        JudgmentsImport(corpus="many", file=tmp_path / "j.csv", format="table", name="j"), OperationContext()
+    )
     images = sorted(dice.choice(NUMBER, 18, replace=False).tolist())
     a_run(tmp_path, "r", direction, dice.permutation(18 * 90).reshape(18, 90).astype(float), images)
     subset = subset_named("many", what)
@@ -290,7 +294,7 @@ def test_a_comparison_is_of_the_queries_that_all_runs_rank_and_says_what_they_la
     assert all({names[q] for q in one.queries.tolist()} == set(IMAGES[8:16]) for one in scored)
     assert [(one.asked, one.missing) for one in scored] == [(24, 8), (24, 8)] and len(tests) == 3
     command = (
-        *("compare_systems", "first", "second", "--qrels", "own", "--measures", "R@10", "--rounds", 10),
+        *("compare_runs", "first", "second", "--qrels", "own", "--measures", "R@10", "--rounds", 10),
         *("--missing", "leave-out"),
     )
     apart = (
@@ -313,7 +317,7 @@ def test_a_comparison_is_of_the_queries_that_all_runs_rank_and_says_what_they_la
     with pytest.raises(
         CommandError, match="run 'third' ranks no query of qrels 'own version 1' that the runs before it rank"
     ):
-        said("compare_systems", "first", "third", "--qrels", "own", "--missing", "leave-out")
+        said("compare_runs", "first", "third", "--qrels", "own", "--missing", "leave-out")
 
 
 def test_the_queries_of_a_run_that_lacks_some_have_values(tmp_path: Path) -> None:
@@ -365,7 +369,7 @@ def test_each_querys_values_come_out_and_their_means_are_the_figures(tmp_path: P
     found = {}
     for ending in ("csv", "json", "parquet"):
         file = tmp_path / f"values.{ending}"
-        report = json.loads(said("score_run", "r", *base, "--per-query", file, "--json"))
+        said("export_values", "r", *base, "--out", file)
         if ending == "parquet":
             found[ending] = parquet.read_table(file).to_pylist()
         elif ending == "json":
@@ -373,22 +377,20 @@ def test_each_querys_values_come_out_and_their_means_are_the_figures(tmp_path: P
     assert found["json"] == found["parquet"] and len(found["json"]) == NUMBER
     lines = (tmp_path / "values.csv").read_text().splitlines()
     assert lines[0] == "query,run,R@5,median rank,basis" and lines[1].startswith("i0.jpg,r,")
+    report = json.loads(said("score_run", "r", *base, "--json"))
     value = {m["measure"]: m["value"] for m in report["measures"]}
     assert np.mean([row["R@5"] for row in found["json"]]) == pytest.approx(value["R@5"])
     assert np.median([row["median rank"] for row in found["json"]]) == pytest.approx(value["median rank"])
-    said("compare_systems", "r", "s", *base, "--rounds", 10, "--per-query", tmp_path / "both.csv")
+    said("export_values", "r", "s", *base, "--out", tmp_path / "both.csv")
     assert len((tmp_path / "both.csv").read_text().splitlines()) == 1 + 2 * NUMBER
-    said("score_run", "r", *base, "--folds", 4, "--per-query", tmp_path / "folds.csv")
+    said("export_values", "r", *base, "--folds", 4, "--out", tmp_path / "folds.csv")
     assert (tmp_path / "folds.csv").read_text().splitlines()[-1].startswith("4,i23.jpg,r,")
     for named, wrong in (
         ("values.csv", "already exists"),
         ("values.txt", "ends in '.txt'; expected one of .csv"),
     ):
         with pytest.raises(CommandError, match=wrong):
-            said("score_run", "r", *base, "--per-query", tmp_path / named)
-    with pytest.raises(CommandError, match="at least two different"):
-        said("compare_systems", "r", "r", *base, "--per-query", tmp_path / "not.csv")
-    assert not (tmp_path / "not.csv").exists()
+            said("export_values", "r", *base, "--out", tmp_path / named)
 
 
 @pytest.mark.parametrize(
@@ -397,7 +399,7 @@ def test_each_querys_values_come_out_and_their_means_are_the_figures(tmp_path: P
         ("9/5", "fold 9/5: unknown fold; expected 1/5 to 5/5"),
         ("1/2", "fold 1/2: 24 images in 2 folds; expected at least 3 folds"),
         ("dev", "unknown split 'dev' of corpus 'many'; known: 'test', 'val', a file of image names, a fold"),
-        ("run:nobody", "unknown run 'nobody'; known: r"),
+        ("run:nobody", "corpus 'many' has no run 'nobody'"),
         ("FILE a b c d i1.jpg", "names 4 images \\('a', 'b', 'c', ...\\) that corpus 'many' lacks"),
         ("FILE i1.jpg i2 i1 i2.jpg", "names 2 images \\('i1.jpg', 'i2.jpg'\\) more than once"),
         ("FILE ", "it names no image"),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError
 
 from annotation import campaigns
+from annotation.common.operations import OperationContext
 from annotation.models import Campaign, Judgment, Standing
 from annotation.moderation import discarding, trust_replay
 from annotation.protocol.campaign_settings import settings_of
@@ -145,8 +147,10 @@ def test_a_batch_and_its_report_say_that_pairs_judged_before_lack_answers_now(
     reused = second.numbers["known"]
     before = batch_state("second")
     assert (before.reused, before.lacking, before.complete) == (reused, 0, True) and reused > 0
-    wanted = ReportRequest("r", "q", pooled_runs, batch="second", measures=["S@1"], rounds=10, resamples=10)
-    building.build_report(wanted)
+    wanted = ReportRequest(
+        name="r", qrels="q", runs=pooled_runs, batch="second", measures=["S@1"], rounds=10, resamples=10
+    )
+    building.build_report(wanted, OperationContext())
     row = building.report_named("r")
     assert building.outdated(row) == []
 
@@ -159,9 +163,9 @@ def test_a_batch_and_its_report_say_that_pairs_judged_before_lack_answers_now(
     )
     changes = building.outdated(row)
     with pytest.raises(ReportRefused) as refused:
-        building.build_report(wanted)
+        building.build_report(wanted, OperationContext())
     assert changes and "; ".join(changes) in str(refused.value)
-    building.build_report(wanted, replace=True)
+    building.build_report(replace(wanted, replace=True), OperationContext())
     assert building.outdated(building.report_named("r")) == []
     page = (building.report_folder("r") / "report.html").read_text()
     assert f"{after.lacking} have fewer answers now than required" in page

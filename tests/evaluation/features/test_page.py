@@ -156,4 +156,4 @@ def test_a_training_is_offered_sets_of_images_and_refuses_others(ada):
     page = ada.post("/evaluation/train/", {**form, "features": "other:1"})
     assert wrong(page).startswith("unknown feature set 'other:1' of corpus 'world'; known: cnn:1")
     page = ada.post("/evaluation/train/", form)
-    assert wrong(page).startswith("Recipe nCCA compares vectors of images: choose a feature set or a file")
+    assert wrong(page).startswith("Recipe nCCA needs this.")

@@ -133,7 +133,7 @@ def described(corpus: str, features: Path, tmp_path: Path) -> str:
 def test_a_system_learns_from_both_and_says_so(described, tmp_path):
     recipe = tmp_path / "sae.toml"
     recipe.write_text('extends = "SAE"\n[settings]\nfeatures = 40\nridges = [0.1, 1.0]\npowers = [1.0]\n')
-    ask = ("--corpus", described, "--features", "cnn", "--auxiliary", "weak=flickr1m/title")
+    ask = ("--corpus", described, "--features", "cnn", "--weak", "flickr1m/title")
     said("train_system", "sae", "--recipe", recipe, *ask)
     facts = System.objects.get().settings["weak"]
     assert (facts["collection"], facts["texts"], facts["features"]) == ("flickr1m", ["title"], "cnn:1")
@@ -143,21 +143,20 @@ def test_a_system_learns_from_both_and_says_so(described, tmp_path):
     scored = json.loads(said("score_run", "sae-search", "--qrels", "pool", "--json"))
     assert {one["measure"]: one["value"] for one in scored["measures"]}["R@5"] > 0.7
     with pytest.raises(CommandError, match="'sae' already exists with a different recipe or other images"):
-        said("train_system", "sae", "--recipe", recipe, *ask[:-1], "weak=flickr1m")
+        said("train_system", "sae", "--recipe", recipe, *ask[:-1], "flickr1m")
 
 
 @pytest.mark.parametrize(
     ("recipe", "more", "says"),
     [
-        ("SAE", [], "'SAE' learns from weak pairs too; give --auxiliary weak=COLLECTION"),
-        ("nCCA", ["weak=flickr1m"], "'nCCA' makes no use of 'weak' pairs; it needs: none"),
-        ("SAE", ["weak=none"], "unknown weak collection 'none'; known: flickr1m"),
-        ("SAE", ["weak"], "auxiliary data 'weak': expected NAME=COLLECTION"),
-        ("SAE", ["weak=flickr1m/captions"], "has no texts of kind 'captions'"),
+        ("SAE", [], "--weak: Recipe SAE needs this."),
+        ("nCCA", ["flickr1m"], "--weak: Recipe nCCA does not use this."),
+        ("SAE", ["none"], "--weak: There is no weak collection “none” here; known: flickr1m."),
+        ("SAE", ["flickr1m/captions"], "has no texts of kind 'captions'"),
     ],
 )
 def test_what_a_recipe_lacks_or_cannot_use_is_told_before_anything_is_read(described, recipe, more, says):
-    ask = ("--corpus", described, "--features", "cnn", *(["--auxiliary", *more] if more else []))
+    ask = ("--corpus", described, "--features", "cnn", *(["--weak", *more] if more else []))
     with pytest.raises(CommandError, match=says):
         said("train_system", "mine", "--recipe", recipe, *ask)
 
@@ -170,19 +169,19 @@ def test_weak_pairs_of_images_that_are_no_training_images_are_refused(corpus, fe
         said("import_weak", name, as_csv(tmp_path / name, rows))
         np.savez(tmp_path / "weak.npz", vectors=vectors(last), ids=np.array([row["id"] for row in rows]))
         said("import_features", name, tmp_path / "weak.npz", "--name", "cnn")
-    ask = ("--corpus", corpus, "--features", "cnn", "--recipe", "Weak-only", "--auxiliary")
-    said("train_system", "trained", *ask, "weak=own")
+    ask = ("--corpus", corpus, "--features", "cnn", "--recipe", "Weak-only", "--weak")
+    said("train_system", "trained", *ask, "own")
     with pytest.raises(CommandError, match="'every' has 4 images of corpus 'world' that are .*'image36.png'"):
-        said("train_system", "mine", *ask, "weak=every")
+        said("train_system", "mine", *ask, "every")
     assert not System.objects.filter(name="mine").exists()
 
 
 def test_both_need_features_of_one_name(described, features):
-    ask = ("--corpus", described, "--recipe", "SAE", "--auxiliary", "weak=flickr1m")
-    with pytest.raises(CommandError, match="give a feature set .* that both have"):
+    ask = ("--corpus", described, "--recipe", "SAE", "--weak", "flickr1m")
+    with pytest.raises(CommandError, match="--features: Expected a feature set that collection flickr1m"):
         said("train_system", "mine", *ask, "--features", features)
     said("import_features", described, features, "--name", "other")
-    with pytest.raises(CommandError, match="import_features flickr1m FILE --name other makes one"):
+    with pytest.raises(CommandError, match="--features: Expected a feature set that collection flickr1m"):
         said("train_system", "mine", *ask, "--features", "other")
 
 
@@ -198,17 +197,20 @@ def test_collections_are_listed_and_removed(described):
 def test_the_page_offers_collections_and_asks_for_what_a_recipe_needs(described, features):
     ada = world.signed_in("ada", "researcher")
     page = ada.get("/evaluation/train/").content.decode()
-    assert "<option>flickr1m</option>" in page and "SAE – needs vectors of images; needs a weak" in page
+    assert (
+        '<option value="flickr1m">flickr1m</option>' in page
+        and "SAE – needs vectors of images; needs a weak" in page
+    )
     form = {"name": "sae", "recipe": "SAE", "corpus": described, "train": "train", "held_out": "val"}
     refused = ada.post("/evaluation/train/", {**form, "features": "cnn:1"}).content.decode()
-    assert "learns from a weak collection too: choose one below, or import one under Features" in refused
+    assert "Recipe SAE needs this." in refused
     said("import_features", described, features, "--name", "other")
     form |= {"features": "other:1", "weak": "flickr1m"}
     refused = ada.post("/evaluation/train/", form).content.decode()
-    assert "flickr1m has no feature set “other”: import one under Features" in refused
+    assert "Expected a feature set that collection flickr1m has too: cnn." in refused
     assert not Job.objects.exists()
     done = press(
         ada, "/evaluation/train/", "Train", name="sae", recipe="SAE", features="cnn:1", weak="flickr1m"
     )
     assert "Training the system." in told(done)[0]
-    assert Job.objects.get().arguments["auxiliary"] == ["weak=flickr1m"]
+    assert Job.objects.get().arguments["weak"] == "flickr1m"

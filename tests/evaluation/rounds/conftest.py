@@ -15,6 +15,7 @@ from PIL import Image
 from annotation.datasets.importing import import_records
 from annotation.protocol.terms import ImageRecord
 from annotation.synthetic_corpus.generate import generate
+from tests.factories import put_on_server
 from tests.jobs.conftest import broker, installation
 from tests.models_core.features.image.networks import colours
 
@@ -134,14 +135,14 @@ def _votes(right: bool, dice: Random) -> tuple[int, ...]:
 
 
 @pytest.fixture
-def recipes(tmp_path: Path) -> dict[str, str]:
+def recipes(tmp_path: Path, world: World) -> dict[str, str]:
     """Recipes of the feature file, nearest neighbour and KCCA, and a small alignment of regions."""
     found = {}
     for name, base in (("near", "NN5-F1-idf"), ("kcca", "BoW5")):
         file = tmp_path / f"{name}.toml"
         file.write_text(f'extends = "{base}"\n[image]\nkernel = "linear"\npower = 1\n')
-        found[name] = str(file)
+        found[name] = put_on_server("recipes", file)
     aligned = tmp_path / "alignment.toml"
     settings = "size = 8\nword_size = 8\nrates = [0.001]\nepochs = 3\nbatch = 20\n"
     aligned.write_text(f'extends = "BRNN"\n[text]\nleast_count = 2\n[settings]\n{settings}')
-    return {**found, "alignment": str(aligned)}
+    return {**found, "alignment": put_on_server("recipes", aligned)}

@@ -18,6 +18,7 @@ from evaluation.services.runs.files import RunImport, import_run
 from tests.evaluation.database.conftest import matrix_file
 from tests.evaluation.rounds.by_hand import Votes
 from tests.evaluation.rounds.conftest import CORPUS, PLACE, RANKED, World
+from tests.factories import put_on_server
 from tests.jobs.workers import wait_for
 
 SETTINGS: dict[str, Any] = {"trust": {"qualification": False}}
@@ -41,7 +42,10 @@ def trained(world: World, name: str, recipe: str) -> list[str]:
 
 def training(world: World, name: str, recipe: str) -> dict[str, Any]:
     """What to ask for when a system is to be trained on the painted pictures' features."""
-    files = {"features": str(world.features), "ids": str(world.ids)}
+    files = {
+        "features": put_on_server("features", world.features),
+        "feature_ids": put_on_server("features", world.ids),
+    }
     return {"name": name, "recipe": recipe, "corpus": CORPUS, **files}
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from annotation.common.operations import OperationContext
 from evaluation.models import Batch
 from evaluation.selectors import snapshot_named
 from evaluation.services.batches.recorded_judges import judge_as_recorded
@@ -29,7 +30,9 @@ def test_a_round_and_a_second_one(
     installation: Delivery, world: World, recipes: dict[str, str], tmp_path: Path
 ) -> None:
     """Train, rank, upload, pool, judge with bad people among them, discard, top up, freeze, score; again."""
-    import_judgments(JudgmentsImport(name="truth", corpus=CORPUS, path=world.judgments, format="table"))
+    import_judgments(
+        JudgmentsImport(name="truth", corpus=CORPUS, file=world.judgments, format="table"), OperationContext()
+    )
     with installation.worker():
         near = trained(world, "near", recipes["near"])
         oracle = uploaded(tmp_path, "oracle", world, truth=3.0, seed=1)

@@ -22,8 +22,9 @@ from evaluation.services.batches.state import batch_state
 from evaluation.services.judgments.freezing import freeze_qrels
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from evaluation.services.runs.files import RunImport, import_run
-from evaluation.services.runs.ranking import RunsRequest, rank_system
-from evaluation.services.systems.training import Sources, TrainRequest, train_system
+from evaluation.services.runs.ranking import RankRunsRequest, rank_system
+from evaluation.services.systems.training import train_system
+from evaluation.services.systems.training_requests import TrainingRequest
 from tests.evaluation.rounds.by_hand import Votes, against, rankings
 from tests.evaluation.rounds.conftest import RANKED
 
@@ -67,7 +68,9 @@ def test_a_batch_judged_by_the_real_crowd_says_what_its_file_says(
         "image,caption,yes,no\n"
         + "".join(f"{i},{c},{given.count(1.0)},{given.count(0.0)}\n" for (i, c), given in votes.items())
     )
-    import_judgments(JudgmentsImport(name="crowd", corpus=CORPUS, path=crowd, format="table"))
+    import_judgments(
+        JudgmentsImport(name="crowd", corpus=CORPUS, file=crowd, format="table"), OperationContext()
+    )
     runs = [
         run
         for name, recipe in RECIPES.items()
@@ -101,13 +104,17 @@ def judged_runs(name: str, recipe: tuple[str, str], votes: Votes, real_data: Pat
     own = folder / f"{name}.toml"
     own.write_text(f'extends = "{base}"\n[image]\nkernel = "{kernel}"\npower = 1\n')
     features = real_data / "features"
-    sources = Sources(
+    by_command = OperationContext(by_path=True)
+    request = TrainingRequest(
+        name=name,
+        recipe=str(own),
+        corpus=CORPUS,
         features=str(features / "flickr8k_1000_squeezenet_fire9_512.npy"),
-        ids=str(features / "flickr8k_1000_names.txt"),
+        feature_ids=str(features / "flickr8k_1000_names.txt"),
     )
-    train_system(TrainRequest(name=name, recipe=str(own), corpus=CORPUS, sources=sources))
+    train_system(request, by_command)
     kept = []
-    for whole in rank_system(RunsRequest(system=name, split="test")):
+    for whole in rank_system(RankRunsRequest(system=name, split="test"), by_command).runs:
         turned = whole.direction == Run.SEARCH
         file = folder / f"{whole.run}-judged.trec"
         lines = []

@@ -20,7 +20,7 @@ import pytest
 from django.db import connections
 
 from annotation import jobs
-from annotation.common.operations import all_operations
+from annotation.common.operations import OperationContext, all_operations
 from annotation.jobs.rows import LOST
 from annotation.models import Campaign, Caption, Job, Judgment, Layer, TagList
 from annotation.simulation_driver.soundness import violations
@@ -98,12 +98,12 @@ class Round:
         ground = {"name": "ground", "recipe": "Region-phrase-CCA", "corpus": CORPUS, **taught}
         yield "train_system", "adding up covariances", ground
         yield "localize", "localizing mentions", {"system": "ground", "regions": "parts"}
-        yield "score_localization", "scoring localizations", {"name": "ground"}
+        yield "score_localization", "scoring localizations", {"localization_set": "ground"}
         yield "rank_tags", "ranking tags", {"corpus": CORPUS}
         usual = {"name": "usual", "recipe": "Tag-frequency", "corpus": CORPUS, "features": "colours"}
         yield "train_system", "counting tags", usual
         yield "tag", "tagging images", {"system": "usual"}
-        yield "score_tags", "reading true tags", {"name": "usual", "corpus": CORPUS, "split": "test"}
+        yield "score_tags", "reading true tags", {"tag_set": "usual", "split": "test"}
         (self.folder / "weak.csv").write_text("id,title\nx,a dog\ny,the sea\n")
         yield "import_weak", "importing texts", {"name": "weak", "path": str(self.folder / "weak.csv")}
         aligned = {"name": "aligned", "recipe": self.alignment, "corpus": CORPUS, "regions": "parts"}
@@ -181,7 +181,9 @@ class Round:
 
 @pytest.fixture
 def a_round(world: World, recipes: dict[str, str], tmp_path: Path) -> Round:
-    import_judgments(JudgmentsImport(name="truth", corpus=CORPUS, path=world.judgments, format="table"))
+    import_judgments(
+        JudgmentsImport(name="truth", corpus=CORPUS, file=world.judgments, format="table"), OperationContext()
+    )
     return Round(
         world,
         recipes["kcca"],

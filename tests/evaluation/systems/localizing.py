@@ -56,14 +56,13 @@ def layer_name() -> str:
 
 
 def localized(system: str, *options: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(said("localize", system, *options, "--json"))
+    found: dict[str, Any] = json.loads(said("localize", system, "--split", "test", *options, "--json"))
     return found
 
 
 def scored(name: str, *options: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(
-        said("score_localization", name, "--resamples", 50, *options, "--json")
-    )
+    made = json.loads(said("score_localization", name, "--resamples", 50, "--no-store", *options, "--json"))
+    found: dict[str, Any] = made["report"]
     return found
 
 

@@ -13,13 +13,18 @@ from django.urls import reverse
 from django.utils import translation
 
 from annotation import jobs
+from annotation.common.operations import OperationContext
 from annotation.models import Job
 from evaluation.models import System
 from evaluation.services.features.importing import FeatureImport, import_features
+from evaluation.services.systems import registry, training
 from evaluation.services.systems.learning_curves import LearnedEpoch, learning_curve
-from evaluation.services.systems.training import Sources, TrainRequest, system_folder, train_system
+from evaluation.services.systems.training import Trained, system_folder
+from evaluation.services.systems.training_requests import TrainingRequest, checked_training
 from evaluation.web.systems.learning_curves import ShownCurve
 from models_core import checkpoints, storage
+from models_core.phase_cache import PhaseProgress, no_progress
+from models_core.processes import Processes
 from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.conftest import IMAGES
 from tests.models_core.systems.worlds import examples, vectors
@@ -100,12 +105,12 @@ def test_a_training_that_was_stopped_ends_as_one_that_was_not(corpus, regions, r
     """Stopped between two batches and again in the next epoch, with checkpoints in between."""
     monkeypatch.setattr(checkpoints, "SECONDS_BETWEEN", 0.0)
 
-    def wanted(name: str) -> TrainRequest:
-        return TrainRequest(
-            name=name, recipe=str(recipe), corpus=corpus, sources=Sources(regions=regions), seed=4
-        )
+    def train(name: str, progress: PhaseProgress) -> Trained:
+        request = TrainingRequest(name=name, recipe=str(recipe), corpus=corpus, regions=regions, seed=4)
+        asked = checked_training(request, OperationContext(by_path=True))
+        return training._train(asked, Processes(), registry.BY_COMMAND, progress)
 
-    whole = train_system(wanted("whole"))
+    whole = train("whole", no_progress)
     seen: list[tuple[str, int, int]] = []
 
     def stop(phase: str, done: int, total: int) -> None:
@@ -115,10 +120,10 @@ def test_a_training_that_was_stopped_ends_as_one_that_was_not(corpus, regions, r
 
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
-            train_system(wanted("stopped"), progress=stop)
+            train("stopped", stop)
         assert not system_folder("stopped").exists()
     learned = [done for phase, done, _ in seen if phase == "learning"]
-    found = train_system(wanted("stopped"), progress=stop)
+    found = train("stopped", stop)
     more = [done for phase, done, _ in seen if phase == "learning"][len(learned) :]
     assert min(more) >= 14, "it went on where it was stopped"
     assert found.sha256 == whole.sha256
@@ -167,7 +172,7 @@ def test_it_is_trained_by_page(corpus, regions, recipe, data_dir):
     assert f'<option value="{regions}">' in shown and "needs regions or vectors of images" in shown
     page, ask = "/evaluation/train/", {"name": "mine", "recipe": "small.toml", "corpus": corpus}
     refused = press(ada, page, "Train", **ask)
-    assert "aligns regions of images with words: choose regions below" in refused.content.decode()
+    assert "Recipe small needs this." in refused.content.decode()
     press(ada, page, "Train", **ask, regions=regions)
     job = Job.objects.get()
     drawn: list[str] = []
@@ -193,7 +198,7 @@ def test_it_is_trained_by_page(corpus, regions, recipe, data_dir):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ((), "is for regions of images, or for whole images as vectors; give --regions or --features"),
+        ((), "--regions: Recipe \\S+ needs this."),
         (("--regions", "nothing"), "unknown feature set 'nothing' of corpus 'world'; known: boxes:1"),
         (("--regions", "cnn"), "feature set 'cnn:1' is of images; give one of regions"),
         (("--features", "boxes"), "feature set 'boxes:1' is of regions; give one of images"),
@@ -201,9 +206,12 @@ def test_it_is_trained_by_page(corpus, regions, recipe, data_dir):
             ("--regions", "boxes", "--words", "boxes"),
             "feature set 'boxes:1' is of regions; give one of words",
         ),
-        (("--regions", "boxes", "--features", "cnn"), "by features or by regions; give one of both"),
-        (("--recipe", "nCCA", "--regions", "boxes"), "recipe 'nCCA' does not look at regions; give none"),
-        (("--recipe", "nCCA", "--features", "cnn", "--words", "own"), "does not begin with word vectors"),
+        (("--regions", "boxes", "--features", "cnn"), "--features: This is not taken together with regions."),
+        (("--recipe", "nCCA", "--regions", "boxes"), "--regions: Recipe nCCA does not use this."),
+        (
+            ("--recipe", "nCCA", "--features", "cnn", "--words", "own"),
+            "--words: Recipe nCCA does not use this.",
+        ),
         (("--recipe", "RARE", "--regions", "boxes"), "no word stands 5000 times in the training captions"),
     ],
 )
@@ -226,7 +234,7 @@ def test_other_regions_are_refused_when_it_ranks(corpus, regions, recipe, tmp_pa
         said("rank", "mine", "--split", "test", "--regions", "wide")
     with pytest.raises(CommandError, match="reads captions as words, not as lemmas"):
         said("cross_validate", corpus, "BRNN", "--regions", "wide")
-    with pytest.raises(CommandError, match="'NN5-F1-idf' does not look at regions; give none"):
+    with pytest.raises(CommandError, match="regions: Recipe NN5-F1-idf does not use this."):
         said("cross_validate", corpus, "NN5-F1-idf", "--regions", "wide")
 
 

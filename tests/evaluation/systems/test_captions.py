@@ -14,6 +14,7 @@ from django.conf import settings
 from django.core.management import CommandError
 
 from annotation import campaigns, jobs
+from annotation.common.operations import OperationContext
 from annotation.models import Assignment, Caption, Corpus, Image, Job, Worker
 from annotation.moderation.discarding import discard_worker
 from annotation.protocol.contents import corners
@@ -27,10 +28,8 @@ from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
 from evaluation.formats.candidate_captions import read_candidates
 from evaluation.models import Batch, CaptionSet, Run, System, WrittenCaption
 from evaluation.services.captions import writing
-from evaluation.services.captions.sets import remove_caption_set
 from evaluation.services.captions.writing import CaptionsRequest, generate_captions
 from evaluation.web.systems import captions as pages
-from models_core.estimators.captioners import WritingSettings
 from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.scenes import BOXES, THINGS, train_alignment
 from tests.queue.world import TRUSTING
@@ -67,7 +66,8 @@ def captioner(scenes: str, tmp_path: Path) -> str:
 
 
 def generated(system: str, *options: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(said("generate_captions", system, *options, "--json"))
+    own = said("generate_captions", system, "--split", "test", *options, "--json")
+    found: dict[str, Any] = json.loads(own)
     return found
 
 
@@ -83,9 +83,10 @@ def named(text: str) -> set[str]:
 
 def test_captions_are_kept_written_scored_and_better_than_those_of_other_images(captioner, tmp_path):
     out = tmp_path / "captions.json"
-    made = generated(captioner, "--out", out)
+    made = generated(captioner)
+    said("download_caption_set", captioner, "--out", out)
     assert (made["images"], made["captions"], made["unchanged"]) == (15, 15, False)
-    assert 0 <= made["in_training"] <= 15 and made["file"] == str(out)
+    assert 0 <= made["in_training"] <= 15
     kept = CaptionSet.objects.get()
     rows = list(kept.captions.order_by("position"))
     read = read_candidates(out)
@@ -121,9 +122,9 @@ def test_captions_are_kept_written_scored_and_better_than_those_of_other_images(
     assert drawn[0] == drawn[1] and texts[0] == texts[1]
 
     with pytest.raises(CommandError, match="cannot be removed: caption set a, caption set b"):
-        said("systems", "--remove", captioner)
+        said("remove_system", captioner)
     for one in ("a", "b", "greedy", "writes"):
-        remove_caption_set(name=one)
+        said("remove_caption_set", one)
     assert not WrittenCaption.objects.exists()
 
 
@@ -141,7 +142,8 @@ def test_regions_are_described_by_what_a_layer_says_of_them_and_by_parts_of_capt
     trained(tmp_path, "regional", "mRNN-regions", "--regions", "parts", "--layer", gold)
     facts = System.objects.get(name="regional").settings
     assert facts["layer"] == gold and facts["regions"] == "parts:1"
-    made = generated("regional", "--out", tmp_path / "regions.json")
+    made = generated("regional")
+    said("download_caption_set", "regional", "--out", tmp_path / "regions.json")
     assert (made["images"], made["captions"]) == (15, 15 * len(BOXES))
     entries = json.loads((tmp_path / "regions.json").read_text())
     left, top, far, low = BOXES[1]
@@ -246,11 +248,10 @@ def test_what_cannot_be_written_is_refused_in_one_line(captioner, tmp_path):
     refusals: tuple[tuple[tuple[Any, ...], str], ...] = (
         (("aligned", "--features", "whole"), "it finds captions of regions alone; name a feature set"),
         ((captioner, "--split", "tset"), "unknown split 'tset' of corpus 'scenes'"),
-        ((captioner, "--regions", "whole"), "is of images; give one of regions"),
-        ((captioner, "--beam", "0"), "beam is 0: expected a whole number, 1"),
-        ((captioner, "--out", tmp_path / "small-mRNN.toml"), "already exists; choose another file"),
-        (("nobody",), "unknown system 'nobody'"),
-        ((captioner, "--name", "a b"), "caption set name 'a b'"),
+        ((captioner, "--regions", "whole"), "--regions: There is no feature set “whole” here"),
+        ((captioner, "--beam", "0"), "--beam: Expected 1 or more."),
+        (("nobody",), "There is no system “nobody” here"),
+        ((captioner, "--name", "a b"), "--name: This is no valid name"),
     )
     for options, told in refusals:
         with pytest.raises(CommandError, match=told) as refused:
@@ -258,12 +259,12 @@ def test_what_cannot_be_written_is_refused_in_one_line(captioner, tmp_path):
         assert "\n" not in str(refused.value)
     assert not CaptionSet.objects.exists()
     for recipe, given, told in (
-        ("mRNN-regions", ("--features", "whole"), "give --regions SET, and --layer with mentions"),
-        ("mRNN", ("--features", "whole", "--layer", "people"), "does not look at layers; give none"),
+        ("mRNN-regions", ("--features", "whole"), "--layer: Recipe mRNN-regions needs this."),
+        ("mRNN", ("--features", "whole", "--layer", "people"), "--layer: Recipe mRNN does not use this."),
         (
             "mRNN-regions",
             ("--regions", "parts", "--layer", "none"),
-            "unknown layer 'none' of corpus 'scenes'",
+            "--layer: There is no layer “none” here",
         ),
     ):
         with pytest.raises(CommandError, match=told):
@@ -275,20 +276,20 @@ def test_a_set_that_was_half_written_is_written_again(captioner, monkeypatch):
     monkeypatch.setattr(writing, "_TOGETHER", 4)
     seen = []
 
-    def stop(phase: str, done: int, of: int) -> None:
-        seen.append(done)
-        if done == 8:
+    def stop(phase: str, share: float) -> None:
+        seen.append(phase)
+        if len(seen) == 3:
             raise KeyboardInterrupt
 
-    wanted = CaptionsRequest(system=captioner)
+    wanted = CaptionsRequest(system=captioner, split="test")
     with pytest.raises(KeyboardInterrupt):
-        generate_captions(wanted, progress=stop)
-    assert not CaptionSet.objects.exists() and seen == [0, 4, 8]
+        generate_captions(wanted, OperationContext(listener=stop))
+    assert not CaptionSet.objects.exists()
     row = System.objects.get(name=captioner)
     CaptionSet.objects.create(name=captioner, corpus=row.corpus, made_by=row)  # what a killed one leaves
-    made = generate_captions(wanted)
+    made = generate_captions(wanted, OperationContext())
     assert (made.captions, made.unchanged) == (15, False)
-    whole = generate_captions(replace(wanted, name="whole", how=WritingSettings()))
+    whole = generate_captions(replace(wanted, name="whole"), OperationContext())
     digests = CaptionSet.objects.values_list("digest", flat=True)
     assert whole.captions == 15 and len(set(digests)) == 1
 
@@ -364,11 +365,11 @@ def test_judges_put_people_above_the_system_above_captions_of_other_images(capti
 def test_captions_that_cannot_be_mixed_are_refused(captioner, tmp_path):
     generated(captioner)
     for options, told in (
-        (("x", "nothing"), "unknown caption set 'nothing'; known: writes"),
+        (("x", "nothing"), "There is no caption set “nothing” here; known: writes."),
         (("x", "writes", "writes"), "caption set 'writes' is named twice"),
         (("x", "writes", "--images", 99), "the sets describe 15 images in common; expected 99"),
         (("x", "writes", "--controls", 99), "are left for control items; expected 99"),
-        (("x", "writes", "--images", "-1"), "images is -1; expected 0 or more"),
+        (("x", "writes", "--images", "-1"), "--images: Expected 0 or more."),
     ):
         with pytest.raises(CommandError, match=told):
             said("judge_captions", *options)
@@ -390,12 +391,16 @@ def test_captions_are_written_looked_at_and_mixed_by_page(captioner, tmp_path):
         assert text in page
     assert "beside a" in page, "people's captions stand beside the system's"
     assert "/evaluation/captions/told/" in ada.get("/evaluation/systems/writes/").content.decode()
-    file: Any = ada.get("/evaluation/captions/told/export")
+    file: Any = ada.get("/operations/download_caption_set/file?caption_set=told")
     assert len(json.loads(b"".join(file.streaming_content))) == 15
     generated(captioner, "--name", "second")
     press(
         *(ada, "/evaluation/captions/told/", "Mix the captions"),
-        **{"name": "mixed", "with": "second", "images": "9", "controls": "4", "people": "2"},
+        name="mixed",
+        sets=["told", "second"],
+        images="9",
+        controls="4",
+        people="2",
     )
     job = Job.objects.latest("pk")
     assert jobs.run_queued_job(job.pk) == Job.DONE, job.error
@@ -428,7 +433,7 @@ def test_regions_are_described_by_page(scenes, tmp_path):
     (sources / "small.toml").write_text(SMALL.format("mRNN-regions"))
     ask = {"name": "regional", "recipe": "small.toml", "corpus": scenes, "regions": "parts:1"}
     refused = press(ada, "/evaluation/train/", "Train", **ask)
-    assert "said of regions: choose regions and a layer below" in refused.content.decode()
+    assert "Recipe small needs this." in refused.content.decode()
     press(ada, "/evaluation/train/", "Train", **ask, layer=gold)
     assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
     press(ada, "/evaluation/systems/regional/", "Write captions", split="test", regions="parts:1")

@@ -35,7 +35,7 @@ def aligned(scenes: str, tmp_path: Path) -> str:
 @pytest.mark.django_db
 def test_segments_are_a_layer_that_finds_more_than_chance_and_the_largest_region(aligned):
     gold = Layer.objects.get().name
-    ask = ("decode_alignments", "aligned", "--layer", "machine", "--gold", gold)
+    ask = ("decode_alignments", "aligned", "--layer", "machine", "--gold", gold, "--split", "test")
     found = json.loads(said(*ask, "--choose-beta-on", "val", "--json"))
     assert (found["images"], found["layer"], found["localized"]["mentions"]) == (15, "machine", 60)
     tried = dict(found["tried"])
@@ -65,18 +65,17 @@ def test_segments_are_a_layer_that_finds_more_than_chance_and_the_largest_region
     assert "15" in stats
 
     # One region for each caption, where neighbours count for everything.
-    said("decode_alignments", "aligned", "--layer", "one", "--beta", 1e9)
+    decode = ("decode_alignments", "aligned", "--split", "test", "--layer")
+    said(*decode, "one", "--beta", 1e5)
     one = Layer.objects.get(name="one")
     for record in stream_records(corpus=one.corpus, layer=one):
         if record.layer is not None:
             assert len(record.layer.mentions) == 2
 
-    bare = json.loads(said("decode_alignments", "aligned", "--layer", "bare", "--gold", "one", "--json"))
+    bare = json.loads(said(*decode, "bare", "--gold", "one", "--json"))
     assert bare["localized"]["mentions"] == 30, "what a machine boxed is compared with as well"
     elsewhere = ("--split", "train", "--gold", "one", "--replace", "--json")
-    assert (
-        json.loads(said("decode_alignments", "aligned", "--layer", "bare", *elsewhere))["localized"] is None
-    )
+    assert json.loads(said(*decode, "bare", *elsewhere))["localized"] is None
 
     for options, says in (
         (("--layer", "machine", "--beta", 2), "has a layer 'machine' already"),
@@ -84,16 +83,16 @@ def test_segments_are_a_layer_that_finds_more_than_chance_and_the_largest_region
             ("--layer", gold, "--replace"),
             f"layer '{gold}' of corpus 'scenes' was not written by an alignment",
         ),
-        (("--layer", "a b"), "layer name 'a b': expected letters"),
-        (("--layer", "x", "--beta", -1), "beta is -1.0; expected a number of at least 0"),
-        (("--layer", "x", "--choose-beta-on", "val"), "beta is chosen by people's boxes; name their layer"),
+        (("--layer", "a b"), "--layer: This is no valid name"),
+        (("--layer", "x", "--beta", -1), "--beta: Expected 0.0 or more"),
+        (("--layer", "x", "--choose-beta-on", "val"), "--gold: This is required"),
         (("--layer", "x", "--gold", "nobody"), "nobody"),
         (("--layer", "x", "--gold", "one", "--choose-beta-on", "val"), "has no boxes of images of val"),
         (("--layer", "x", "--split", "tset"), "unknown split 'tset' of corpus 'scenes'"),
         (("--layer", "x", "--regions", "no"), "unknown feature set 'no'"),
     ):
         with pytest.raises(CommandError, match=says):
-            said("decode_alignments", "aligned", *options)
+            said("decode_alignments", "aligned", "--split", "test", *options)
     assert set(Layer.objects.values_list("name", flat=True)) == {gold, "machine", "one", "bare"}
 
     # Boxes that people drew would tell the answer. Without a layer to compare with they may be decoded.
@@ -104,8 +103,8 @@ def test_segments_are_a_layer_that_finds_more_than_chance_and_the_largest_region
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(decoding, "feature_set", drawn)
         with pytest.raises(CommandError, match="the regions 'parts:1' are boxes that people drew, which"):
-            said("decode_alignments", "aligned", "--layer", "x", "--gold", gold)
-        said("decode_alignments", "aligned", "--layer", "x")
+            said(*decode, "x", "--gold", gold)
+        said(*decode, "x")
 
 
 def test_a_mention_is_found_by_the_chain_that_most_of_its_words_belong_to():

@@ -59,8 +59,10 @@ def test_it_learns_from_parses_and_ranks_by_them(corpus, whole, recipe, tmp_path
         assert found["R@5"] >= 0.7, direction  # by chance 5 of 12
     # So are other settings.
     with pytest.raises(CommandError, match="already exists with a different recipe or other images"):
-        said(*ask, "--set", "settings.epochs=2")
-    changed = json.loads(said(*ask[:1], "changed", *ask[2:], "--set", "settings.epochs=2", "text.captions=1"))
+        said(*ask, "--changes", "settings.epochs=2")
+    changed = json.loads(
+        said(*ask[:1], "changed", *ask[2:], "--changes", "settings.epochs=2", "text.captions=1")
+    )
     assert changed["recipe"] == "edges (changed)"
     # Other parses are another training.
     other = write_parses(corpus, tmp_path / "other.conllu", without=NAMES[0])
@@ -78,7 +80,9 @@ def test_an_image_without_a_parse_is_left_out_and_counted(corpus, whole, recipe,
 
 def test_what_lacks_and_what_it_cannot_do_is_said(corpus, whole, recipe, tmp_path):
     train = ("train_system", "edges", "--recipe", recipe, "--corpus", corpus, "--features", "cnn")
-    with pytest.raises(CommandError, match=f"has no parses; import_parses {corpus} FILE takes"):
+    with pytest.raises(
+        CommandError, match=f"--recipe: Recipe edges learns from parses, and corpus {corpus} has none."
+    ):
         said(*train)
     assert not System.objects.exists()
     said("import_parses", corpus, write_parses(corpus, tmp_path / "p.conllu"))
@@ -101,5 +105,5 @@ def test_the_page_says_that_it_needs_parses(corpus, whole):
     assert "needs parses of captions" in ada.get(page).content.decode()
     asked = {"name": "edges", "recipe": "DepTree", "corpus": corpus, "features": whole}
     refused = ada.post(page, {**asked, "train": "train", "held_out": "val"})
-    assert refused.status_code == 409
-    assert "has none: import them under Features, “Import parses”." in refused.content.decode()
+    assert refused.status_code == 400
+    assert "Recipe DepTree learns from parses, and corpus world has none." in refused.content.decode()

@@ -140,7 +140,7 @@ def test_precision_of_a_part_of_the_images_is_of_each_phrases_own(grounded: str,
     listed.write_text("76.png\n77.png")
     part = scored(grounded, "--split", listed)
     assert (part["everywhere"], part["part"], part["images"]) == (False, True, 2)
-    told = said("score_localization", grounded, "--split", listed, "--resamples", 0, "--keep")
+    told = said("score_localization", grounded, "--split", listed, "--resamples", 0, "--store")
     assert "only a part of the set's images is scored, and the best detections in all of them were" in told
     page = words(world.signed_in("ada", "researcher").get(f"/evaluation/localizations/{grounded}/"))
     assert (
@@ -174,7 +174,7 @@ def test_precision_among_own_images_says_where_it_is_of_the_kept_regions(
                 "mAP": cut,
             }
     assert not any(one["remark"] for one in scored("one")["measures"] if "AP" in one["measure"])
-    scored("one", "--split", listed, "--keep")
+    scored("one", "--split", listed, "--store")
     page = words(world.signed_in("ada", "researcher").get("/evaluation/localizations/one/"))
     assert "AP and mAP are of the kept regions: others were dropped, or may have been." in page
 
@@ -245,12 +245,18 @@ def test_page_and_api_take_the_images_that_a_file_is_of(scenes: str, tmp_path: P
 
     def send(name: str, split: str) -> Any:
         file = SimpleUploadedFile("found.jsonl", of_images(0, 75).encode())
-        given = {"act": "localizations", "name": name, "corpus": "scenes", "split": split, "file": file}
+        given = {
+            "act": "import_localizations",
+            "name": name,
+            "corpus": "scenes",
+            "split": split,
+            "file": file,
+        }
         return ada.post("/evaluation/add-system/", given, follow=True)
 
     for wrong in ("tests", str(listed)):
         refused = send("theirs", wrong)
-        assert refused.status_code == 409 and "is not a split of scenes: choose a split" in words(refused)
+        assert refused.status_code == 400 and f"There is no split “{wrong}” here" in words(refused)
     shown = words(send("theirs", "test"))
     assert "1 mention is of an image that you did not name; it is kept, but not counted." in shown
     worst = ("--layer", layer_name(), "--missing", "worst")

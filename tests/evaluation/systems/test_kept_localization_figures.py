@@ -16,8 +16,7 @@ from evaluation.services.common import ImportRefused, exclusive_work
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.features.store import feature_set, remove_set
 from evaluation.services.localizations.kept_scores import keep_localization_scores, kept_reports
-from evaluation.services.localizations.scores import LocalizationScoring, score_localization
-from evaluation.services.localizations.sets import remove_localization_set
+from evaluation.services.localizations.scores import LocalizationScoring, localization_report
 from evaluation.services.systems.registry import remove_system
 from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.localizing import layer_name
@@ -49,8 +48,10 @@ def imported(name: str, file: Path, box: Iterable[int], *, start: int = 0) -> No
 def test_figures_of_a_set_that_was_replaced_meanwhile_are_not_kept(scenes: str, tmp_path: Path) -> None:
     file = tmp_path / "theirs.jsonl"
     imported("theirs", file, BOXES[1])
-    report = score_localization(LocalizationScoring("theirs", layer_name(), missing="leave-out"))
-    remove_localization_set(name="theirs")
+    report = localization_report(
+        LocalizationScoring(localization_set="theirs", layer=layer_name(), missing="leave-out")
+    )
+    said("remove_localization_set", "theirs")
     with pytest.raises(ImportRefused, match="'theirs' was removed or replaced while it was scored"):
         keep_localization_scores("theirs", report)
     imported("theirs", file, BOXES[2])
@@ -62,11 +63,11 @@ def test_figures_of_a_set_that_was_replaced_meanwhile_are_not_kept(scenes: str, 
 def test_differences_from_a_set_that_is_gone_are_left_out(scenes: str, tmp_path: Path) -> None:
     imported("theirs", tmp_path / "theirs.jsonl", BOXES[1])
     imported("other", tmp_path / "other.jsonl", BOXES[2])
-    ask = ("--layer", layer_name(), "--against", "other", "--missing", "leave-out", "--keep")
+    ask = ("--layer", layer_name(), "--against", "other", "--missing", "leave-out", "--store")
     said("score_localization", "theirs", *ask)
     (before,) = kept_reports(LocalizationSet.objects.get(name="theirs"))
     assert before["differences"] and before["against"] == "other"
-    remove_localization_set(name="other")
+    said("remove_localization_set", "other")
     ada = world.signed_in("ada", "researcher")
     for again in (False, True):
         if again:
@@ -79,7 +80,7 @@ def test_differences_from_a_set_that_is_gone_are_left_out(scenes: str, tmp_path:
 
 def test_figures_without_a_named_layer_are_of_the_one_that_was_read(scenes: str, tmp_path: Path) -> None:
     imported("theirs", tmp_path / "theirs.jsonl", BOXES[1], start=1)
-    said("score_localization", "theirs", "--missing", "leave-out", "--keep")
+    said("score_localization", "theirs", "--missing", "leave-out", "--store")
     (report,) = kept_reports(LocalizationSet.objects.get())
     assert (report["layer"], report["outdated"]) == (layer_name(), False)
     page = words(world.signed_in("ada", "researcher").get("/evaluation/localizations/theirs/"))

@@ -42,7 +42,7 @@ def test_so_many_pairs_are_learned_from_as_resampling_leaves(grounded):
         said_of.update(phrase_text(mention.text) for mention in record.layer.mentions)
     assert said_of.total() == 60 * 4
     for exemplars, pairs in ((0, 240), (1, len(said_of)), (10, sum(min(10, n) for n in said_of.values()))):
-        train(f"n{exemplars}", "--set", f"settings.exemplars={exemplars}")
+        train(f"n{exemplars}", "--changes", f"settings.exemplars={exemplars}")
         model = system_named(f"n{exemplars}").model
         assert isinstance(model, RegionPhraseCCA) and model.pairs_ == pairs
 
@@ -73,7 +73,7 @@ def test_regions_have_length_1_where_images_have(grounded, tmp_path):
     np.savez(tmp_path / "even.npz", vectors=even, ids=np.array(parts.ids()), boxes=parts.boxes())
     said("import_features", "scenes", tmp_path / "even.npz", "--name", "even", "--kind", "region")
     wholes = ("--corpus", "scenes", "--features", "whole", "--words", "words", "--layer", layer_name())
-    settings = ("--set", "text.vectors=mean", "image.normalised=true", "settings.features=40")
+    settings = ("--changes", "text.vectors=mean", "image.normalised=true", "settings.features=40")
     found = {}
     for regions in ("parts", "even"):
         said("train_system", regions, "--recipe", "SAE-phrases", *wholes, *settings, "--regions", regions)
@@ -111,7 +111,7 @@ def test_mentions_without_a_region_are_counted_where_a_system_learns(scenes, tmp
     )
     # Images without any region: their mentions are of none either.
     some_regions(tmp_path, "half", lambda image, _: image % 2 == 0)
-    wholes = ("--features", "whole", "--words", "words", "--set", "text.vectors=mean")
+    wholes = ("--features", "whole", "--words", "words", "--changes", "text.vectors=mean")
     halves = ("train_system", "halves", "--recipe", "Weighted-distance", "--corpus", scenes, *wholes)
     told = said(*halves, "--regions", "half", "--layer", layer.name)
     assert "120 mentions with boxes are those of a region; 120 are of none, and left out" in told

@@ -40,7 +40,7 @@ pytestmark = pytest.mark.django_db
 
 def exported(system: str, folder: Path) -> tuple[list[str], list[str]]:
     """The lines of a set's mentions, and those of its detections."""
-    said("export_localizations", system, "--out", folder / "out.jsonl")
+    said("download_localization_set", system, "--out", folder / "out.jsonl")
     lines = (folder / "out.jsonl").read_text().splitlines()
     detections = [line for line in lines if '"detections"' in line]
     return [line for line in lines if '"detections"' not in line], detections
@@ -60,7 +60,7 @@ def test_average_precision_is_compared_as_of_the_same_images(grounded: str, tmp_
     assert {one["difference"] for one in ours["differences"]} == {0}
     assert ours["everywhere"] and not ours["differences_everywhere"]
     assert ours["differences"][3]["second"] == values(theirs)["AP"]
-    text = said("score_localization", grounded, "--against", "mentions", "--keep")
+    text = said("score_localization", grounded, "--against", "mentions", "--store")
     assert "Differences in AP are of the images of each phrase's mentions alone: the two sets" in text
     page = words(world.signed_in("ada", "researcher").get(f"/evaluation/localizations/{grounded}/"))
     assert "Differences in AP and mAP are of the images of each phrase’s mentions alone" in page
@@ -82,7 +82,7 @@ def test_sets_are_compared_in_the_images_that_both_looked_at(grounded: str, tmp_
     other = scored(grounded, "--split", "", "--against", "all", *alone)
     assert other["mentions"] == other["differences_mentions"] == 60
     assert {one["difference"] for one in other["differences"]} == {0}
-    text = said("score_localization", "all", "--against", grounded, "--keep", *alone)
+    text = said("score_localization", "all", "--against", grounded, "--store", *alone)
     assert "Differences are of 60 boxed mentions of 15 images: the two sets did not both look at the" in text
     page = words(world.signed_in("ada", "researcher").get("/evaluation/localizations/all/"))
     assert "60 boxed mentions in 15 images: the two sets did not both look at the others" in page
@@ -160,7 +160,7 @@ def test_a_phrase_that_an_image_has_twice_is_found_by_the_regions_of_both(
 
 def test_figures_are_older_than_answers_that_the_layer_lacks(grounded: str) -> None:
     localized(grounded)
-    scored(grounded, "--keep")
+    scored(grounded, "--store")
     row = LocalizationSet.objects.get()
     (report,) = kept_reports(row)
     assert not report["outdated"]
@@ -185,7 +185,7 @@ def test_figures_are_older_than_answers_that_the_layer_lacks(grounded: str) -> N
 
 def test_figures_of_an_earlier_version_that_counted_otherwise_say_so(grounded: str) -> None:
     localized(grounded, "--split", "")
-    scored(grounded, "--keep")
+    scored(grounded, "--store")
     row = LocalizationSet.objects.get()
     (layer,) = row.scores
     (report,) = row.scores[layer]
@@ -198,7 +198,7 @@ def test_figures_of_an_earlier_version_that_counted_otherwise_say_so(grounded: s
     says = "An earlier version of Phrasebox computed these figures"
     assert says in words(ada.get(f"/evaluation/localizations/{grounded}/"))
     # Scored again, the set's own figures are the new ones, and come first.
-    scored(grounded, "--keep")
+    scored(grounded, "--store")
     row.refresh_from_db()
     assert [(one["whole"], one["earlier"]) for one in kept_reports(row)] == [(True, False), (False, False)]
     assert says not in words(ada.get(f"/evaluation/localizations/{grounded}/"))
@@ -213,7 +213,7 @@ def test_a_page_opens_on_the_layer_that_has_figures(grounded: str) -> None:
     ]
     write_layer(corpus=layer.corpus, name="chunks", source="chunker", records=records)
     localized(grounded, "--layer", "chunks")
-    scored(grounded, "--layer", layer.name, "--keep")
+    scored(grounded, "--layer", layer.name, "--store")
     ada = world.signed_in("ada", "researcher")
     assert f"Against people’s boxes, layer {layer.name}" in words(
         ada.get(f"/evaluation/localizations/{grounded}/")

@@ -27,10 +27,9 @@ from evaluation.services.localizations.kept_scores import kept_reports
 from evaluation.services.localizations.sets import (
     LocalizedMention,
     localized_mentions,
-    remove_localization_set,
-    standing_or_new,
     write_rows,
 )
+from evaluation.services.stored import get_or_publish
 from evaluation.services.systems.examples import examples_from
 from evaluation.services.systems.parts import parts_of
 from evaluation.services.systems.sources import Sources
@@ -79,15 +78,24 @@ def test_what_cannot_be_learned_localized_or_scored_is_named(grounded, tmp_path)
     train_as = ("train_system", "x", "--recipe", "Region-phrase-CCA", "--corpus", "scenes")
     layer = layer_name()
     for command, says in (
-        ((*train_as, "--regions", "parts", "--layer", layer), "give --words SET"),
-        ((*train_as, "--words", "words", "--layer", layer), "give --regions"),
-        ((*train_as, "--words", "words", "--regions", "parts"), "and --layer with mentions"),
-        (("localize", grounded, "--regions", "nowhere"), "unknown feature set 'nowhere' of corpus 'scenes'"),
-        (("localize", grounded, "--layer", "nobody"), "unknown layer 'nobody' of corpus 'scenes'"),
-        (("localize", grounded, "--limit", 0), "a limit of 0 regions; expected 1 to 100,000"),
-        (("localize", grounded, "--seed", -1), "seed -1; expected 0 to 999,999,999"),
+        (
+            (*train_as, "--regions", "parts", "--layer", layer),
+            "--words: Recipe Region-phrase-CCA needs this.",
+        ),
+        (
+            (*train_as, "--words", "words", "--layer", layer),
+            "--regions: Recipe Region-phrase-CCA needs this.",
+        ),
+        (
+            (*train_as, "--words", "words", "--regions", "parts"),
+            "--layer: Recipe Region-phrase-CCA needs this.",
+        ),
+        (("localize", grounded, "--regions", "nowhere"), "--regions: There is no feature set “nowhere” here"),
+        (("localize", grounded, "--layer", "nobody"), "--layer: There is no layer “nobody” here"),
+        (("localize", grounded, "--limit", 0), "--limit: Expected 1 or more."),
+        (("localize", grounded, "--seed", -1), "--seed: Expected 0 or more."),
         (("rank", grounded), "does not predict rankings: it localizes phrases; use localize"),
-        (("score_localization", "nothing"), "unknown localization set 'nothing'; known: none"),
+        (("score_localization", "nothing"), "There is no localization set “nothing” here"),
     ):
         with pytest.raises(CommandError, match=says):
             said(*command)
@@ -108,8 +116,8 @@ def test_what_cannot_be_learned_localized_or_scored_is_named(grounded, tmp_path)
     with pytest.raises(CommandError, match="layer 'bare' has no mention in these images"):
         said("localize", grounded, "--name", "other", "--layer", "bare")
     with pytest.raises(CommandError, match="cannot be removed: localization set grounded"):
-        said("systems", "--remove", grounded)
-    remove_localization_set(name=grounded)
+        said("remove_system", grounded)
+    said("remove_localization_set", grounded)
     assert not PhraseLocalization.objects.exists()
 
 
@@ -119,8 +127,8 @@ def test_phrases_are_localized_looked_at_scored_and_removed_by_page(grounded, tm
     system = "/evaluation/systems/grounded/"
     detail = words(ada.get(system))
     assert "has not localized any phrases yet" in detail and "This system has no runs" not in detail
-    refused = ada.post(f"{system}localize/", {"regions": "nowhere", "split": "test"}, follow=True)
-    assert "There are no such regions" in words(refused)
+    asked = {"system": "grounded", "regions": "nowhere", "split": "test"}
+    assert "There is no feature set “nowhere” here" in words(ada.post("/operations/localize/", asked))
     press(ada, system, "Localize phrases", name="found", regions="parts:1", split="test", layer=layer_name())
     job = Job.objects.latest("pk")
     assert jobs.run_queued_job(job.pk) == Job.DONE, job.error
@@ -153,11 +161,11 @@ def test_phrases_are_localized_looked_at_scored_and_removed_by_page(grounded, tm
     lacking = ada.get(page, {"show": "far"}).content.decode()
     assert lacking.count("<mark>") >= 4 and of_one[0].image.key in lacking
     type(of_one[0]).objects.bulk_create(of_one)
-    file: Any = ada.get(page + "export")
+    file: Any = ada.get("/operations/download_localization_set/file?localization_set=found")
     assert len(b"".join(file.streaming_content).splitlines()) == 60 + 13
     press(ada, page, "Remove this localization set")
     assert not LocalizationSet.objects.filter(name="found").exists()
-    said("export_localizations", "second", "--out", tmp_path / "second.jsonl")
+    said("download_localization_set", "second", "--out", tmp_path / "second.jsonl")
     said("import_localizations", "theirs", tmp_path / "second.jsonl", "--corpus", "scenes")
     assert "theirs scenes 60" in words(ada.get("/evaluation/"))
     assert "second.jsonl" in words(ada.get("/evaluation/localizations/theirs/"))
@@ -179,8 +187,8 @@ def test_figures_of_other_images_stand_beside_and_the_page_says_of_which_they_ar
     for folder, image in (("one", "80.png"), ("other", "81.png")):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "some.txt").write_text(image)
-        scored(grounded, "--split", tmp_path / folder / "some.txt", "--level", 0.999, "--keep")
-    told = said("score_localization", grounded, "--level", 0.999, "--keep", "--resamples", 20)
+        scored(grounded, "--split", tmp_path / folder / "some.txt", "--level", 0.999, "--store")
+    told = said("score_localization", grounded, "--level", 0.999, "--store", "--resamples", 20)
     assert "Intervals of 99.9 %" in told
     reports = kept_reports(LocalizationSet.objects.get())
     assert [(one["subset"], one["mentions"], one["whole"]) for one in reports] == [
@@ -195,7 +203,7 @@ def test_figures_of_other_images_stand_beside_and_the_page_says_of_which_they_ar
     part = ada.get(page, {"of": keys[1]})
     assert "Images: images in some.txt" in words(part) and "4 boxed mentions in 1 images" in words(part)
     assert f"from=12&amp;of={keys[1]}" in part.content.decode()
-    scored(grounded, "--split", "test", "--keep", "--resamples", 0)
+    scored(grounded, "--split", "test", "--store", "--resamples", 0)
     assert [one["resamples"] for one in kept_reports(LocalizationSet.objects.get())] == [0, 50, 50]
     bare = words(ada.get(page))
     assert "Interval of" not in bare and "Images: split test" in bare
@@ -217,7 +225,7 @@ def test_what_proposals_allow_is_of_all_of_them_however_few_are_kept(grounded, t
     of_regions = ("proposals", "R@1, random", "R@1, largest")
     assert {name: found[name] for name in of_regions} == {name: values(every)[name] for name in of_regions}
     assert [row["proposals"] for row in one["categories"] + one["frequent"]] == [1] * 14
-    said("export_localizations", "one", "--out", tmp_path / "one.jsonl")
+    said("download_localization_set", "one", "--out", tmp_path / "one.jsonl")
     said(
         *("import_localizations", "theirs", tmp_path / "one.jsonl", "--corpus", "scenes"),
         *("--split", "test"),
@@ -265,7 +273,7 @@ def keep_set(name: str, regions: str, limit: int, first_right: Mapping[int, int]
         write_rows(row, localized, ())
 
     made = {"corpus": corpus, "split": "test", "layer": layer_name(), "regions": regions, "limit": limit}
-    standing_or_new(name, {**made, **facts}, fill)
+    get_or_publish(LocalizationSet, name, {**made, **facts}, fill)
 
 
 def test_recall_beyond_the_kept_regions_is_left_out_and_not_tested(late: str) -> None:
@@ -306,7 +314,7 @@ def test_recall_of_a_file_says_where_it_is_of_the_kept_regions(late: str, tmp_pa
     keep_set("ten", late, 10, {0: 1, 1: 50})
     keep_set("hundred", late, 100, {0: 1, 1: 50})
     for name, least in (("ten", 10), ("hundred", 100)):
-        said("export_localizations", name, "--out", tmp_path / f"{name}.jsonl")
+        said("download_localization_set", name, "--out", tmp_path / f"{name}.jsonl")
         file = tmp_path / f"{name}.jsonl"
         said("import_localizations", f"their-{name}", file, "--corpus", "scenes", "--split", "test")
         ask = (f"their-{name}", "--layer", layer_name())
@@ -327,8 +335,8 @@ def test_recall_of_a_file_says_where_it_is_of_the_kept_regions(late: str, tmp_pa
 def test_pages_and_api_say_what_is_left_out_of_older_figures_too(late: str) -> None:
     keep_set("all", late, 105, {0: 1, 1: 50})
     keep_set("ten", late, 10, {0: 1, 1: 50})
-    scored("ten", "--keep", "--against", "all")
-    scored("all", "--keep", "--against", "ten")
+    scored("ten", "--store", "--against", "all")
+    scored("all", "--store", "--against", "ten")
     ada = world.signed_in("ada", "researcher")
     left = "R@k beyond 10 is left out, since {} kept 10 regions of each mention at most."
     for name, other in (("ten", "the set"), ("all", "ten")):
@@ -352,14 +360,14 @@ def test_pages_and_api_say_what_is_left_out_of_older_figures_too(late: str) -> N
     (told,) = by_api("ada", "localization-sets/ten")["scores"]
     assert told["cut_at"] == told["differences_cut_at"] == 10
     assert "R@100" not in json.dumps(told) and "R@10" in json.dumps(told)
-    remove_localization_set(name="all")
+    said("remove_localization_set", "all")
     (told,) = by_api("ada", "localization-sets/ten")["scores"]
     assert "differences" not in told and told["against_gone"] == "all"
 
 
 def test_figures_against_a_layer_whose_boxes_change_say_so_until_they_are_made_anew(late: str) -> None:
     keep_set("all", late, 105, {0: 1, 1: 50})
-    scored("all", "--keep")
+    scored("all", "--store")
     ada = world.signed_in("ada", "researcher")
     told = "The boxes of this layer have changed since these figures were computed"
 
@@ -373,7 +381,7 @@ def test_figures_against_a_layer_whose_boxes_change_say_so_until_they_are_made_a
     layer = Layer.objects.get(name=layer_name())
     Layer.objects.filter(pk=layer.pk).update(version=layer.version + 1)
     assert outdated()
-    scored("all", "--keep")
+    scored("all", "--store")
     assert not outdated()
     # As earlier versions kept it: an imported layer stays as it is, one of a campaign may have grown.
     row = LocalizationSet.objects.get(name="all")
@@ -398,7 +406,16 @@ def next_page(page: str) -> str:
 def test_regions_and_phrases_help_to_rank(grounded):
     """Whole-image CCA, stacked CCA and the weighted distance are trained and rank both ways."""
     layer = layer_name()
-    wholes = ("--corpus", "scenes", "--features", "whole", "--words", "words", "--set", "text.vectors=mean")
+    wholes = (
+        "--corpus",
+        "scenes",
+        "--features",
+        "whole",
+        "--words",
+        "words",
+        "--changes",
+        "text.vectors=mean",
+    )
     parts = ("--regions", "parts", "--layer", layer)
     said("train_system", "wholes", "--recipe", "HGLMM-CCA", *wholes)
     said("train_system", "stacked", "--recipe", "SAE-phrases", *wholes, "settings.features=40", *parts)
@@ -424,8 +441,6 @@ def test_regions_and_phrases_help_to_rank(grounded):
             parts_of("scenes", sources, images, captions)
     ada = world.signed_in("ada", "researcher")
     page = "/evaluation/systems/weighted/"
-    refused = ada.post(f"{page}rank/", {"split": "test", "regions": "nowhere"}, follow=True)
-    assert "There are no such regions" in words(refused)
     press(ada, page, "Rank", name="again", split="test", regions="parts:1", protocol="any of five")
     job = Job.objects.latest("pk")
     assert jobs.run_queued_job(job.pk) == Job.DONE, job.error
@@ -436,9 +451,12 @@ def test_regions_and_phrases_help_to_rank(grounded):
     for options, says in (
         (
             ("--recipe", "SAE-phrases", *wholes),
-            "learns from whole images, and from regions with phrases; give",
+            "--layer: Recipe SAE-phrases .changed. needs this.",
         ),
-        (("--recipe", "HGLMM-CCA", *wholes, *parts[:2]), "does not look at regions; give none"),
+        (
+            ("--recipe", "HGLMM-CCA", *wholes, *parts[:2]),
+            "--regions: Recipe HGLMM-CCA .changed. does not use this.",
+        ),
     ):
         with pytest.raises(CommandError, match=says):
             said("train_system", "x", *options)
@@ -463,7 +481,7 @@ def test_systems_of_images_and_regions_are_trained_by_page_and_api(grounded, dat
         for lacking in ("features", "regions", "layer"):
             given = {**every, "name": "none", lacking: ""}
             refused = words(ada.post("/evaluation/train/", given))
-            assert "choose vectors of images, regions, and a layer below" in refused
+            assert "needs this." in refused
         press(ada, "/evaluation/train/", "Train", name=f"{name}-page", **every)
         asked = ada.post("/api/v1/systems", {**every, "name": f"{name}-api"}, content_type="application/json")
         assert asked.status_code == 202, asked.content
@@ -480,7 +498,7 @@ def test_a_job_does_not_act_on_what_now_bears_its_names_in_another_corpus(ground
     other = Corpus.objects.get(name="other")
     for kind, given in (
         ("localize", {"system": "grounded"}),
-        ("score_localization", {"name": "grounded"}),
+        ("score_localization", {"localization_set": "grounded"}),
         ("rank", {"system": "grounded", "split": "test"}),
         ("tag", {"system": "grounded"}),
         ("generate_captions", {"system": "grounded"}),
@@ -492,15 +510,9 @@ def test_a_job_does_not_act_on_what_now_bears_its_names_in_another_corpus(ground
         assert "scenes" not in job.error
 
 
-def test_pages_take_as_many_regions_as_the_api_does(grounded):
+def test_pages_take_as_many_regions_as_the_api_does(scenes):
     ada = world.signed_in("ada", "researcher")
     for limit in ("0", "1001", "999999999"):
-        page = ada.post(
-            "/evaluation/systems/grounded/localize/",
-            {"split": "test", "regions": "parts:1", "limit": limit},
-            follow=True,
-        )
-        assert f"{limit} regions: choose from 1 to 1000." in words(page)
         extract = {"corpus": "scenes", "name": "r", "network": "layout", "method": "grid", "limit": limit}
         page = ada.post("/evaluation/features/extract/", extract, follow=True)
         assert f"{limit} regions: choose from 1 to 1000." in words(page)

@@ -29,6 +29,7 @@ from tests.queue.world import World
 
 __all__ = ["quick", "world"]
 
+LESSON = {"campaign": "quay", "machine": "drawer"}
 pytestmark = pytest.mark.django_db
 
 
@@ -45,7 +46,7 @@ def test_a_stored_proposer_is_taken_as_it_is_before_enough_images_are_finished(w
         call_command("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=2)
     added = call("add_machine", world.campaign.name, "drawer")
-    assert added["share"] == 1.0 and added["worker"].startswith("machine-drawer-")
+    assert added["works"] is False and added["worker"].startswith("machine-drawer-")
     assert teach_machines() == 1
     report = call("teach_machine", world.campaign.name, "drawer")
     assert report["source"] == "proposer scenes" and report["images"] == 3
@@ -219,7 +220,7 @@ def test_boxes_of_a_file_wait_for_a_lesson_and_an_empty_file_changes_nothing(
     machine.refresh_from_db()
     assert (machine.version, machine.from_file) == (0, False)
     file.write_text(json.dumps({"image": world.images()[0].image.key, "boxes": {}}) + "\n")
-    jobs.enqueue(kind="teach_machine", arguments={"machine": "drawer"}, campaign=world.campaign)
+    jobs.enqueue(kind="teach_machine", arguments=LESSON, campaign=world.campaign)
     with pytest.raises(CommandError, match="wait for the end of that job, or cancel it"):
         call("import_proposals", world.campaign.name, "drawer", str(file))
     Job.objects.update(state=Job.DONE)

@@ -16,9 +16,9 @@ from annotation.campaigns import CampaignError, machines
 from annotation.formats.base import FormatError
 from annotation.formats.proposals import read_proposals, write_proposals
 from annotation.jobs import JobProgress
+from annotation.jobs.registry import job_kind_named
 from annotation.models import Judgment, MachineProposals, OpenImage
 from annotation.protocol.machines import ProposedBox
-from evaluation.jobs.kinds.machines.teach_machine import teach_machine_job
 from evaluation.services.machines.schedule import teach_machines
 from evaluation.services.machines.stored_proposers import proposer_folder
 from evaluation.services.machines.teaching import machines_to_teach
@@ -46,7 +46,7 @@ def test_proposals_come_from_a_file(world: World, tmp_path: Path) -> None:
     report = call("import_proposals", world.campaign.name, "drawer", str(file))
     assert report["images"] == 3 and report["version"] == 1
     assert report["answers"] == Judgment.objects.filter(worker=machine.worker).count()
-    listed = call("machines", world.campaign.name)["machines"]
+    listed = call("list_machines", world.campaign.name)["results"]
     assert [(one["name"], one["version"], one["judged"]) for one in listed] == [("drawer", 1, 0)]
     machine.refresh_from_db()
     assert (machine.source, machine.from_file, machine.learnt) == ("file boxes.jsonl", True, None)
@@ -56,11 +56,10 @@ def test_proposals_come_from_a_file(world: World, tmp_path: Path) -> None:
     proposer_folder("scenes").mkdir(parents=True)
     settings_now(world, system="scenes")
     assert machines_to_teach() == [] and teach_machines() == 0
-    asked_before = jobs.enqueue(
-        kind="teach_machine", arguments={"machine": "drawer"}, campaign=world.campaign
-    )
+    arguments = {"campaign": world.campaign.name, "machine": "drawer"}
+    asked_before = jobs.enqueue(kind="teach_machine", arguments=arguments, campaign=world.campaign)
     with pytest.raises(CampaignError, match="come from file boxes.jsonl, so it does not learn by itself"):
-        teach_machine_job(JobProgress(asked_before), machine="drawer")
+        job_kind_named("teach_machine").perform(JobProgress(asked_before), arguments)
 
 
 def test_a_person_replaces_the_boxes_of_a_file_and_is_told_so(world: World, client: Client) -> None:

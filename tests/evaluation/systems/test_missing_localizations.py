@@ -14,19 +14,18 @@ from hypothesis import strategies as st
 from annotation import jobs
 from annotation.datasets.importing import import_records
 from annotation.models import Corpus, Job, Layer
-from evaluation.agreement.summary import Resampling
 from evaluation.comparison.missing import LEAVE_OUT, WORST, Missing, MissingOutput
 from evaluation.models import LocalizationSet
 from evaluation.selectors import names_of
 from evaluation.services.localizations.gold import BoxedMention, boxed_mentions_of
-from evaluation.services.localizations.scores import LocalizationScoring, score_localization
+from evaluation.services.localizations.scores import LocalizationScoring, localization_report
 from evaluation.services.localizations.sets import (
     DetectedPhrase,
     LocalizedMention,
-    standing_or_new,
     write_rows,
 )
 from evaluation.services.localizations.tables import remarks_on_localization, tables_of_localization
+from evaluation.services.stored import get_or_publish
 from tests.evaluation.systems.localizing import api_client, by_api
 from tests.evaluation.systems.scenes import BOXES, shown
 from tests.web import world
@@ -74,7 +73,7 @@ def hand_in(name: str, corpus: Corpus, seed: int, *, detects: bool, of: Collecti
     def fill(row: LocalizationSet) -> None:
         write_rows(row, [one for one in mentions if one.image in there], phrases)
 
-    standing_or_new(name, {"corpus": corpus, "source": f"{name}.jsonl"}, fill)
+    get_or_publish(LocalizationSet, name, {"corpus": corpus, "source": f"{name}.jsonl"}, fill)
 
 
 def scored(
@@ -82,7 +81,7 @@ def scored(
 ) -> dict[str, Any]:
     LocalizationSet.objects.all().delete()
     hand_in("theirs", corpus, seed, detects=detects, of=of)
-    return score_localization(LocalizationScoring("theirs", resampling=Resampling(0), missing=missing))
+    return localization_report(LocalizationScoring(localization_set="theirs", resamples=0, missing=missing))
 
 
 def figures(report: dict[str, Any]) -> dict[tuple[str, str], float]:
@@ -113,7 +112,7 @@ def test_a_system_gains_nothing_by_handing_in_less(
         with pytest.raises(
             MissingOutput, match=f"^{lacking} of 4 images .* have no regions in set 'theirs':"
         ):
-            score_localization(LocalizationScoring("theirs"))
+            localization_report(LocalizationScoring(localization_set="theirs"))
 
 
 def test_images_that_are_left_out_are_counted(corpus: Corpus) -> None:
@@ -135,12 +134,11 @@ def test_two_files_are_compared_under_the_same_choice(corpus: Corpus) -> None:
     """The second one lacks an image: refused, counted as the worst, or left out for both."""
     hand_in("ours", corpus, 0, detects=False, of=IMAGES)
     hand_in("theirs", corpus, 0, detects=False, of=(0, 1, 3))
-    how = Resampling(0)
     with pytest.raises(MissingOutput, match="1 of 4 images .'2.png'. have no regions in set 'theirs'"):
-        score_localization(LocalizationScoring("ours", against="theirs", resampling=how))
+        localization_report(LocalizationScoring(localization_set="ours", against="theirs", resamples=0))
     for missing, mentions in ((WORST, 16), (LEAVE_OUT, 12)):
-        report = score_localization(
-            LocalizationScoring("ours", against="theirs", resampling=how, missing=missing)
+        report = localization_report(
+            LocalizationScoring(localization_set="ours", against="theirs", resamples=0, missing=missing)
         )
         basis = report["differences_basis"]
         assert (report["differences_mentions"], basis["counted"], basis["out_of"]) == (mentions, mentions, 16)
@@ -152,11 +150,12 @@ def test_page_and_api_take_the_choice_and_figures_say_it(corpus: Corpus) -> None
     hand_in("theirs", corpus, 0, detects=False, of=(0, 1, 3))
     ada, page = world.signed_in("ada", "researcher"), "/evaluation/localizations/theirs/"
     layer = Layer.objects.get().name
-    refused: Any = ada.post(f"{page}score/", {"layer": layer, "missing": "drop"}, follow=True)
-    assert "“drop” is no choice for missing output" in refused.content.decode()
+    asked = {"localization_set": "theirs", "layer": layer, "missing": "drop"}
+    refused: Any = ada.post("/operations/score_localization/", asked)
+    assert "Expected one of:" in refused.content.decode()
     press(ada, page, "Score", layer=layer)
     job = Job.objects.latest("pk")
-    assert job.arguments["missing"] == "refuse" and jobs.run_queued_job(job.pk) == Job.FAILED
+    assert "missing" not in job.arguments and jobs.run_queued_job(job.pk) == Job.FAILED
     assert "1 of 4 images ('2.png') have no regions in set 'theirs'" in Job.objects.latest("pk").error
     asked = {"layer": layer, "missing": "leave-out"}
     sent = api_client("ada").post(

@@ -67,8 +67,8 @@ def test_one_file_is_a_method_with_job_runs_and_pages(
     said("freeze_qrels", "pool", "--corpus", corpus, "--protocol", "one caption", "--split", "test")
     scored = json.loads(said("score_run", "toy-search", "--qrels", "pool", "--json"))
     assert {one["measure"]: one["value"] for one in scored["measures"]}["R@5"] > 0.7
-    assert "random projections" in said("systems", "--recipes")
-    assert System.objects.get().recipe == "Random" and "toy" in said("systems")
+    assert "random projections" in said("list_recipes")
+    assert System.objects.get().recipe == "Random" and "toy" in said("list_systems")
     assert type(system_named("toy").model).__module__ == f"{HERE}.random_projections.method"
 
 

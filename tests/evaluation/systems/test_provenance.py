@@ -143,7 +143,7 @@ def test_a_figure_of_training_images_says_so_wherever_it_is_shown(system):
     assert told in found["basis"]["provenance"]["train-annotation"]
     assert f"train-annotation: {told}" in said("score_run", "train-annotation", "--qrels", "train")
     said("rank", "mine", "--split", "train", "--name", "again", "--depth", "20")
-    compared = said("compare_systems", "train-annotation", "again-annotation", "--qrels", "train")
+    compared = said("compare_runs", "train-annotation", "again-annotation", "--qrels", "train")
     assert f"train-annotation: {told}" in compared and f"again-annotation: {told}" in compared
 
     runs = ("train-annotation", "train-search")
@@ -259,14 +259,15 @@ def test_uploads_may_declare_what_they_were_trained_on(corpus, tmp_path):
         ("whole", ("--trained-on", "world"), "12 of 12"),
     ):
         said("add_system", name, file, "--corpus", corpus, *declared)
-        told = said("rank", name, "--split", "test", "--out", tmp_path / name)
+        told = said("rank", name, "--split", "test")
         found = seen(f"{name}-annotation", "test")
         assert found["answer"] == answer
         assert bool(declared) == ("Declared, not checked: it was trained on" in found["sentence"])
         assert ("Not known" in told) == (answer == NOT_KNOWN)
     with pytest.raises(CommandError, match="unknown split 'tarin'"):
         said("add_system", "wrong", file, "--corpus", corpus, "--trained-on", "world:tarin")
-    trec = tmp_path / "silent" / "silent-annotation.trec"
+    trec = tmp_path / "silent.trec"
+    said("export_run", "silent-annotation", "--out", trec)
     said("import_run", "outside", trec, "--corpus", corpus, "--system", "theirs")
     assert seen("outside", "test")["answer"] == NOT_KNOWN
     said(
@@ -304,7 +305,7 @@ def test_localizations_from_outside_may_declare_what_their_system_was_trained_on
     fields = {"corpus": scenes, "trained_on": scenes}
     sent = {**fields, "name": "called", "file": SimpleUploadedFile("called.jsonl", file.read_bytes())}
     assert ada.post("/api/v1/localization-sets", sent).status_code == 201
-    sent = {**fields, "name": "pressed", "act": "localizations"}
+    sent = {**fields, "name": "pressed", "act": "import_localizations"}
     sent["file"] = SimpleUploadedFile("pressed.jsonl", file.read_bytes())
     assert ada.post("/evaluation/add-system/", sent).status_code == 302
     for name, answer in (
@@ -369,7 +370,7 @@ def test_word_vectors_count_as_what_they_were_learned_from(corpus):
 def test_phrases_that_were_learned_from_are_localized_and_scored_with_a_remark(grounded):
     told = "Learned from 60 of these 60 images, and chose settings on 0 of them."
     assert told in said("localize", grounded, "--split", "train")
-    found = json.loads(said("score_localization", grounded, "--resamples", 10, "--json"))
+    found = json.loads(said("score_localization", grounded, "--resamples", 10, "--json"))["report"]
     assert found["provenance"][grounded]["answer"] == "60 of 60"
     assert told in said("score_localization", grounded, "--resamples", 10)
 
@@ -378,7 +379,7 @@ def test_tags_of_training_images_are_found_and_scored_with_a_remark(scenes, tmp_
     recipe = ("--recipe", "Tag-neighbours", "--corpus", scenes, "--features", "whole")
     said("train_system", "tagger", *recipe)
     assert "Learned from 60 of these 60 images" in said("tag", "tagger", "--split", "train")
-    found = json.loads(said("score_tags", "tagger", "--corpus", scenes, "--resamples", 10, "--json"))
+    found = json.loads(said("score_tags", "tagger", "--resamples", 10, "--json"))["report"]
     assert found["provenance"]["tagger"]["answer"] == "60 of 60"
 
 

@@ -43,6 +43,7 @@ from tests.web.staff import words
 
 __all__ = ["quick", "world"]
 
+LESSON = {"campaign": "quay", "machine": "drawer"}
 pytestmark = pytest.mark.django_db
 
 
@@ -56,7 +57,7 @@ def test_a_machine_learns_from_finished_images_and_proposes_for_the_rest(world: 
     assert done <= learnt <= 3
     assert teach_machines() == 1 and teach_machines() == 0
     job = Job.objects.get(kind="teach_machine")
-    assert job.arguments == {"machine": "drawer"} and job.campaign == world.campaign
+    assert job.arguments == LESSON and job.campaign == world.campaign
     report = call("teach_machine", world.campaign.name, "drawer")
     assert report["version"] == 1 and report["learnt"] == learnt and report["images"] == 3 - done
     machine.refresh_from_db()
@@ -124,7 +125,7 @@ def test_images_that_come_after_a_lesson_get_boxes_as_the_machine_learnt_last(wo
     expected = dict(proposals_of(kept(machine), to_propose(world.campaign)))
     assert teach_machines() == 1 and teach_machines() == 0
     job = Job.objects.get(kind="propose_boxes")
-    assert job.arguments == {"machine": "drawer"} and job.campaign == world.campaign
+    assert job.arguments == LESSON and job.campaign == world.campaign
     done = propose_boxes_job(JobProgress(job), machine="drawer")
     assert done == {"machine": "drawer", "version": 1, "images": 2, "unreadable": 0, "answers": 0}
     assert len(expected) == 2 and stored(machine) == {key: rounded(own) for key, own in expected.items()}
@@ -262,7 +263,7 @@ def test_a_lesson_proposes_for_some_images_and_the_others_follow(
         assert teach_machines() == 1
         Job.objects.update(state=Job.CANCELLED)
         assert teach_machines() == 0
-        jobs.enqueue(kind="teach_machine", arguments={"machine": "drawer"}, campaign=world.campaign)
+        jobs.enqueue(kind="teach_machine", arguments=LESSON, campaign=world.campaign)
         Job.objects.filter(state=Job.QUEUED).update(state=Job.DONE)
     seen.clear()
     found = propose_boxes(
@@ -286,10 +287,10 @@ def test_a_machine_that_a_job_is_about_is_not_taught_beside_it(world: World) -> 
     machines.machine_add(campaign=world.campaign, name="drawer")
     job = jobs.enqueue(kind="propose_boxes", arguments={"machine": "drawer"}, campaign=world.campaign)
     ada = people.signed_in("ada", "researcher")
-    act = {"act": "teach", "name": "drawer"}
-    address = reverse("act_on_machines", args=[world.campaign.name])
+    act = {**LESSON, "next": reverse("machines", args=[world.campaign.name])}
+    address = reverse("operation", args=["teach_machine"])
     assert "wait for the end of that job, or cancel it" in words(ada.post(address, act, follow=True))
-    teach = reverse("v1_machine_teach", args=[world.campaign.name, "drawer"])
+    teach = reverse("v1_teach_machine", args=[world.campaign.name, "drawer"])
     assert ada.post(teach, content_type="application/json").status_code == 409
     assert list(Job.objects.values_list("pk", flat=True)) == [job.pk]
     Job.objects.update(state=Job.DONE)
@@ -317,11 +318,7 @@ def test_the_machines_of_a_closed_campaign_learn_no_more(world: World) -> None:
     with pytest.raises(CommandError, match=r"campaign .* is closed: its machines learn no more"):
         call("teach_machine", world.campaign.name, "drawer")
     ada = people.signed_in("ada", "researcher")
-    act = ada.post(
-        reverse("act_on_machines", args=[world.campaign.name]),
-        {"act": "teach", "name": "drawer"},
-        follow=True,
-    )
+    act = ada.post(reverse("operation", args=["teach_machine"]), LESSON)
     assert "is closed: its machines learn no more" in words(act)
     assert not Job.objects.exists()
     machine.refresh_from_db()

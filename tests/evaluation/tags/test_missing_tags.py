@@ -19,9 +19,10 @@ from evaluation.agreement.summary import Resampling
 from evaluation.comparison.missing import LEAVE_OUT, WORST, Missing, MissingOutput
 from evaluation.formats.figure_basis import basis_from_dict
 from evaluation.models import TagSet
+from evaluation.services.stored import get_or_publish
 from evaluation.services.tagging import scores
 from evaluation.services.tagging.scores import TagScoring, remarks_on_tags, score_tag_set, table_of_tags
-from evaluation.services.tagging.writing import store_tag_set
+from evaluation.services.tagging.writing import fill_tag_set
 
 pytestmark = pytest.mark.django_db
 
@@ -72,7 +73,7 @@ def scored(
     def handed_in() -> Iterator[tuple[int, list[list[Any]], bytes]]:
         yield from (rows[n] for n in sorted(of))
 
-    store_tag_set("theirs", facts, handed_in())
+    get_or_publish(TagSet, "theirs", facts, lambda new: fill_tag_set(new, handed_in()))
     how = TagScoring(distractors=(0, 2), missing=missing, resampling=Resampling(0))
     return score_tag_set(corpus="six", name="theirs", how=how)
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
 from annotation.datasets.importing import import_records
 from annotation.models import Corpus, TagList
@@ -20,7 +20,7 @@ from annotation.protocol.chunker.chunking import NounPhraseChunker
 from annotation.protocol.terms import CaptionRecord, Chain, ImageRecord, LayerRecord, Mention
 from evaluation.formats.conllu import ParsedSentence
 from evaluation.services.tags import reading
-from evaluation.services.tags.ranked import TagsRequest, rank_tags
+from evaluation.services.tags.ranked import TagsRequest, tags_of_images
 from evaluation.services.tags.reading import CaptionToRead, parsed_locations, read_ranked_tags
 from models_core.features.text.lemmas import OTHER_PART, Lemmatiser, Word, carries_content
 from models_core.features.text.tags import ranked_tags, tags_in_caption
@@ -56,7 +56,7 @@ def lines_of(file: Path) -> list[object]:
 
 def test_a_line_for_each_image(pets: str, tmp_path: Path) -> None:
     out = tmp_path / "tags.jsonl"
-    shown = said("rank_tags", pets, "--alpha", "0.5", "--out", out)
+    said("export_ranked_tags", pets, "--alpha", "0.5", "--out", out)
     assert lines_of(out) == [
         {"image": "1.jpg", "tags": [["dog", 0.666667]]},
         # boy: 2 of 5 nouns, second of six words; dog first of four; soccer 5th, field 6th of six
@@ -65,13 +65,11 @@ def test_a_line_for_each_image(pets: str, tmp_path: Path) -> None:
         {"image": "4.jpg", "tags": []},
         {"image": "5.jpg", "tags": [["tree", 0.5]]},
     ]
-    assert "6 tags (nouns, alpha 0.5) of 5 images, 1.2 each; 2 without a noun; written to" in shown
 
 
 def test_compounds_as_a_table_with_the_paper_s_alpha(pets: str, tmp_path: Path) -> None:
     out = tmp_path / "tags.csv"
-    report = json.loads(said("rank_tags", pets, "--tags", "compounds", "--out", out, "--json"))
-    assert (report["alpha"], report["tags"], report["file"]) == (0.0, 5, str(out))
+    said("export_ranked_tags", pets, "--unit", "compounds", "--layout", "csv", "--out", out)
     with out.open(newline="") as stream:
         assert list(csv.reader(stream)) == [
             ["image", "tag", "score"],
@@ -83,23 +81,13 @@ def test_compounds_as_a_table_with_the_paper_s_alpha(pets: str, tmp_path: Path) 
         ]
 
 
-def test_without_a_file_lines_alone_go_to_standard_output(
-    pets: str, capfd: pytest.CaptureFixture[str]
-) -> None:
-    call_command("rank_tags", pets)
-    shown = capfd.readouterr()
-    assert [json.loads(line)["image"] for line in shown.out.splitlines()] == [f"{n}.jpg" for n in range(1, 6)]
-    assert "6 tags (nouns, alpha 0.75) of 5 images" in shown.err
-
-
 @pytest.mark.parametrize(
     ("corpus", "options", "says"),
     [
-        ("pets", ("--alpha", "1.5"), r"alpha is 1\.5; expected 0 .* to 1"),
-        ("pets", ("--alpha", "nan"), "alpha is nan"),
-        ("nobody", (), "unknown corpus 'nobody'; known: pets"),
-        ("pets", ("--tags", "verbs"), "invalid choice: 'verbs'"),
-        ("pets", ("--json",), "--json reports on a file; name one with --out"),
+        ("pets", ("--alpha", "1.5"), "--alpha: Expected 1.0 or less."),
+        ("pets", ("--alpha", "nan"), "--alpha: Expected a finite number."),
+        ("nobody", (), "There is no corpus “nobody” here; known: pets."),
+        ("pets", ("--unit", "verbs"), "--unit: Expected one of"),
     ],
 )
 def test_what_cannot_be_is_one_line(pets: str, corpus: str, options: tuple[str, ...], says: str) -> None:
@@ -111,16 +99,16 @@ def test_a_file_that_is_there_is_kept(pets: str, tmp_path: Path) -> None:
     out = tmp_path / "tags.jsonl"
     out.write_text("mine")
     with pytest.raises(CommandError, match="already exists; expected a new file"):
-        said("rank_tags", pets, "--out", out)
+        said("export_ranked_tags", pets, "--out", out)
     assert out.read_text() == "mine"
     with pytest.raises(CommandError):
-        said("rank_tags", pets, "--out", tmp_path / "none" / "tags.jsonl")
+        said("export_ranked_tags", pets, "--out", tmp_path / "none" / "tags.jsonl")
     assert [file.name for file in tmp_path.iterdir()] == ["tags.jsonl"]
 
 
 def test_progress_is_told_and_images_come_one_at_a_time(pets: str) -> None:
     told: list[tuple[str, int, int]] = []
-    found = rank_tags(TagsRequest(pets), progress=lambda *one: told.append(one))
+    found = tags_of_images(TagsRequest(corpus=pets), progress=lambda *one: told.append(one))
     assert (next(found).image, told) == ("1.jpg", [("ranking tags", 0, 5)])
     assert len(list(found)) == 4
     assert told[-1] == ("ranking tags", 5, 5)
@@ -163,14 +151,14 @@ def test_mentions_of_a_layer_are_the_noun_phrases(db: None, tmp_path: Path) -> N
     ]
     import_records(name="marked", records=records, format="jsonl", source="memory")
     layer = Corpus.objects.get(name="marked").layers.get().name
-    found = list(rank_tags(TagsRequest("marked", alpha=0.0, layer=layer)))
+    found = list(tags_of_images(TagsRequest(corpus="marked", alpha=0.0, layer=layer)))
     assert [one.tags for one in found] == [[("soccer", pytest.approx(1 / 6)), ("field", 0)], []]
-    found = list(rank_tags(TagsRequest("marked", alpha=0.0)))
+    found = list(tags_of_images(TagsRequest(corpus="marked", alpha=0.0)))
     assert [[tag for tag, _ in one.tags] for one in found] == [["dog", "soccer", "field"]] * 2
-    with pytest.raises(CommandError, match="unknown layer 'mine'"):
+    with pytest.raises(CommandError, match="There is no layer “mine” here"):
         said("rank_tags", "marked", "--layer", "mine")
-    with pytest.raises(CommandError, match="0 processes; expected 1 or more"):
-        said("rank_tags", "marked", "--processes", 0)
+    with pytest.raises(CommandError, match="--processes: Expected 1 or more."):
+        said("export_ranked_tags", "marked", "--processes", 0, "--out", tmp_path / "none.jsonl")
 
 
 def many_images() -> list[list[CaptionToRead]]:
@@ -232,7 +220,7 @@ def test_tags_are_placed_by_the_trees_of_parses(pets: str, tmp_path: Path) -> No
 
     def placed(unit: str, alpha: str) -> dict[str, dict[str, float]]:
         out = tmp_path / f"{unit}-{alpha}.jsonl"
-        said("rank_tags", pets, "--place", "tree", "--tags", unit, "--alpha", alpha, "--out", out)
+        said("export_ranked_tags", pets, "--place", "tree", "--unit", unit, "--alpha", alpha, "--out", out)
         return {line["image"]: dict(line["tags"]) for line in map(json.loads, out.read_text().splitlines())}
 
     # "dog": one of at most two edges from the root. "boy" is a root; field one of two edges, soccer two.
@@ -243,7 +231,7 @@ def test_tags_are_placed_by_the_trees_of_parses(pets: str, tmp_path: Path) -> No
     assert nouns["5.jpg"] == {"tree": 0.0}
     assert placed("compounds", "0")["2.jpg"] == {"boy": 1.0, "soccer field": 0.5, "dog": 0.0}
     assert placed("nouns", "1")["2.jpg"] == {"boy": 0.4, "dog": 0.2, "field": 0.2, "soccer": 0.2}
-    said("rank_tags", pets, "--place", "tree", "--keep")
+    said("rank_tags", pets, "--place", "tree")
     assert TagList.objects.get().place == "tree"
 
 

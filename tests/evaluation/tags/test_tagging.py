@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from django.core.management import CommandError
 
 from annotation import jobs
+from annotation.common.operations import OperationContext
 from annotation.models import Image, Job
 from evaluation.agreement.shares import share_interval
 from evaluation.agreement.summary import Resampling
@@ -21,10 +23,11 @@ from evaluation.models import System, TagSet
 from evaluation.report_data.tag_scores import interval_remarks
 from evaluation.services.common import ImportRefused
 from evaluation.services.features.importing import FeatureImport, import_features
+from evaluation.services.stored import get_or_publish
 from evaluation.services.systems import registry
 from evaluation.services.tagging import writing
 from evaluation.services.tagging.scores import TagScoring, TrueTags, keep_figures, tag_figures
-from evaluation.services.tagging.sets import remove_tag_set, tag_scores_of, tag_set_named
+from evaluation.services.tagging.sets import tag_scores_of, tag_set_named
 from evaluation.services.tagging.writing import TagRequest, tag_images
 from evaluation.web.systems import tagging as pages
 from tests.evaluation.database.conftest import said
@@ -38,7 +41,7 @@ pytestmark = pytest.mark.django_db
 LEAST = {"Tag-neighbours": 0.7, "Tag-SVM": 0.7}
 #: Only of the images that a set has.
 ALONE = ("--missing", "leave-out")
-FEW = ("--set", "settings.rates=[0.03]", "settings.epochs=3")
+FEW = ("--changes", "settings.rates=[0.03]", "settings.epochs=3")
 
 
 @pytest.fixture
@@ -71,22 +74,22 @@ def train(name: str = "map", recipe: str = "ListSJE", *options: str) -> None:
 
 
 def tagged(*options: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(said("tag", *options, "--json"))
+    found: dict[str, Any] = json.loads(said("tag", "--split", "test", *options, "--json"))
     return found
 
 
 def scored(*options: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(
-        said("score_tags", *options, "--corpus", "scenes", "--resamples", 50, "--json")
-    )
+    made = json.loads(said("score_tags", "--no-store", "--resamples", 50, *options, "--json"))
+    found: dict[str, Any] = made["report"]
     return found
 
 
 def test_a_trained_system_tags_images_and_is_scored_against_peoples_captions(
     scenes: str, tmp_path: Path
 ) -> None:
-    train("map", "ListSJE", "--set", "settings.epochs=20")
-    report = tagged("map", "--split", "test", "--out", tmp_path / "tags.jsonl", "--top", 3)
+    train("map", "ListSJE", "--changes", "settings.epochs=20")
+    report = tagged("map", "--top", 3)
+    said("download_tag_set", "map", "--out", tmp_path / "tags.jsonl")
     # The word "dog" has no vector, so it is no tag that the system knows.
     assert (report["images"], report["vocabulary"], report["unseen"]) == (15, len(THINGS) - 1, 0)
     lines = [json.loads(line) for line in (tmp_path / "tags.jsonl").read_text().splitlines()]
@@ -96,7 +99,7 @@ def test_a_trained_system_tags_images_and_is_scored_against_peoples_captions(
         assert len(scores) == 3 and scores == sorted(scores, reverse=True)
     scored("map")
     assert not TagSet.objects.get().figures, "nothing is kept that nobody asked to keep"
-    found = scored("map", "--keep")
+    found = scored("map", "--store")
     assert TagSet.objects.get().figures == found
     of = {(one["measure"], one["distractors"]): one for one in found["measures"]}
     assert set(of) == {
@@ -151,8 +154,8 @@ def test_scores_are_those_computed_by_hand(scenes: str) -> None:
         "vocabulary": ["dog", "man", "boat"],
         "settings": {"unit": "nouns", "alpha": 0.0},
     }
-    writing.store_tag_set("known", facts, rows)
-    found = scored("known", "--distractors", "0,5", *ALONE)
+    get_or_publish(TagSet, "known", facts, partial(writing.fill_tag_set, tags_of_images=iter(rows)))
+    found = scored("known", "--distractors", 0, 5, *ALONE)
     of = {(one["measure"], one["distractors"]): one["value"] for one in found["measures"]}
     # The first image's tags are dog, man: man is before dog. The second's are boat, dog: dog is before boat.
     assert of["p@1", 0] == 0 and of["p@5", 0] == 1
@@ -210,10 +213,10 @@ def test_what_was_asked_for_alike_stands_unchanged_and_another_is_refused(
     listed.write_text("76.png\n78.png\n")
     with pytest.raises(CommandError, match=r"tag set 'some' already exists, made otherwise"):
         said("tag", "often", *some)
-    remove_tag_set(name="some")
-    with pytest.raises(registry.InUse, match="tag set often was made by it"):
+    said("remove_tag_set", "some")
+    with pytest.raises(registry.InUse, match="tag set often uses it"):
         registry.remove_system(name="often")
-    remove_tag_set(name="often")
+    said("remove_tag_set", "often")
     registry.remove_system(name="often")
     assert not TagSet.objects.exists() and not System.objects.exists()
 
@@ -222,24 +225,25 @@ def test_a_set_that_fails_half_way_is_not_there(scenes: str, monkeypatch: pytest
     train("often", "Tag-frequency")
     monkeypatch.setattr(writing, "_TOGETHER", 4)
 
-    def stop(phase: str, done: int, of: int) -> None:
-        if done >= 8:
+    seen = []
+
+    def stop(phase: str, share: float) -> None:
+        seen.append(phase)
+        if len(seen) == 3:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        tag_images(TagRequest(system="often"), progress=stop)
+        tag_images(TagRequest(system="often"), OperationContext(listener=stop))
     assert not TagSet.objects.exists()
 
 
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        (("often", "--score", "s1"), "system 'often' does not rank tags by 's1'; it ranks by: own"),
-        (("often", "--top", "0"), "top is 0; expected 1 or more"),
+        (("often", "--score", "s1"), "--score: Expected one of: own."),
+        (("often", "--top", "0"), "--top: Expected 1 or more."),
         (("often", "--split", "tset"), "unknown split 'tset'"),
-        (("nobody",), "unknown system 'nobody'; known: often"),
-        ((), "name a system, or give --collection"),
-        (("--collection", "x"), "--collection takes --corpus and --name too"),
+        (("nobody",), "system: There is no system “nobody” here; known: often."),
     ],
 )
 def test_what_cannot_be_tagged_is_said_in_a_line(scenes: str, options: tuple[str, ...], match: str) -> None:
@@ -250,14 +254,14 @@ def test_what_cannot_be_tagged_is_said_in_a_line(scenes: str, options: tuple[str
 
 def test_what_cannot_be_trained_is_said_in_a_line(scenes: str, tmp_path: Path) -> None:
     ask = ("--corpus", "scenes", "--features", "whole")
-    with pytest.raises(CommandError, match="compares images with word vectors; give --words"):
+    with pytest.raises(CommandError, match="--words: Recipe ListSJE needs this."):
         said("train_system", "map", "--recipe", "ListSJE", *ask)
     np.savez(tmp_path / "none.npz", vectors=np.ones((1, 3)), ids=np.array(["beside"]))
     import_features(FeatureImport(corpus="scenes", name="none", path=tmp_path / "none.npz", kind="word"))
     with pytest.raises(CommandError, match="none of the 6 tags of the training captions has a word vector"):
         said("train_system", "map", "--recipe", "ListSJE", *ask, "--words", "none")
     with pytest.raises(CommandError, match="no tag stands in the captions of 99 training images"):
-        said("train_system", "map", "--recipe", "Tag-SVM", *ask, "--set", "text.least_count=99")
+        said("train_system", "map", "--recipe", "Tag-SVM", *ask, "--changes", "text.least_count=99")
 
 
 def test_systems_that_rank_or_write_do_not_tag_and_taggers_do_not_rank(scenes: str) -> None:
@@ -265,17 +269,17 @@ def test_systems_that_rank_or_write_do_not_tag_and_taggers_do_not_rank(scenes: s
     with pytest.raises(CommandError, match="does not predict rankings: it tags images; use tag"):
         said("rank", "often", "--split", "test")
     said("train_system", "near", "--recipe", "NN-caption", "--corpus", "scenes", "--features", "whole")
-    with pytest.raises(CommandError, match="does not predict tags: it writes captions"):
+    with pytest.raises(CommandError, match="system 'near' does not tag images; choose one that does"):
         said("tag", "near")
 
 
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        (("nothing",), "unknown tag set 'nothing'; known: often"),
-        (("often", "--alpha", "2"), "alpha is 2.0; expected 0"),
-        (("often", "--depths", "0"), "k is 0; expected 1 or more"),
-        (("often", "--distractors", "some"), "--distractors 'some': expected whole numbers"),
+        (("nothing",), "There is no tag set “nothing” here; known: often."),
+        (("often", "--alpha", "2"), "--alpha: Expected 1.0 or less."),
+        (("often", "--depths", 0), "--depths .1..: Expected 1 or more."),
+        (("often", "--distractors", "some"), "--distractors .1..: Expected a whole number."),
         (
             ("often", "--split", "train"),
             r"60 of 60 images \('0.png', .*\) have no tags in set 'often': supply",
@@ -290,7 +294,7 @@ def test_what_cannot_be_scored_is_said_in_a_line(scenes: str, options: tuple[str
     train("often", "Tag-frequency")
     said("tag", "often")
     with pytest.raises(CommandError, match=match):
-        said("score_tags", *options, "--corpus", "scenes")
+        said("score_tags", *options)
 
 
 def test_users_tags_of_a_collection_are_scored_as_lists(scenes: str, tmp_path: Path) -> None:
@@ -298,14 +302,17 @@ def test_users_tags_of_a_collection_are_scored_as_lists(scenes: str, tmp_path: P
     rows = "".join(f"{n}.png,nikon {' '.join(texts_of(n))}\n" for n in range(75, 90))
     file.write_text(f"id,tags\n{rows}")
     said("import_weak", "flickr", file)
-    said("tag", "--collection", "flickr", "--corpus", "scenes", "--name", "users")
+    said("import_user_tags", "users", "--collection", "flickr", "--corpus", "scenes")
     found = scored("users", "--split", "test")
     of = {(one["measure"], one["distractors"]): one["value"] for one in found["measures"]}
     assert found["source"].startswith("collection flickr, ") and found["images"] == 15
     # Each list begins with the maker of the camera, which is true of no image; no user speaks of the cat.
     assert of["p@5", 0] == 1 and 0 < of["MiAP", None] < 0.65 and of["P@1", None] == 0
+    said("import_user_tags", "users", "--collection", "flickr", "--corpus", "scenes")  # which changes nothing
+    file.write_text("id,tags\n75.png,dog\n")
+    said("import_weak", "other", file)
     with pytest.raises(CommandError, match="tag set 'users' already exists"):
-        said("tag", "--collection", "flickr", "--corpus", "scenes", "--name", "users")
+        said("import_user_tags", "users", "--collection", "other", "--corpus", "scenes")
 
 
 def test_wrong_tags_of_lists_count_though_no_caption_names_them(scenes: str) -> None:
@@ -322,10 +329,10 @@ def test_wrong_tags_of_lists_count_though_no_caption_names_them(scenes: str) -> 
     }
     for name, given in lists.items():
         rows = [(image.pk, tags, b"") for image, tags in zip((first, second), given, strict=True)]
-        writing.store_tag_set(name, facts, iter(rows))
+        get_or_publish(TagSet, name, facts, partial(writing.fill_tag_set, tags_of_images=iter(rows)))
     of: dict[str, dict[tuple[str, int | None], float]] = {}
     for name, vocabulary in (("wrong", 3), ("right", 2)):
-        found = scored(name, "--distractors", "0,5", "--keep", *ALONE)
+        found = scored(name, "--distractors", 0, 5, "--store", *ALONE)
         assert (found["vocabulary"], found["listed"], found["tags"]) == (vocabulary, True, 2)
         of[name] = {(one["measure"], one["distractors"]): one["value"] for one in found["measures"]}
     assert of["right"]["P@1", None] == of["right"]["MiAP", None] == 1
@@ -333,7 +340,7 @@ def test_wrong_tags_of_lists_count_though_no_caption_names_them(scenes: str) -> 
     changed = {key for key, value in of["right"].items() if of["wrong"][key] != value}
     assert changed == {("P@1", None), ("MiAP", None)}, "both have P@5 of one tag of five"
     assert "2 true tags among 3 that captions or lists name." in said(
-        *("score_tags", "wrong", "--corpus", "scenes", "--resamples", 50, *ALONE)
+        *("score_tags", "wrong", "--resamples", 50, *ALONE)
     )
     ada, page = world.signed_in("ada", "researcher"), "/evaluation/tags/wrong/"
     shown = ada.get(page).content.decode()
@@ -357,7 +364,12 @@ def test_figures_of_lists_are_those_of_a_table_of_all_tags(scenes: str) -> None:
         (image.pk, [[tag, 1 - place / 9] for place, tag in enumerate(own)], b"")
         for image, own in zip(images, listed, strict=True)
     ]
-    writing.store_tag_set("lists", {"corpus": images[0].corpus, "source": "made"}, iter(rows))
+    get_or_publish(
+        TagSet,
+        "lists",
+        {"corpus": images[0].corpus, "source": "made"},
+        partial(writing.fill_tag_set, tags_of_images=iter(rows)),
+    )
     found = scored("lists", *ALONE)
     true = [{word for word in THINGS if any(word in text for text in of_image(image))} for image in images]
     tags = sorted(set().union(*true, *listed))
@@ -390,7 +402,7 @@ def test_jobs_tag_and_score(scenes: str) -> None:
     corpus = System.objects.get().corpus
     for kind, arguments in (
         ("tag", {"system": "often", "split": "test"}),
-        ("score_tags", {"name": "often", "corpus": "scenes"}),
+        ("score_tags", {"tag_set": "often"}),
     ):
         job = jobs.enqueue(kind=kind, arguments=arguments, corpus=corpus, actor=None)
         assert jobs.run_queued_job(job.pk) == Job.DONE, job.error
@@ -424,10 +436,10 @@ def test_images_are_tagged_looked_at_and_scored_by_page(scenes: str) -> None:
         keep_figures("told", {**kept.figures, "digest": "of another set"})
     assert TagSet.objects.get().figures["resamples"] == 0
     assert "/evaluation/tags/told/" in ada.get("/evaluation/systems/map/").content.decode()
-    file: Any = ada.get("/evaluation/tags/told/export")
+    file: Any = ada.get("/operations/download_tag_set/file?tag_set=told")
     lines = b"".join(file.streaming_content).decode().splitlines()
     assert [len(json.loads(line)["tags"]) for line in lines] == [4] * 15
-    table: Any = ada.get("/evaluation/tags/told/export?as=csv")
+    table: Any = ada.get("/operations/download_tag_set/file?tag_set=told&layout=csv")
     assert len(b"".join(table.streaming_content).decode().splitlines()) == 1 + 4 * 15
     press(ada, "/evaluation/tags/told/", "Remove this tag set")
     assert not TagSet.objects.exists()
@@ -450,8 +462,8 @@ def test_a_long_set_is_shown_a_page_at_a_time(scenes: str, monkeypatch: pytest.M
 def test_a_form_that_asks_for_what_is_not_offered_is_refused_by_page(scenes: str) -> None:
     train("often", "Tag-frequency")
     ada = world.signed_in("ada", "researcher")
-    refused: Any = ada.post("/evaluation/systems/often/tags/", {"score": "s1"}, follow=True)
-    assert "There is no such score: choose from the list." in refused.content.decode()
+    refused: Any = ada.post("/operations/tag/", {"system": "often", "score": "s1"}, follow=True)
+    assert "Expected one of: own." in refused.content.decode()
     assert not Job.objects.exists()
 
 
@@ -461,6 +473,6 @@ def test_a_tagger_is_trained_by_page_and_what_it_lacks_is_said(scenes: str) -> N
     assert "needs vectors of images; needs word vectors; Bilinear map of images and tags" in page
     ask = {"name": "map", "recipe": "SJE-I", "corpus": scenes, "features": "whole:1"}
     refused: Any = press(ada, "/evaluation/train/", "Train", **ask)
-    assert "Recipe SJE-I compares images with word vectors: choose some below" in refused.content.decode()
+    assert "Recipe SJE-I needs this." in refused.content.decode()
     press(ada, "/evaluation/train/", "Train", **ask, words="w:1")
     assert Job.objects.latest("pk").arguments["words"] == "w:1"

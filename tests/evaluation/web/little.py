@@ -45,7 +45,7 @@ def qrels(folder: Path) -> str:
     file.write_text(
         "".join(f"{i}.jpg\t{own}.jpg#2\t{yes / (yes + no)}\t{yes}\t{no}\n" for i, own, yes, no in rows)
     )
-    import_judgments(JudgmentsImport(corpus="small", path=file, format="flickr8k-crowd"))
+    import_judgments(JudgmentsImport(corpus="small", file=file, format="flickr8k-crowd"), OperationContext())
     freeze_qrels(name="crowd", corpus="small", judgments="flickr8k-crowd")
     return "crowd"
 

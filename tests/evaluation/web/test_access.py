@@ -25,10 +25,8 @@ PAGES: dict[str, list[str | int]] = {
     "queries": ["nothing"],
     "query": ["nothing", 1],
     "captions": ["nothing"],
-    "export_captions": ["nothing"],
     "qrels_list": [],
     "qrels": ["nothing"],
-    "export_qrels": ["nothing"],
     "freeze_qrels": [],
     "import_qrels": [],
     "compare": [],
@@ -38,14 +36,11 @@ PAGES: dict[str, list[str | int]] = {
     "reports": [],
     "new_report": [],
     "report": ["nothing"],
-    "report_archive": ["nothing"],
     "report_file": ["nothing", "report.html"],
     "tags": ["nothing"],
-    "export_tags": ["nothing"],
 }
 #: What takes a POST and nothing else.
 ACTS: dict[str, list[str | int]] = {
-    "steer_job": [1],
     "rank": ["nothing"],
     "decode": ["nothing"],
     "write_captions": ["nothing"],
@@ -54,17 +49,12 @@ ACTS: dict[str, list[str | int]] = {
     "tag_images": ["nothing"],
     "score_tags": ["nothing"],
     "remove_tags": ["nothing"],
-    **{f"archive_{what}": ["nothing"] for what in ("system", "batch", "report")},
-    "remove_system": ["nothing"],
     "remove_features": [],
     "extract_features": [],
     "import_parses": [],
     "train_word_vectors": [],
-    "rank_tags": [],
     "collection_features": [],
-    "remove_qrels": ["nothing"],
     "act_on_batch": ["nothing"],
-    "remove_report": ["nothing"],
 }
 #: Pages that also take a POST.
 BOTH = (

@@ -73,12 +73,12 @@ def test_alignments_are_made_by_page_alone(halves):
     assert jobs.run_queued_job(job.pk) == Job.DONE, Job.objects.get(pk=job.pk).error
     page = "/evaluation/systems/aligned/"
     refused = press(ada, page, "Write the layer", layer="machine", split="test", beta="-2")
-    assert "“-2” is no number of at least 0" in words(refused)
+    assert "Expected 0.0 or more." in words(refused)
     press(ada, page, "Write the layer", layer="machine", split="test", beta="0.5")
     assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
     layer = Layer.objects.get(name="machine")
     assert layer.covers.count() == 7 and layer.settings["beta"] == 0.5
-    assert "There is a layer “machine” already" in words(
+    assert "“machine” exists already" in words(
         press(ada, page, "Write the layer", layer="machine", split="test")
     )
     inspected = words(ada.get(f"/corpora/{halves}/images/39/?layer=machine"))

@@ -18,6 +18,7 @@ from evaluation.selectors import names_of, run_named, snapshot_named
 from evaluation.services.judgments.freezing import freeze_protocol, freeze_qrels
 from evaluation.services.judgments.qrels_files import QrelsImport, import_qrels
 from evaluation.services.judgments.relevance import RelevanceChoice
+from evaluation.services.runs import figures as run_figures
 from evaluation.services.runs.files import RunImport, import_run
 from evaluation.web import comparing, queries, runs
 from tests.evaluation.database.conftest import matrix_file
@@ -139,7 +140,10 @@ def test_a_run_that_chose_from_fewer_items_than_the_qrels_know_says_so(ada, tmp_
 
 def test_qrels_that_judge_rankings_for_images_are_not_offered_to_rankings_for_captions(ada, tmp_path):
     (tmp_path / "q.json").write_text('{"a.jpg": ["a.jpg#2"]}')
-    import_qrels(QrelsImport(name="theirs", corpus="small", path=tmp_path / "q.json", format="json"))
+    import_qrels(
+        QrelsImport(name="theirs", corpus="small", file=tmp_path / "q.json", format="json"),
+        OperationContext(),
+    )
 
     def offered(run: str) -> set[str]:
         return {each.name for each in ada.get(f"/evaluation/runs/{run}/").context["choices"]}
@@ -153,21 +157,21 @@ def test_qrels_that_judge_rankings_for_images_are_not_offered_to_rankings_for_ca
     ("asked", "says"),
     [
         ("split=7/3", "fold 7/3: unknown fold; expected 1/3 to 3/3"),
-        ("split=/etc/passwd", "“/etc/passwd” is not a split of small"),
-        ("split=run:nobody", "“nobody” is not a run of small."),
-        ("as=queries-xml", "“queries-xml” is not a file format"),
+        ("split=/etc/passwd", "There is no split “/etc/passwd” here; known: dev, test."),
+        ("split=run:nobody", "There is no split “run:nobody” here; known: dev, test."),
         ("qrels=none", "There are no qrels “none” here."),
     ],
 )
 def test_figures_that_cannot_be_are_said_in_one_line(ada, asked, says):
     page = ada.get(f"/evaluation/runs/good-annotation/?{asked}")
     assert page.context["wrong"].startswith(says) and "\n" not in page.context["wrong"]
-    assert page.status_code == (409 if asked.startswith("as=") else 200)
+    assert page.status_code == 200
 
 
 def test_each_query_s_values_are_files(ada):
     rows = list(per_query_rows([run_named("good-search")], snapshot_named("crowd")))
-    address = "/evaluation/runs/good-search/?as=queries-"
+    address = "/operations/export_values/file?runs=good-search&format="
+    assert f"{address}csv" in ada.get("/evaluation/runs/good-search/").content.decode().replace("&amp;", "&")
     answer = ada.get(f"{address}csv")
     assert answer["Content-Disposition"] == 'attachment; filename="good-search-queries.csv"'
     table = list(csv.DictReader(StringIO(b"".join(answer).decode())))
@@ -180,16 +184,13 @@ def test_each_query_s_values_are_files(ada):
 
 def test_each_query_s_values_of_compared_runs_are_files_a_direction(ada):
     asked = "run=good-search&run=bad-search&run=good-annotation&measures=R@1&split=test"
-    answer = ada.get(f"/evaluation/compare/?{asked}&as=queries-json&direction=search")
+    side = ada.get(f"/evaluation/compare/?{asked}").context["sides"][1]
+    answer = ada.get(f"/operations/export_values/file?{side.choice}&format=json")
     pair = [run_named("good-search"), run_named("bad-search")]
     subset = subset_named("small", "test")
     assert json.loads(b"".join(answer)) == list(
         per_query_rows(pair, snapshot_named("crowd"), ["R@1"], subset=subset)
     )
-    assert ada.get(f"/evaluation/compare/?{asked}&as=queries-xml").status_code == 409
-    mixed = json.loads(b"".join(ada.get(f"/evaluation/compare/?{asked}&as=queries-json")))
-    assert {row["run"] for row in mixed} == {"good-search", "bad-search"}, "one direction, that of the first"
-    assert "as=queries-csv" in ada.get(f"/evaluation/compare/?{asked}").content.decode()
 
 
 def test_runs_without_a_common_query_are_not_compared(ada, tmp_path):
@@ -282,9 +283,9 @@ def test_one_run_alone_has_figures_and_no_marks(ada):
 
 
 def test_more_runs_than_a_page_compares_are_for_a_report(ada, monkeypatch):
-    monkeypatch.setattr(comparing, "MOST_RUNS_COMPARED", 1)
+    monkeypatch.setattr(run_figures, "MOST_RUNS_COMPARED", 1)
     page = ada.get("/evaluation/compare/?run=good-search&run=bad-search")
-    assert page.context["wrong"].startswith("You chose 2 runs of one direction; this page compares at most 1")
+    assert page.context["wrong"] == "Expected at most 1."
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
@@ -56,46 +57,47 @@ def test_nothing_of_another_corpus_is_told(bob: Client, page: str):
 @pytest.mark.parametrize(
     ("page", "sent", "says"),
     [
-        ("train", {"corpus": "small", "name": "s", "recipe": "BOW5"}, "There is no corpus “small” here."),
+        ("train", {"corpus": "small", "name": "s", "recipe": "BoW5"}, "There is no corpus “small” here"),
         ("bring", {"corpus": "small", "name": "s", "act": "runs"}, "There is no corpus “small” here."),
         (
             "freeze_qrels",
             {"corpus": "small", "act": "protocol", "protocol": "any of five", "name": "s"},
-            "There is no corpus “small” here.",
+            "There is no corpus “small” here",
         ),
         (
             "freeze_qrels",
             {"corpus": "own", "act": "judgments", "judgments": "flickr8k-crowd", "name": "s"},
-            "unknown judgments 'flickr8k-crowd' of corpus 'own'; known: none",
+            "There is no set of judgments “flickr8k-crowd” here.",
         ),
         (
             "freeze_qrels",
             {"corpus": "own", "act": "protocol", "protocol": "any of five", "name": "s"}
             | {"split": "run:good-search"},
-            "“good-search” is not a run of own.",
+            "corpus 'own' has no run 'good-search'",
         ),
         (
             "import_qrels",
-            {"corpus": "small", "act": "qrels", "name": "s"},
-            "There is no corpus “small” here.",
+            {"corpus": "small", "act": "import_qrels", "name": "s", "file": SimpleUploadedFile("x", b"x")},
+            "There is no corpus “small” here",
         ),
         ("new_batch", {"corpus": "small", "runs": "good-search", "chosen": "1", "name": "b"}, "no corpus"),
         ("new_batch", {"corpus": "own", "runs": "good-search", "chosen": "1", "name": "b"}, "no run “good-s"),
-        ("new_report", {"qrels": "crowd", "runs": "good-search", "name": "r"}, "There are no qrels “crowd”"),
+        ("new_report", {"qrels": "crowd", "runs": "good-search", "name": "r"}, "There is no qrels “crowd”"),
     ],
 )
-def test_forms_take_nothing_of_another_corpus(bob: Client, page: str, sent: dict[str, str], says: str):
+def test_forms_take_nothing_of_another_corpus(bob: Client, page: str, sent: dict[str, Any], says: str):
     answer = bob.post(reverse(f"evaluation:{page}"), sent)
-    assert answer.status_code == (400 if page == "new_batch" else 409) and says in words(answer)
+    assert answer.status_code in (400, 409) and says in words(answer)
     assert not Job.objects.exists() and not System.objects.filter(name="s").exists()
     assert not QrelsSnapshot.objects.filter(name="s").exists()
 
 
-@pytest.mark.parametrize("route", ["qrels", "export_qrels", "remove_qrels"])
-def test_qrels_of_another_corpus_are_not_there(bob: Client, route: str):
-    address = reverse(f"evaluation:{route}", args=["crowd"])
-    answer = bob.post(address, {"version": "1"}) if route == "remove_qrels" else bob.get(address)
+def test_qrels_of_another_corpus_are_not_there(bob: Client):
+    answer = bob.get(reverse("evaluation:qrels", args=["crowd"]))
     assert answer.status_code == 404 and "There are no qrels “crowd” here." in words(answer)
+    assert bob.get("/operations/export_qrels/file?qrels=crowd").status_code == 404
+    answer = bob.post("/operations/remove_qrels/", {"qrels": "crowd:1"})
+    assert answer.status_code == 400 and "There is no qrels “crowd:1” here." in words(answer)
     assert QrelsSnapshot.objects.filter(name="crowd").exists()
 
 
@@ -108,15 +110,28 @@ def test_a_report_takes_no_tag_set_of_another_corpus_and_lists_none(bob: Client)
     for name in ("theirs", "none-such"):
         sent = {"qrels": "own", "runs": "mine", "name": "r", "tags": name}
         answer = bob.post(reverse("evaluation:new_report"), sent)
-        assert answer.status_code == 409 and f"There is no tag set “{name}” here." in words(answer)
+        assert answer.status_code == 400 and f"There is no tag set “{name}” here." in words(answer)
         assert "small" not in words(answer) and ("theirs" in words(answer)) == (name == "theirs")
 
 
 def test_nobody_takes_the_place_of_a_report_of_another_corpus(bob: Client):
     qrels = QrelsSnapshot.objects.get(name="crowd")
     Report.objects.create(corpus=qrels.corpus, name="r", qrels=qrels, inputs={}, files={})
-    answer = bob.post(reverse("evaluation:new_report"), {"qrels": "own", "name": "r", "replace": "1"})
-    assert answer.status_code == 409 and "Report “r” already exists" in words(answer)
+    own = Corpus.objects.get(name="own")
+    QrelsSnapshot.objects.create(
+        corpus=own,
+        name="own",
+        version=1,
+        published=True,
+        rule="majority",
+        source="x",
+        originals=False,
+        row_count=0,
+    )
+    Run.objects.create(corpus=own, name="mine", direction="search", published=True)
+    sent = {"qrels": "own", "runs": "mine", "name": "r", "replace": "true"}
+    answer = bob.post(reverse("evaluation:new_report"), sent)
+    assert answer.status_code == 400 and "“r” exists already" in words(answer)
 
 
 def test_runs_without_a_corpus_tell_no_names(bob: Client):
@@ -135,9 +150,9 @@ def test_jobs_about_a_corpus_are_for_its_staff_and_those_about_none_for_the_whol
 
     def steered(client: Client) -> dict[str, int]:
         return {
-            name: client.post(reverse("evaluation:steer_job", args=[job])).status_code
+            name: client.post(reverse("operation", args=["cancel_job"]), {"job": job}).status_code
             for name, job in numbers.items()
         }
 
-    assert steered(bob) == {"small": 404, "own": 302, "none": 404}
-    assert set(steered(people.signed_in("ada", RESEARCHER)).values()) == {302}
+    assert steered(bob) == {"small": 400, "own": 200, "none": 400}
+    assert steered(people.signed_in("ada", RESEARCHER)) == {"small": 200, "own": 409, "none": 200}

@@ -30,7 +30,7 @@ from annotation.formats import FORMATS
 from annotation.models import Account, Corpus, Job
 from annotation.web.common.access import account_of, for_roles_of_server
 from annotation.web.common.plain_json import BadJson, read_plain_json
-from annotation.web.staff.job_lines import job_line, steer_as_asked
+from annotation.web.staff.job_lines import job_line
 
 UPLOAD_JOBS = CHECK, IMPORT_UPLOAD = "check_upload", "import_upload"
 #: Bytes of a list of files that is sent at the beginning.
@@ -93,7 +93,7 @@ def upload_detail(request: HttpRequest, key: str) -> HttpResponse:
         return render(request, "annotation/upload_deleted.html", {"name": name})
     upload = _own(request, key)
     checked = checked_upload(account_of(request), key)
-    shown = job_line(job, reverse("act_on_upload", args=[key])) if job is not None else None
+    shown = job_line(job) if job is not None else None
     waits = job is not None and job.state in Job.LIVE
     about: dict[str, Any] = {
         "upload": upload,
@@ -145,12 +145,8 @@ def upload_part(request: HttpRequest, key: str, number: int) -> JsonResponse:
 @require_POST
 @for_roles_of_server(RESEARCHER)
 def upload_act(request: HttpRequest, key: str) -> HttpResponse:
-    """Check an upload, import it with or without its problems, remove it; stop its job, or go on with it."""
+    """Check an upload, import it with or without its problems, remove it."""
     act = request.POST.get("act", "")
-    job = newest_upload_job(account_of(request), key)
-    if act in ("cancel", "resume") and job is not None:
-        steer_as_asked(request, job)
-        return redirect("upload", key)
     upload = _own(request, key)
     account = account_of(request)
     try:

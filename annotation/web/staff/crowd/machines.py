@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
-from django.views.decorators.http import require_POST, require_safe
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_safe
 
-from annotation import jobs
-from annotation.campaigns import CampaignError, machines, to_learn_from
-from annotation.common.registry import UnknownName
+from annotation.campaigns import machines, to_learn_from
 from annotation.common.roles import RESEARCHER
 from annotation.jobs.registry import every_job_kind
 from annotation.models import Campaign
@@ -22,16 +20,9 @@ from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import machine_kinds
 from annotation.selectors.machines.reports import machine_reports
 from annotation.selectors.machines.savings import machine_saving
-from annotation.web.common.access import account_of, for_roles_on
-from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame, said
-from annotation.web.staff.wording import STANDINGS
-
-#: How a machine stands, in words.
-STATES = {
-    **STANDINGS,
-    "blocked": gettext_lazy("suspended by a researcher"),
-    "withdrawn": gettext_lazy("answers withdrawn"),
-}
+from annotation.selectors.workers.standing import STATES_IN_WORDS
+from annotation.web.common.access import for_roles_on
+from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, act_form, campaign_frame
 
 
 @require_safe
@@ -49,7 +40,7 @@ def machine_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             campaign,
             "workers",
             machines=[
-                (report, STATES.get(report.state, report.state), source_in_words(report.source))
+                (report, STATES_IN_WORDS.get(report.state, report.state), source_in_words(report.source))
                 for report in reports
             ],
             settings=settings,
@@ -59,6 +50,7 @@ def machine_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             answers=bool(machine_kinds(campaign.kinds)),
             finished=to_learn_from.count_to_learn_from(campaign),
             teaches=machines.TEACH_JOB in every_job_kind(),
+            add=act_form(request, "add_machine", ids="new-%s"),
         ),
     )
 
@@ -77,25 +69,3 @@ def source_in_words(source: str) -> str:
         what = _("proposer %(name)s") if found[1] == "proposer" else _("file %(name)s")
         return what % {"name": found[2]}
     return source
-
-
-@require_POST
-@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
-def machine_act(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """Make a machine, or have one taught now."""
-    name, actor = request.POST.get("name", "").strip(), account_of(request)
-    with said(request, CampaignError, UnknownName, jobs.JobError) as tell:
-        match request.POST.get("act", ""):
-            case "add":
-                machines.machine_add(campaign=campaign, name=name, actor=actor)
-                tell(_("Machine “%(name)s” added. It proposes boxes once it has learned.") % {"name": name})
-            case "teach":
-                machine = machines.machine_named(campaign, name)
-                machines.refuse_closed(campaign)
-                machines.refuse_busy(machine)
-                arguments = {"machine": machine.name}
-                jobs.enqueue(kind=machines.TEACH_JOB, arguments=arguments, campaign=campaign, actor=actor)
-                tell(_("The machine is being taught; see “Jobs and exports” for the progress."))
-            case _other:
-                raise CampaignError(_("Nothing was chosen: use one of the buttons."))
-    return redirect("machines", campaign.name)

@@ -20,15 +20,6 @@ from annotation.web.staff.wording import ACTS, done_by
 
 #: Lines on a page.
 AUDIT_PER_PAGE = 100
-GROUPS = {
-    "people": gettext_lazy("people and roles"),
-    "campaigns": gettext_lazy("campaigns"),
-    "evaluation": gettext_lazy("evaluation"),
-    "identities": gettext_lazy("downloads of identities"),
-    "tokens": gettext_lazy("tokens"),
-    "corpora": gettext_lazy("corpora"),
-    "server": gettext_lazy("the server"),
-}
 #: What a line names, in words; others by the name under which they are kept.
 _KEYS = {
     "account": gettext_lazy("account"),
@@ -56,7 +47,7 @@ _LEFT_OUT = ("digest", "because")
 _LONGEST = 200
 
 
-class AuditLine(NamedTuple):
+class WordedLine(NamedTuple):
     """A line in words: the entry, who did it, what they did, and what about."""
 
     entry: AuditEntry
@@ -71,19 +62,21 @@ def audit_page(request: HttpRequest) -> HttpResponse:
     """Who did what, the newest first; filtered and paged by the address."""
     group = request.GET.get("group", "")
     group = group if group in AUDIT_GROUPS else ""
-    who, campaign = (request.GET.get(name, "").replace("\0", "").strip() for name in ("who", "campaign"))
+    account, campaign = (
+        request.GET.get(name, "").replace("\0", "").strip() for name in ("account", "campaign")
+    )
     before = query_number(request.GET, "before")
-    found = audit_found(group=group, who=who, campaign=campaign)
+    found = audit_found(group=group, account=account, campaign=campaign)
     if before is not None:
         found = found.filter(pk__lt=before)
     rows = list(found[: AUDIT_PER_PAGE + 1])
     more, rows = len(rows) > AUDIT_PER_PAGE, rows[:AUDIT_PER_PAGE]
-    held = {"group": group, "who": who, "campaign": campaign}
+    held = {"group": group, "account": account, "campaign": campaign}
     about = {
         "lines": [_line(row) for row in rows],
-        "groups": GROUPS.items(),
+        "groups": AUDIT_GROUPS.items(),
         "group": group,
-        "who": who,
+        "account": account,
         "of_campaign": campaign,
         "first": query_string(**held) or "?" if before is not None else "",
         "later": query_string(**held, before=rows[-1].pk) if more else "",
@@ -91,14 +84,14 @@ def audit_page(request: HttpRequest) -> HttpResponse:
     return render(request, "annotation/staff/audit.html", about)
 
 
-def _line(entry: AuditEntry) -> AuditLine:
+def _line(entry: AuditEntry) -> WordedLine:
     who = done_by(entry) if entry.actor_name or entry.actor else _by_nobody(entry)
     told = [
         f"{_KEYS.get(key, key)}: {_short(value)}"
         for key, value in entry.about.items()
         if key not in _LEFT_OUT and value not in (None, "", [], {})
     ]
-    return AuditLine(entry, who, str(ACTS.get(entry.act, entry.act)), "; ".join(told))
+    return WordedLine(entry, who, str(ACTS.get(entry.act, entry.act)), "; ".join(told))
 
 
 def _by_nobody(entry: AuditEntry) -> str:

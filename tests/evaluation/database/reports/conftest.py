@@ -83,7 +83,7 @@ def wanted(runs: list[str], **also: Any) -> ReportRequest:
 
 
 def built(wanted: ReportRequest) -> dict[str, Any]:
-    building.build_report(wanted)
+    building.build_report(wanted, OperationContext())
     return plain()
 
 

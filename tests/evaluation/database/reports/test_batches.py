@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from annotation.common.operations import OperationContext
 from annotation.models import Standing, Worker
 from annotation.moderation.discarding import discard_worker
 from evaluation.models import QrelsRow, QrelsSnapshot, Report
@@ -81,17 +82,17 @@ def test_judges_of_a_batch_are_those_who_count_and_the_discarded_stay_in_sight(
     Standing.objects.create(
         campaign=batch.campaign, worker=idle, kind=now.get().kind, changed_at=now.get().changed_at
     )
-    building.build_report(wanted(names, batch="first"))
+    building.build_report(wanted(names, batch="first"), OperationContext())
     before = plain()
     assert before["findings"]["batch"]["judges"] == len(answered)
-    assert building.build_report(wanted(names, batch="first")).unchanged
+    assert building.build_report(wanted(names, batch="first"), OperationContext()).unchanged
     now.update(known=10, right=5)
     discard_worker(
         campaign=batch.campaign,
         worker=Worker.objects.get(pseudonym=gone).pk,
         reason="clicked without looking",
     )
-    made = building.build_report(wanted(names, batch="first"), replace=True)
+    made = building.build_report(wanted(names, batch="first", replace=True), OperationContext())
     assert f"batch judges is {len(others)}, was {len(answered)}" in made.changes
     batch_found = plain()["findings"]["batch"]
     assert (batch_found["judges"], batch_found["unused"], batch_found["discarded"]) == (
@@ -112,6 +113,6 @@ def test_judges_of_a_batch_are_those_who_count_and_the_discarded_stay_in_sight(
     ]
     # What is shown of a batch is an input, texts as well, though every count is the same.
     now.update(known=20, right=10)
-    assert building.build_report(wanted(names, batch="first"), replace=True).changes == (
+    assert building.build_report(wanted(names, batch="first", replace=True), OperationContext()).changes == (
         "other data of the batch changed",
     )

@@ -11,12 +11,13 @@ from django.core.management import CommandError
 
 from annotation import jobs
 from annotation.common.locks import exclusive_folder
+from annotation.common.operations import OperationContext, plain_request, read_request
 from annotation.models import Job
 from evaluation.models import Report, ReportRun, Run
 from evaluation.services.judgments.freezing import freeze_qrels
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from evaluation.services.reports import building
-from evaluation.services.reports.request import ReportRefused
+from evaluation.services.reports.request import ReportRefused, ReportRequest
 from evaluation.services.systems.registry import InUse, remove_run
 from tests.evaluation.database.conftest import said
 from tests.evaluation.database.reports.conftest import QUICK, plain, wanted
@@ -26,40 +27,40 @@ pytestmark = pytest.mark.django_db
 
 @pytest.mark.parametrize("drawn", ["drawn_in_part", pytest.param("drawn", marks=pytest.mark.slow)])
 def test_the_same_inputs_are_the_same_bytes_and_stand_unchanged(
-    request: pytest.FixtureRequest, qrels: str, runs: list[str], tmp_path: Path, drawn: str
+    request: pytest.FixtureRequest, qrels: str, runs: list[str], drawn: str
 ) -> None:
     request.getfixturevalue(drawn)
-    for folder in ("one", "two"):
-        assert not building.build_report(wanted(runs[::2]), out=tmp_path / folder).unchanged
-    one, two = (
-        {path.relative_to(tmp_path / folder): path.read_bytes() for path in (tmp_path / folder).rglob("*.*")}
-        for folder in ("one", "two")
-    )
-    assert one == two and len(one) > 20
-    assert not Report.objects.exists()
-    assert building.build_report(wanted(runs[::2]), out=tmp_path / "two").unchanged
+    built = []
+    for _ in range(2):
+        Report.objects.all().delete()
+        assert not building.build_report(wanted(runs[::2]), OperationContext()).unchanged
+        built.append({path: path.read_bytes() for path in building.report_folder("r").rglob("*.*")})
+    assert built[0] == built[1] and len(built[0]) > 20
+    assert building.build_report(wanted(runs[::2]), OperationContext()).unchanged
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_what_was_changed_by_hand_is_built_again(qrels: str, runs: list[str]) -> None:
-    building.build_report(wanted(runs))
+    building.build_report(wanted(runs), OperationContext())
     page = building.report_folder("r") / "report.html"
     before = page.read_bytes()
     page.write_text("changed by hand")
-    assert not building.build_report(wanted(runs)).unchanged
+    assert not building.build_report(wanted(runs), OperationContext()).unchanged
     assert page.read_bytes() == before
-    assert building.build_report(wanted(runs)).unchanged
+    assert building.build_report(wanted(runs), OperationContext()).unchanged
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_changed_qrels_and_runs_are_named_and_replaced_where_that_is_asked_for(
     qrels: str, runs: list[str], corpus: str, crowd: Path
 ) -> None:
-    building.build_report(wanted(runs))
+    building.build_report(wanted(runs), OperationContext())
     crowd.write_text(
         crowd.read_text().replace("a.jpg\tb.jpg#2\t0.3333333333333333\t1\t2", "a.jpg\tb.jpg#2\t1\t3\t0")
     )
-    import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd", name="again"))
+    import_judgments(
+        JudgmentsImport(corpus=corpus, file=crowd, format="flickr8k-crowd", name="again"), OperationContext()
+    )
     freeze_qrels(name="q", corpus=corpus, judgments="again")
     row = building.report_named("r")
     assert building.outdated(row) == ["qrels are q version 2, were q version 1"]
@@ -67,9 +68,9 @@ def test_changed_qrels_and_runs_are_named_and_replaced_where_that_is_asked_for(
     with pytest.raises(
         ReportRefused, match="qrels are q version 2, were q version 1; run 'bad-s' has other rank"
     ):
-        building.build_report(wanted(runs))
+        building.build_report(wanted(runs), OperationContext())
     assert plain()["inputs"]["qrels"]["version"] == 1
-    made = building.build_report(wanted(runs, seed=3), replace=True)
+    made = building.build_report(wanted(runs, seed=3, replace=True), OperationContext())
     assert "seed is 3, was 0" in made.changes
     assert plain()["inputs"]["qrels"]["version"] == 2
     assert building.outdated(building.report_named("r")) == []
@@ -85,32 +86,34 @@ def test_a_build_that_dies_leaves_what_stood_and_nothing_else(
     with monkeypatch.context() as patched:
         patched.setattr(building, "as_pdf", dies)
         with pytest.raises(KeyboardInterrupt):
-            building.build_report(wanted(runs))
+            building.build_report(wanted(runs), OperationContext())
     assert not building.report_folder("r").exists() and not Report.objects.exists()
-    building.build_report(wanted(runs))
+    building.build_report(wanted(runs), OperationContext())
     stood = plain()
     with monkeypatch.context() as patched:
         patched.setattr(building, "as_pdf", dies)
         with pytest.raises(KeyboardInterrupt):
-            building.build_report(wanted(runs, seed=1), replace=True)
+            building.build_report(wanted(runs, seed=1, replace=True), OperationContext())
     assert plain() == stood
     # Killed between its two moves, a build has put away what stood, and has not put anything in its place.
     building.report_folder("r").rename(data_dir / "reports" / ".r.old")
-    assert building.build_report(wanted(runs)).unchanged
+    assert building.build_report(wanted(runs), OperationContext()).unchanged
     assert sorted(path.name for path in (data_dir / "reports").iterdir()) == ["r"]
     # Killed before it wrote its row, it has left a folder that the row does not know, or that has none.
     Report.objects.update(digest="0" * 64, files={})
-    assert not building.build_report(wanted(runs)).unchanged
+    assert not building.build_report(wanted(runs), OperationContext()).unchanged
     Report.objects.all().delete()
-    assert not building.build_report(wanted(runs, seed=1)).unchanged
-    assert set(building.report_named("r").files) == set(building.build_report(wanted(runs, seed=1)).files)
+    assert not building.build_report(wanted(runs, seed=1), OperationContext()).unchanged
+    assert set(building.report_named("r").files) == set(
+        building.build_report(wanted(runs, seed=1), OperationContext()).files
+    )
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_rebuild_whose_run_is_removed_meanwhile_leaves_what_stood(
     qrels: str, runs: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    building.build_report(wanted(runs[:2]))
+    building.build_report(wanted(runs[:2]), OperationContext())
     row, stood = building.report_named("r"), plain()
 
     def removes(plot: Any) -> bytes:
@@ -119,39 +122,29 @@ def test_a_rebuild_whose_run_is_removed_meanwhile_leaves_what_stood(
 
     monkeypatch.setattr(building, "as_pdf", removes)
     with pytest.raises(ReportRefused, match="was removed while it was built; build it again"):
-        building.build_report(wanted(runs[2:]), replace=True)
+        building.build_report(wanted(runs[2:], replace=True), OperationContext())
     assert plain() == stood and building.report_named("r").digest == row.digest
     assert [one.run.name for one in row.runs.order_by("position")] == runs[:2]
     assert building.read_report_file(row, building.JSON)
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_one_builds_at_a_time_and_a_foreign_folder_is_left_alone(
-    qrels: str, runs: list[str], tmp_path: Path
-) -> None:
+def test_one_builds_at_a_time(qrels: str, runs: list[str]) -> None:
     with exclusive_folder("report.r", busy="held"), pytest.raises(ValueError, match="is already being built"):
-        building.build_report(wanted(runs))
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "thesis.tex").write_text("years of work")
-    with pytest.raises(ReportRefused, match="contains no report"):
-        building.build_report(wanted(runs), out=tmp_path / "mine", replace=True)
-    assert (tmp_path / "mine" / "thesis.tex").exists()
-    building.build_report(wanted(runs), out=tmp_path / "r")
-    with pytest.raises(ReportRefused, match="contains the report 'r'"):
-        building.build_report(wanted(runs, name="other"), out=tmp_path / "r", replace=True)
+        building.build_report(wanted(runs), OperationContext())
 
 
 @pytest.mark.parametrize(
     ("also", "why"),
     [
         ({"baseline": ["nobody"]}, "baseline 'nobody' is not one of the runs"),
-        ({"rounds": 0}, "0 rounds"),
-        ({"rounds": 999_999_999}, "999999999 rounds: use at least 1, and 1000000 at most"),
-        ({"resamples": 999_999_999}, "999999999 resamples: use at least 1, and 100000 at most"),
-        ({"level": 2.0}, "level 2.0"),
-        ({"name": "no name"}, "report name 'no name'"),
+        ({"rounds": 0}, "rounds: Expected 1 or more"),
+        ({"rounds": 999_999_999}, "rounds: Expected 1000000 or less"),
+        ({"resamples": 999_999_999}, "resamples: Expected 100000 or less"),
+        ({"level": 2.0}, "level: Expected less than 1"),
+        ({"name": "no name"}, "name: This is no valid name"),
         ({"measures": ["R@"]}, "R@"),
-        ({"runs": ["good-a", "good-a"]}, "each only once"),
+        ({"runs": ["good-a", "good-a"]}, "runs.1: “good-a” is given twice"),
         ({"qrels": "none"}, "unknown qrels 'none'"),
         ({"batch": "none"}, "unknown batch 'none'"),
     ],
@@ -161,13 +154,14 @@ def test_what_cannot_be_built_is_refused_and_leaves_nothing(
     qrels: str, runs: list[str], also: dict[str, Any], why: str
 ) -> None:
     with pytest.raises((ValueError, LookupError), match=why):
-        building.build_report(wanted(**{"runs": runs, **also}))
+        data = {**plain_request(wanted(runs)), **also}
+        building.build_report(read_request(ReportRequest, data), OperationContext())
     assert not Report.objects.exists() and not building.report_folder("r").exists()
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_report_keeps_its_runs_until_it_is_removed(qrels: str, runs: list[str]) -> None:
-    building.build_report(wanted(runs))
+    building.build_report(wanted(runs), OperationContext())
     assert list(ReportRun.objects.order_by("position").values_list("run__name", flat=True)) == [
         *runs[::2],
         *runs[1::2],
@@ -181,7 +175,7 @@ def test_a_report_keeps_its_runs_until_it_is_removed(qrels: str, runs: list[str]
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_file_that_is_not_as_it_was_built_is_not_given_out(qrels: str, runs: list[str]) -> None:
-    building.build_report(wanted(runs))
+    building.build_report(wanted(runs), OperationContext())
     row = building.report_named("r")
     assert building.read_report_file(row, "report.html").startswith(b"<!doctype html>")
     (building.report_folder("r") / "report.html").write_text("something else")
@@ -195,9 +189,10 @@ def test_a_file_that_is_not_as_it_was_built_is_not_given_out(qrels: str, runs: l
 def test_the_command_tells_where_it_is_and_refuses_in_one_line(qrels: str, runs: list[str]) -> None:
     line = ("build_report", "r", "--qrels", "q", "--runs", *runs, "--rounds", 200, "--resamples", 50)
     found = json.loads(said(*line, "--json").splitlines()[-1])
-    assert (found["unchanged"], Path(found["folder"]).name) == (False, "r")
-    assert "already exists, nothing changed" in said(*line)
-    with pytest.raises(CommandError, match="unknown run 'nobody'"):
+    assert (found["unchanged"], found["report"]) == (False, "r")
+    text = said(*line)
+    assert "already exists, nothing changed" in text and "reports/r/report.html" in text
+    with pytest.raises(CommandError, match="--runs \\(1.\\): There is no run “nobody” here"):
         said("build_report", "r", "--qrels", "q", "--runs", "nobody")
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from annotation.common.operations import OperationContext
 from evaluation.comparison.scoring import score_against_first
 from evaluation.formats.figure_tables import finite_or_none
 from evaluation.models import Run
@@ -94,7 +95,9 @@ def test_where_nobody_found_anything_relevant_figures_are_zero_and_say_so(
     file = tmp_path / "no.txt"
     others = [(image, caption) for image in IMAGES for caption in CAPTIONS if not caption.startswith(image)]
     file.write_text("".join(f"{image}\t{caption}\t0.0\t0\t3\n" for image, caption in others))
-    import_judgments(JudgmentsImport(corpus=corpus, path=file, format="flickr8k-crowd", name="no"))
+    import_judgments(
+        JudgmentsImport(corpus=corpus, file=file, format="flickr8k-crowd", name="no"), OperationContext()
+    )
     freeze_qrels(name="q", corpus=corpus, judgments="no", relevance=AS_JUDGED)
     found = built(wanted(runs))
     # Originals are the corpus's, whether or not anybody judged them.
@@ -112,7 +115,9 @@ def test_grades_are_scored_by_their_gain_too(runs: list[str], corpus: str, tmp_p
     file = tmp_path / "expert.txt"
     grades = {image: (4, 4, 4) if number else (1, 2, 2) for number, image in enumerate(IMAGES)}
     file.write_text("".join(f"{image}\t{image}#2\t{a}\t{b}\t{c}\n" for image, (a, b, c) in grades.items()))
-    import_judgments(JudgmentsImport(corpus=corpus, path=file, format="flickr8k-expert", name="expert"))
+    import_judgments(
+        JudgmentsImport(corpus=corpus, file=file, format="flickr8k-expert", name="expert"), OperationContext()
+    )
     freeze_qrels(name="q", corpus=corpus, judgments="expert", relevance=AS_JUDGED)
     found = built(wanted(runs))["findings"]
     direction = found["directions"][0]
@@ -145,6 +150,5 @@ def test_a_baseline_stands_for_its_system_and_is_missed_where_it_has_no_run(
     assert [one["baseline"] for one in found["findings"]["directions"]] == [ODD, ODD]
     with pytest.raises(ReportRefused, match="has no run in annotation; add a baseline from good-a, more-a"):
         Run.objects.filter(name="bad-a").update(name="more-a", system="more")
-        building.build_report(
-            wanted(["good-a", "more-a", "bad-s", "good-s"], name="other", baseline=["bad-s"])
-        )
+        asked = wanted(["good-a", "more-a", "bad-s", "good-s"], name="other", baseline=["bad-s"])
+        building.build_report(asked, OperationContext())

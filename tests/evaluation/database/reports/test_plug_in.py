@@ -50,7 +50,7 @@ def test_it_scores_a_run_by_command(qrels: str, runs: list[str]) -> None:
 
 
 def test_it_compares_systems_by_command_and_by_page(qrels: str, runs: list[str]) -> None:
-    report = json.loads(said("compare_systems", "good-a", "bad-a", *ASKED, "--rounds", 50, "--json"))
+    report = json.loads(said("compare_runs", "good-a", "bad-a", *ASKED, "--rounds", 50, "--json"))
     assert report["tests"][0]["measure"] == NAME and report["tests"][0]["test"] == "randomisation of means"
     ada = people.signed_in("ada", "researcher")
     page = ada.get(
@@ -61,11 +61,12 @@ def test_it_compares_systems_by_command_and_by_page(qrels: str, runs: list[str])
 
 @pytest.mark.usefixtures("undrawn")
 def test_it_has_its_column_in_a_report(qrels: str, runs: list[str]) -> None:
-    said("build_report", "r", "--runs", *runs, *ASKED, "--rounds", 50, "--resamples", 20)
+    asked = ("--qrels", "q", "--measures", "wp@2", "R@1", "--rounds", 50, "--resamples", 20)
+    said("build_report", "r", "--runs", *runs, *asked)
     assert plain()["inputs"]["settings"]["measures"] == [NAME, "R@1"]
     page = (building.report_folder("r") / "report.html").read_text()
     assert NAME in page and "66.7" in page
-    form = people.signed_in("ada", "researcher").get(reverse("evaluation:new_report"))
+    form = people.signed_in("ada", "researcher").get(reverse("evaluation:new_report") + "?qrels=q")
     assert "weighted precision@k" in form.context["all_measures"]
 
 

@@ -18,9 +18,10 @@ from evaluation.models import Report, TagSet
 from evaluation.reporting.document import changed_inputs
 from evaluation.services.reports import building
 from evaluation.services.reports.request import ReportRefused
+from evaluation.services.stored import get_or_publish
 from evaluation.services.tagging.scores import LISTS_DEFINITION, TagScoring, score_tag_set
-from evaluation.services.tagging.sets import remove_tag_set
-from evaluation.services.tagging.writing import store_tag_set
+from evaluation.services.tagging.writing import fill_tag_set
+from tests.evaluation.database.conftest import said
 from tests.evaluation.database.reports.conftest import QUICK, built, wanted
 from tests.web import world
 from tests.web.staff import press
@@ -43,7 +44,12 @@ def tags(corpus: str) -> str:
 
     settings = {"unit": "nouns", "alpha": 0.0}
     vocabulary = ["dog", "cat", "caption", "boat"]
-    store_tag_set("found", {"corpus": row, "vocabulary": vocabulary, "settings": settings}, rows())
+    get_or_publish(
+        TagSet,
+        "found",
+        {"corpus": row, "vocabulary": vocabulary, "settings": settings},
+        lambda new: fill_tag_set(new, rows()),
+    )
     return "found"
 
 
@@ -85,7 +91,7 @@ def test_what_changed_of_a_tag_set_is_said(qrels: str, runs: list[str], tags: st
         built(wanted(runs))
     TagSet.objects.update(digest="other")
     assert building.outdated(row) == ["tag set 'found' has other tags"]
-    remove_tag_set(name=tags)
+    said("remove_tag_set", tags)
     assert building.outdated(row) == ["unknown tag set 'found'"]
 
 
@@ -111,7 +117,9 @@ def test_a_report_of_lists_from_before_they_were_scored_as_now_is_told(
     row = TagSet.objects.get(name=tags)
     images = row.corpus.images.order_by("position")
     lists = iter([(image.pk, [["zebra", 1.0], ["dog", 0.5]], b"") for image in images])
-    store_tag_set("users", {"corpus": row.corpus, "source": "users"}, lists)
+    get_or_publish(
+        TagSet, "users", {"corpus": row.corpus, "source": "users"}, lambda new: fill_tag_set(new, lists)
+    )
     report = built(wanted(runs, tags=["users", tags]))
     users, found = report["findings"]["tags"]
     assert (users["listed"], found["listed"], found["vocabulary"]) == (True, False, 4)

@@ -1,0 +1,100 @@
+"""The server itself, for its admins: what is wrong, its disk, its last backup, its periodic work; a test
+e-mail."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.conf import settings
+from django.db import connection
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+
+from annotation.common.operations import OperationContext
+from annotation.jobs import emails, schedule, upkeep
+from annotation.jobs.status import JobStatus, job_status
+from annotation.jobs.upkeep import PeriodicState
+from annotation.models import LastTurn
+from annotation.notifications.alarms import FoundAlarm
+
+
+class NoAddress(ValueError):
+    """Whoever asks for a test e-mail has no address to send it to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerRequest:
+    """What is wrong with the server, its disk, its last backup, its periodic work."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MailYourselfRequest:
+    """An e-mail to yourself shows that the server can send some."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderSize:
+    """A file or folder of DATA_DIR, and the bytes that it takes."""
+
+    name: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastBackup:
+    """The last backup: when it was made, its file's name and size in bytes."""
+
+    made_at: datetime
+    file: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerState:
+    """The state of the server; sizes are in bytes. The largest folders come first."""
+
+    version: str
+    database: str
+    disk_size: int
+    disk_free: int
+    folders: tuple[FolderSize, ...]
+    measured_at: datetime | None
+    backup: LastBackup | None
+    alarms: tuple[FoundAlarm, ...]
+    periodic: tuple[PeriodicState, ...]
+    sends_mail: bool
+
+
+def show_server(request: ServerRequest, context: OperationContext) -> ServerState:
+    """The state of the server."""
+    every = {name: entry.every for name, entry in schedule.PERIODIC.items()}
+    disk = upkeep.disk()
+    measured, backup = upkeep.last_turn(LastTurn.MEASURE_DISK), upkeep.last_turn(LastTurn.BACKUP)
+    used: dict[str, int] = measured.about.get("bytes", {}) if measured is not None else {}
+    return ServerState(
+        version=settings.PRODUCT_VERSION,
+        database=connection.vendor,
+        disk_size=disk.total,
+        disk_free=disk.free,
+        folders=tuple(
+            FolderSize(name=name, size=size) for name, size in sorted(used.items(), key=lambda one: -one[1])
+        ),
+        measured_at=measured.ended_at if measured is not None else None,
+        backup=_last_backup(backup) if backup is not None else None,
+        alarms=tuple(upkeep.server_alarms(every)),
+        periodic=tuple(upkeep.periodic_states(every)),
+        sends_mail=settings.SENDS_MAIL,
+    )
+
+
+def send_test_mail(request: MailYourselfRequest, context: OperationContext) -> JobStatus:
+    """Have an e-mail sent to whoever asks, by a job. Raises NoAddress."""
+    if not context.actor.email:
+        raise NoAddress(_("Your account has no e-mail address: add one first."))
+    language = get_language() or settings.LANGUAGE_CODE
+    return job_status(emails.request_test_mail(account=context.actor, language=language))
+
+
+def _last_backup(row: LastTurn) -> LastBackup:
+    return LastBackup(made_at=row.ended_at, file=row.about.get("file", ""), size=row.about.get("bytes", 0))

@@ -1,0 +1,200 @@
+"""Jobs as lists show them: who may see which, how far each is; cancelling and resuming one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
+
+from django.db.models import F, Q, QuerySet
+from django.db.models.fields.json import KT
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
+
+from annotation.common.operations import Help, Listing, Named, OneOf, OperationContext, StoredKind
+from annotation.common.registry import UnknownName
+from annotation.common.roles import ADMIN, RESEARCHER, REVIEWER, WHOLE_SERVER
+from annotation.jobs.registry import job_kind_named, kinds_of_other_apps
+from annotation.jobs.rows import SweptJobs, cancel_job, remaining, resume_job, sweep_jobs
+from annotation.models import Account, Job
+from annotation.selectors.scopes import within_scope
+
+#: States of jobs in words.
+JOB_STATES: dict[str, str | Promise] = {
+    Job.QUEUED: _("queued"),
+    Job.RUNNING: _("running"),
+    Job.DONE: _("done"),
+    Job.FAILED: _("failed"),
+    Job.CANCELLED: _("cancelled"),
+}
+_EXPORT, _UPLOADS = "export_dataset", ("check_upload", "import_upload")
+#: Arguments that tell what a job is about; others may be places on the server's disk.
+_ABOUT = (
+    *("name", "system", "batch", "corpus", "format", "layer", "kind", "split", "recipe", "direction"),
+    *("qrels", "runs", "judgments", "protocol", "images", "train", "held_out", "tasks"),
+)
+#: Results that are places on the server's disk.
+_PLACES = ("path", "folder", "file")
+
+
+def visible_jobs(account: Account | None, *roles: str) -> QuerySet[Job]:
+    """The jobs that an account may see, cancel and resume: those of campaigns and corpora that it runs, and
+    those of its own uploads; None: all.
+
+    Exports of other layers take a role for the corpus, too. Jobs about neither campaign nor corpus take
+    a role for the whole server; those of the server itself, as its e-mails, are for its admins, unless one
+    asked for them oneself. Admins of the whole server see all.
+    """
+    rows = Job.objects.select_related("campaign__corpus", "corpus", "created_by")
+    if account is None or account.has_role(ADMIN, on=WHOLE_SERVER):
+        return rows
+    of_campaigns = within_scope(account, RESEARCHER, corpus="campaign__corpus", campaign="campaign")
+    of_corpora = within_scope(account, RESEARCHER, corpus="corpus")
+    whole_corpus = within_scope(account, REVIEWER, RESEARCHER, corpus="campaign__corpus")
+    rows = rows.filter((Q(campaign__isnull=False) & of_campaigns) | (Q(campaign__isnull=True) & of_corpora))
+    if whole_corpus:
+        rows = rows.alias(layer=KT("arguments__layer")).filter(
+            ~Q(kind=_EXPORT) | whole_corpus | Q(layer=F("campaign__name"))
+        )
+    mine = Q(created_by_id=account.pk)
+    about_something = Q(campaign__isnull=False) | Q(corpus__isnull=False)
+    rows = rows.filter(about_something | Q(kind__in=kinds_of_other_apps()) | mine)
+    return rows.filter(~Q(kind__in=_UPLOADS) | mine)
+
+
+#: Jobs by their numbers.
+JOBS = StoredKind(_("job"), visible_jobs, within="campaign", column="pk")
+_JobNumber = Annotated[int, Named(JOBS), Help(_("Job"), _("Its number"))]
+_Name = Annotated[str, Field(max_length=100)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobsRequest:
+    """Jobs, the newest first."""
+
+    state: Annotated[Annotated[str, OneOf(JOB_STATES.copy, _("all"))] | None, Help(_("State"))] = None
+    kind: Annotated[_Name | None, Help(_("Kind"), _("As train_system"))] = None
+    campaign: Annotated[_Name | None, Help(_("Campaign"))] = None
+    corpus: Annotated[_Name | None, Help(_("Corpus"), _("Jobs about its campaigns, too"))] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRequest:
+    """How far a job is, and what it came to."""
+
+    job: _JobNumber
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CancelJobRequest:
+    """A queued job is cancelled, a running one at its next step. What it did so far stays."""
+
+    job: _JobNumber
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumeJobRequest:
+    """A job that failed or was cancelled goes on from its last checkpoint."""
+
+    job: _JobNumber
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepJobsRequest:
+    """Jobs that dead workers or a lost broker left are queued again; the periodic work does the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobStatus:
+    """Work beside the calls: what it is, how far it is, how it ended. Ask for it again until `state` is
+    done, failed or cancelled. `about`: what it was asked to do, as far as names tell it; `result`: what it
+    came to; `stopping`: it runs, and is cancelled at its next step."""
+
+    number: int
+    kind: str
+    title: str
+    state: Annotated[str, OneOf(JOB_STATES.copy)]
+    stopping: bool
+    phase: str
+    share: float
+    seconds_left: float | None
+    error: str
+    about: dict[str, Any]
+    result: dict[str, Any]
+    corpus: str | None
+    campaign: str | None
+    asked_by: str | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+
+def job_title(kind: str) -> str:
+    """What jobs of a kind do; the kind itself where this server has none of that name any more."""
+    try:
+        return str(job_kind_named(kind).title)
+    except UnknownName:
+        return kind
+
+
+def job_status(job: Job) -> JobStatus:
+    """A job, without any path of the server."""
+    about = {key: job.arguments[key] for key in _ABOUT if job.arguments.get(key) not in (None, "", [])}
+    return JobStatus(
+        number=job.pk,
+        kind=job.kind,
+        title=job_title(job.kind),
+        state=job.state,
+        stopping=job.cancel and job.state == Job.RUNNING,
+        phase=job.phase,
+        share=job.share,
+        seconds_left=remaining(job),
+        error=job.error,
+        about={key: value for key, value in about.items() if not _is_place(value)},
+        result={key: value for key, value in job.result.items() if key not in _PLACES},
+        corpus=job.corpus.name if job.corpus is not None else None,
+        campaign=job.campaign.name if job.campaign is not None else None,
+        asked_by=job.created_by.get_username() if job.created_by is not None else None,
+        created_at=job.created_at,
+        started_at=job.started_at,
+        finished_at=job.finished_at,
+    )
+
+
+def list_jobs(request: JobsRequest, context: OperationContext) -> Listing:
+    """The jobs that are asked for."""
+    rows = visible_jobs(context.actor)
+    if request.state is not None:
+        rows = rows.filter(state=request.state)
+    if request.kind is not None:
+        rows = rows.filter(kind=request.kind)
+    if request.campaign is not None:
+        rows = rows.filter(campaign__name=request.campaign)
+    if request.corpus is not None:
+        rows = rows.filter(Q(corpus__name=request.corpus) | Q(campaign__corpus__name=request.corpus))
+    return Listing(rows, "-pk", job_status)
+
+
+def show_job(request: JobRequest, context: OperationContext) -> JobStatus:
+    """One job."""
+    return job_status(visible_jobs(None).get(pk=request.job))
+
+
+def cancel(request: CancelJobRequest, context: OperationContext) -> JobStatus:
+    """Cancel a job. Raises JobError where it has ended."""
+    return job_status(cancel_job(job_id=request.job, actor=context.actor))
+
+
+def resume(request: ResumeJobRequest, context: OperationContext) -> JobStatus:
+    """Resume a job. Raises JobError where it has not failed or been cancelled."""
+    return job_status(resume_job(job_id=request.job, actor=context.actor))
+
+
+def sweep(request: SweepJobsRequest, context: OperationContext) -> SweptJobs:
+    """Look for lost jobs."""
+    return sweep_jobs()
+
+
+def _is_place(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith("/")

@@ -1,0 +1,357 @@
+"""Reviewing as operations: what waits, all that is behind an image, rulings, and what workers reported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
+
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
+
+from annotation.common.operations import (
+    FieldError,
+    Help,
+    Named,
+    OneOf,
+    OperationContext,
+    Pages,
+    invalid,
+)
+from annotation.models import Campaign, Flag, OpenImage, Ruling
+from annotation.moderation import control_items, rulings
+from annotation.protocol.contents import mention_from, ruling_from
+from annotation.selectors import review
+from annotation.selectors.review import WaitingChain
+from annotation.selectors.stored_kinds import CAMPAIGNS
+from annotation.selectors.workers.choosing import RowNumber, campaign_of
+
+Mention = Annotated[str, Field(max_length=100)]
+Mentions = Annotated[tuple[Mention, ...], Field(max_length=200)]
+Corners = Annotated[tuple[int, ...], Field(min_length=4, max_length=4)]
+ImageKey = Annotated[str, Field(max_length=200)]
+ReviewReason = Annotated[str, OneOf(lambda: dict.fromkeys(review.REASONS))]
+#: What a ruling needs beside its kind, by kind.
+_NEEDS = {
+    "partition": ("groups",),
+    "keep_apart": ("mentions",),
+    "boxes": ("mentions", "boxes"),
+    "closure": ("mentions", "closure"),
+    "resume": ("mentions",),
+}
+RulingKind = Annotated[str, OneOf(lambda: dict.fromkeys(_NEEDS))]
+ClosureKind = Annotated[str, OneOf(lambda: dict.fromkeys(("scene", "none", "excluded")))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewQueueRequest:
+    """The images with chains that wait for a reviewer, and why, the last changed first."""
+
+    campaign: Annotated[str, Named(CAMPAIGNS), Help(_("Campaign"))]
+    reason: Annotated[ReviewReason | None, Help(_("Reason"), _("Only those that wait for it"))] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewImageRequest:
+    """An open image of a campaign: its chains as the answers make them, and its rulings."""
+
+    campaign: Annotated[str, Named(CAMPAIGNS), Help(_("Campaign"))]
+    image: Annotated[ImageKey, Help(_("Image"), _("Its key in the corpus"))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MakeRulingRequest:
+    """A ruling about mentions of an image, which is computed again with it. A mention is named
+    caption:start-end, as 0:3-5, and a chain by all its mentions."""
+
+    campaign: Annotated[str, Named(CAMPAIGNS), Help(_("Campaign"))]
+    image: Annotated[ImageKey, Help(_("Image"), _("Its key in the corpus"))]
+    kind: Annotated[RulingKind, Help(_("Ruling"), _("What it says about the mentions"))]
+    mentions: Annotated[Mentions, Help(_("Mentions"), _("Of one chain, or two that stay apart"))] = ()
+    groups: Annotated[
+        tuple[Mentions, ...],
+        Field(max_length=200),
+        Help(_("Groups"), _("Of a partition: each is a chain; mentions of two of them are never one")),
+    ] = ()
+    boxes: Annotated[
+        tuple[Corners, ...],
+        Field(max_length=200),
+        Help(_("Boxes"), _("The chain's: left, top, right and bottom of each, in pixels from 1")),
+    ] = ()
+    closure: Annotated[ClosureKind | None, Help(_("Closure"), _("Why the chain has no box"))] = None
+    seen: Annotated[
+        tuple[Mentions, ...],
+        Field(max_length=200),
+        Help(_("Seen"), _("Chains as you saw them: where one is not so any more, nothing is ruled")),
+    ] = ()
+    comment: Annotated[
+        str, Field(max_length=1_000), Help(_("Comment"), _("The reason; it is stored with the ruling"))
+    ] = ""
+
+    def problems(self) -> Iterator[FieldError]:
+        """What a ruling of this kind lacks."""
+        for name in _NEEDS[self.kind]:
+            if not getattr(self, name):
+                yield FieldError(name, "missing")
+        if self.kind == "keep_apart" and self.mentions and len(self.mentions) != 2:
+            yield FieldError("mentions", "two_expected")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithdrawRulingRequest:
+    """A ruling is taken back: the workers' answers decide again."""
+
+    campaign: Annotated[str, Named(CAMPAIGNS), Help(_("Campaign"))]
+    ruling: Annotated[RowNumber, Help(_("Ruling"), _("Its number"))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlagsRequest:
+    """What workers reported instead of answering, the newest first."""
+
+    campaign: Annotated[str, Named(CAMPAIGNS), Help(_("Campaign"))]
+    handled: Annotated[bool, Help(_("Handled"), _("Reports that were handled too"))] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolveFlagRequest:
+    """What a worker reported was handled."""
+
+    campaign: Annotated[str, Named(CAMPAIGNS), Help(_("Campaign"))]
+    flag: Annotated[RowNumber, Help(_("Report"), _("Its number"))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueuedImage:
+    """An image with chains that wait for a reviewer."""
+
+    image: str
+    changed_at: datetime
+    chains: tuple[WaitingChain, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRuling:
+    """A ruling: an assertion about mentions, in force until it is withdrawn."""
+
+    number: int
+    ruling: dict[str, Any]
+    comment: str
+    made_by: str | None
+    made_at: datetime
+    withdrawn_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainInReview:
+    """A chain as the answers make it: why it waits for a reviewer, its boxes, or why it has none."""
+
+    mentions: tuple[str, ...]
+    title: str
+    stage: str
+    reason: str
+    kind: str
+    boxes: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergedParts:
+    """Chains, or boxes of chains, that were merged: each chain by its first mention."""
+
+    what: str
+    chains: tuple[str, ...]
+    iou: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewedImage:
+    """An image of a campaign: its chains, rulings, and how many answers are behind it. `mentions` are the
+    words of each mention, by its id."""
+
+    image: str
+    complete: bool
+    version: int
+    judgments: int
+    mentions: dict[str, str]
+    chains: tuple[ChainInReview, ...]
+    merged: tuple[MergedParts, ...]
+    rulings: tuple[StoredRuling, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuledImage:
+    """A ruling that was made or withdrawn: chains of the image that still wait, and control items that were
+    retired, since they contradict it."""
+
+    campaign: str
+    image: str
+    number: int
+    waiting: int
+    retired: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerFlag:
+    """What a worker reported instead of answering."""
+
+    number: int
+    image: str
+    kind: str
+    flag: str
+    comment: str
+    words: tuple[str, ...]
+    worker: str
+    control_item: bool
+    at: datetime
+    handled_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedFlag:
+    """Whether the report was open until now."""
+
+    changed: bool
+
+
+def review_queue(request: ReviewQueueRequest, context: OperationContext) -> Pages:
+    """The images that wait."""
+    campaign = campaign_of(request).pk
+
+    def page(mark: Any, size: int) -> tuple[Iterable[QueuedImage], Any]:
+        found = review.review_queue(
+            campaign=campaign, reason=request.reason or "", after=mark or "", size=size
+        )
+        images = (
+            QueuedImage(image=each.image.key, changed_at=each.changed_at, chains=each.chains)
+            for each in found.images
+        )
+        return images, found.after or None
+
+    return Pages(page)
+
+
+def review_image(request: ReviewImageRequest, context: OperationContext) -> ReviewedImage:
+    """All that is behind an image. Raises Invalid where it is not open."""
+    campaign = campaign_of(request)
+    _open(campaign, request.image)
+    found = review.image_under_review(campaign=campaign.pk, key=request.image)
+    return ReviewedImage(
+        image=request.image,
+        complete=found.open.complete,
+        version=found.open.version,
+        judgments=len(found.said),
+        mentions={name: mention.text for name, mention in found.mentions.items()},
+        chains=_chains(found.open),
+        merged=tuple(
+            MergedParts(what=one["what"], chains=tuple(one["chains"]), iou=one["iou"]) for one in found.merged
+        ),
+        rulings=tuple(
+            StoredRuling(
+                number=each.row.pk,
+                ruling=each.row.content,
+                comment=each.row.comment,
+                made_by=each.row.made_by.get_username() if each.row.made_by is not None else None,
+                made_at=each.row.made_at,
+                withdrawn_at=each.row.withdrawn_at,
+            )
+            for each in found.rulings
+        ),
+    )
+
+
+def make_ruling(request: MakeRulingRequest, context: OperationContext) -> RuledImage:
+    """Rule about an image. Raises CannotRule, BadPlainData, and Invalid where it is not open."""
+    campaign = campaign_of(request)
+    row = _open(campaign, request.image)
+    plain: dict[str, Any] = {name: getattr(request, name) for name in ("kind", "mentions", "groups", "boxes")}
+    plain["as"] = request.closure
+    if request.kind == "keep_apart":
+        plain["a"], plain["b"] = request.mentions
+    done = rulings.make_ruling(
+        image=row.pk,
+        ruling=ruling_from(plain),
+        seen=request.seen,
+        comment=request.comment,
+        actor=context.actor,
+    )
+    return _ruled(done)
+
+
+def withdraw_ruling(request: WithdrawRulingRequest, context: OperationContext) -> RuledImage:
+    """Take a ruling back. Raises CannotRule, and Invalid where the campaign has no such ruling."""
+    campaign = campaign_of(request)
+    if not Ruling.objects.filter(image__campaign=campaign, pk=request.ruling).exists():
+        raise invalid("ruling", "unknown", kind=_("ruling"), value=request.ruling)
+    return _ruled(rulings.withdraw_ruling(campaign=campaign, ruling=request.ruling, actor=context.actor))
+
+
+def list_flags(request: FlagsRequest, context: OperationContext) -> Pages:
+    """What workers reported."""
+    campaign = campaign_of(request).pk
+
+    def page(mark: Any, size: int) -> tuple[Iterable[WorkerFlag], Any]:
+        found, before = review.worker_reports(
+            campaign=campaign, unresolved=not request.handled, before=mark, size=size
+        )
+        return (_flag(each) for each in found), before
+
+    return Pages(page)
+
+
+def resolve_flag(request: ResolveFlagRequest, context: OperationContext) -> ResolvedFlag:
+    """Mark a report as handled. Raises Invalid where the campaign has no such report."""
+    campaign = campaign_of(request)
+    if not Flag.objects.filter(judgment__campaign=campaign, pk=request.flag).exists():
+        raise invalid("flag", "unknown", kind=_("report"), value=request.flag)
+    return ResolvedFlag(
+        changed=rulings.resolve_flag(campaign=campaign, flag=request.flag, actor=context.actor)
+    )
+
+
+def _open(campaign: Campaign, key: str) -> OpenImage:
+    try:
+        return review.open_image(campaign=campaign.pk, key=key)
+    except review.NoSuchImage:
+        raise invalid("image", "unknown", kind=_("open image"), value=key) from None
+
+
+def _chains(row: OpenImage) -> tuple[ChainInReview, ...]:
+    mentions = {mention.id: mention for mention in map(mention_from, row.mentions)}
+    return tuple(
+        ChainInReview(
+            mentions=tuple(chain["m"]),
+            title=review.chain_title(chain, mentions),
+            stage=chain["s"],
+            reason=chain["r"],
+            kind=chain["k"],
+            boxes=tuple(tuple(box) for box in chain["b"]),
+        )
+        for chain in row.state["chains"]
+    )
+
+
+def _ruled(done: rulings.Ruled) -> RuledImage:
+    image = done.ruling.image
+    return RuledImage(
+        campaign=image.campaign.name,
+        image=image.image.key,
+        number=done.ruling.pk,
+        waiting=sum(chain.stage == "REVIEW" for chain in done.state.chains),
+        retired=tuple(map(str, control_items.names_of_items(done.retired))) if done.retired else (),
+    )
+
+
+def _flag(one: review.WorkerReport) -> WorkerFlag:
+    return WorkerFlag(
+        number=one.flag.pk,
+        image=one.image.key,
+        kind=one.kind,
+        flag=one.flag.judgment.flag,
+        comment=one.flag.comment,
+        words=one.words,
+        worker=one.flag.judgment.worker.pseudonym,
+        control_item=one.known_item,
+        at=one.flag.judgment.created_at,
+        handled_at=one.flag.resolved_at,
+    )

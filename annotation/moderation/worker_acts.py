@@ -1,0 +1,192 @@
+"""What is done about workers of a campaign, as operations: each by itself, whoever else is refused."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, TypeVar
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from pydantic import Field
+
+from annotation.common.operations import Help, OperationContext
+from annotation.moderation import discarding
+from annotation.moderation.discarding import CannotDo, Done
+from annotation.selectors.workers.choosing import (
+    ChosenWorkers,
+    QuestionKind,
+    campaign_of,
+    check_kind,
+    chosen_workers,
+)
+
+_LONGEST_REASON = 200
+#: What is counted of the workers together.
+_COUNTS = ("judgments", "images", "drawers", "retired")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReinstateRequest(ChosenWorkers):
+    """Workers who were suspended get tasks again; those whom the trust rules had suspended start over."""
+
+    kind: Annotated[
+        QuestionKind | None, Help(gettext_lazy("Kind of question"), gettext_lazy("By default all of them"))
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuspendRequest(ReinstateRequest):
+    """Suspended workers get no new tasks; answers to open tasks still count."""
+
+    reason: Annotated[
+        str,
+        Field(max_length=_LONGEST_REASON),
+        Help(gettext_lazy("Reason"), gettext_lazy("The worker sees it")),
+    ] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithdrawAnswersRequest(SuspendRequest):
+    """The workers are suspended, and their answers no longer count: the results of their images are computed
+    again without them. The answers are stored and paid. Done again, it finishes what was interrupted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoreAnswersRequest(ReinstateRequest):
+    """Answers that were withdrawn count again, and the workers get tasks again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedWorker:
+    """A worker, and the kinds of question for which something changed."""
+
+    worker: str
+    kinds: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedWorker:
+    """A worker for whom nothing was done, and why."""
+
+    worker: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedWorkers:
+    """The workers for whom something changed, those who were so already, and those who were refused."""
+
+    changed: tuple[ChangedWorker, ...]
+    same: tuple[str, ...]
+    refused: tuple[RefusedWorker, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecomputedAnswers:
+    """Answers that were withdrawn or restored, and what followed: images computed again, drawers whose status
+    changed, and control items (`items`) that were retired. `overtaken` are workers, with the kinds at which
+    it stopped, because the opposite was asked for meanwhile."""
+
+    workers: int
+    judgments: int
+    images: int
+    drawers: int
+    retired: int
+    items: tuple[str, ...]
+    overtaken: dict[str, tuple[str, ...]]
+
+
+_R = TypeVar("_R", bound=ReinstateRequest)
+
+
+def name_workers(request: _R, context: OperationContext) -> _R:
+    """The request with the names of all who are meant now. Raises Invalid."""
+    campaign = campaign_of(request)
+    check_kind(request.kind, campaign)
+    names = tuple(chosen_workers(request, campaign))
+    return replace(request, workers=names, everyone=False, find="", state=None, answering=None)
+
+
+def suspend_workers(request: SuspendRequest, context: OperationContext) -> ChangedWorkers:
+    """Suspend each. Raises CannotDo where all are refused."""
+    return _each(request, context, discarding.suspend_worker, reason=request.reason)
+
+
+def reinstate_workers(request: ReinstateRequest, context: OperationContext) -> ChangedWorkers:
+    """Reinstate each. Raises CannotDo where all are refused."""
+    return _each(request, context, discarding.reinstate_worker)
+
+
+def withdraw_answers(request: WithdrawAnswersRequest, context: OperationContext) -> RecomputedAnswers:
+    """Withdraw the answers of one after another. Raises CannotDo where all were restored meanwhile."""
+    stopped = _("stopped, because these answers were restored meanwhile: they count again (%(kinds)s)")
+    return _recompute(request, context, discarding.discard_worker, stopped, reason=request.reason)
+
+
+def restore_answers(request: RestoreAnswersRequest, context: OperationContext) -> RecomputedAnswers:
+    """Restore the answers of one after another. Raises CannotDo where all were withdrawn meanwhile."""
+    stopped = _("stopped, because these answers were withdrawn meanwhile: they do not count (%(kinds)s)")
+    return _recompute(request, context, discarding.restore_worker, stopped)
+
+
+def _each(
+    request: ReinstateRequest, context: OperationContext, act: Callable[..., tuple[str, ...]], **about: Any
+) -> ChangedWorkers:
+    campaign = campaign_of(request)
+    check_kind(request.kind, campaign)
+    changed, same, refused = list[ChangedWorker](), list[str](), list[RefusedWorker]()
+    for name, worker in chosen_workers(request, campaign).items():
+        try:
+            kinds = act(campaign=campaign, worker=worker, kind=request.kind, actor=context.actor, **about)
+        except CannotDo as error:
+            refused.append(RefusedWorker(worker=name, detail=str(error)))
+            continue
+        if kinds:
+            changed.append(ChangedWorker(worker=name, kinds=kinds))
+        else:
+            same.append(name)
+    if refused and not changed and not same:
+        raise CannotDo(refused[0].detail)
+    return ChangedWorkers(changed=tuple(changed), same=tuple(same), refused=tuple(refused))
+
+
+def _recompute(
+    request: ReinstateRequest,
+    context: OperationContext,
+    act: Callable[..., Done],
+    stopped: str,
+    **about: Any,
+) -> RecomputedAnswers:
+    """Withdraw or restore; `stopped` is the error where the opposite was asked for of all of them."""
+    campaign = campaign_of(request)
+    check_kind(request.kind, campaign)
+    workers = chosen_workers(request, campaign)
+    counts, items, overtaken = Counter[str](), list[str](), dict[str, tuple[str, ...]]()
+    for number, (name, worker) in enumerate(workers.items()):
+
+        def progress(done: int, total: int, before: int = number) -> None:
+            context.tell("recomputing images", (before + done / max(1, total)) / len(workers))
+
+        done = act(
+            campaign=campaign,
+            worker=worker,
+            kind=request.kind,
+            actor=context.actor,
+            progress=progress,
+            **about,
+        )
+        counts.update({name: getattr(done, name) for name in _COUNTS})
+        items += done.items
+        if done.overtaken:
+            overtaken[name] = done.overtaken
+    if len(overtaken) == len(workers) > 0:
+        kinds = sorted({kind for stopped_at in overtaken.values() for kind in stopped_at})
+        raise CannotDo(stopped % {"kinds": ", ".join(kinds)})
+    return RecomputedAnswers(
+        workers=len(workers),
+        items=tuple(items),
+        overtaken=overtaken,
+        **{name: counts[name] for name in _COUNTS},
+    )

@@ -1,0 +1,104 @@
+"""What commands print of workers, and what pages say of them."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotation.jobs.emails import MessagedWorkers
+from annotation.moderation.worker_acts import ChangedWorkers, RecomputedAnswers
+from annotation.workers.erasing import ErasedAgain
+from annotation.workers.pseudonyms import Erased, erasures_file
+
+
+def suspended_text(result: ChangedWorkers) -> str:
+    """Who was suspended, from what."""
+    return _changed_text(result, "suspended from", "already suspended")
+
+
+def reinstated_text(result: ChangedWorkers) -> str:
+    """Who was reinstated, for what."""
+    return _changed_text(result, "reinstated for", "not suspended")
+
+
+def suspended_message(result: ChangedWorkers) -> str:
+    """How many were suspended."""
+    message = ngettext("Suspended: %(n)d worker.", "Suspended: %(n)d workers.", len(result.changed))
+    return _with_others(message, result, _("already suspended: %(n)d"))
+
+
+def reinstated_message(result: ChangedWorkers) -> str:
+    """How many were reinstated."""
+    message = ngettext("Reinstated: %(n)d worker.", "Reinstated: %(n)d workers.", len(result.changed))
+    return _with_others(message, result, _("not suspended: %(n)d"))
+
+
+def sent_message(result: MessagedWorkers) -> str:
+    """To how many a message was sent."""
+    message = ngettext(
+        "Message sent to %(n)d worker: it is on their next page.",
+        "Message sent to %(n)d workers: it is on their next page.",
+        result.sent,
+    ) % {"n": result.sent}
+    if result.mailed:
+        more = ngettext("%(n)d gets it by e-mail too.", "%(n)d get it by e-mail too.", result.mailed)
+        message = f"{message} {more % {'n': result.mailed}}"
+    return message
+
+
+def withdrawn_text(result: RecomputedAnswers) -> str:
+    """How many answers were withdrawn, and what followed."""
+    return _recomputed_text(result, "withdrawn", "restored")
+
+
+def restored_text(result: RecomputedAnswers) -> str:
+    """How many answers were restored, and what followed."""
+    return _recomputed_text(result, "restored", "withdrawn again")
+
+
+def erased_text(one: Erased) -> str:
+    """What erasing a worker deleted."""
+    if one.already:
+        return f"worker {one.pseudonym} was erased before; nothing is left of them"
+    account = "account deleted" if one.account else "no account"
+    return (
+        f"worker {one.pseudonym} is erased: {account}, sessions {one.sessions}, comments {one.comments}, "
+        f"texts {one.texts}; the answers stay under the pseudonym\nlist of erasures: {erasures_file()}"
+    )
+
+
+def erased_again_text(result: ErasedAgain) -> str:
+    """Who was erased again."""
+    return "\n".join(map(erased_text, result.erased)) or "nobody on the list of erasures is back"
+
+
+def _changed_text(result: ChangedWorkers, did: str, already: str) -> str:
+    lines = [f"{one.worker} is {did} {', '.join(one.kinds)}" for one in result.changed]
+    lines += [f"{name} is {already}: nothing to do" for name in result.same]
+    lines += [f"{one.worker}: {one.detail}" for one in result.refused]
+    return "\n".join(lines)
+
+
+def _with_others(message: str, result: ChangedWorkers, same: str) -> str:
+    """What was done, and what became of those for whom nothing changed."""
+    parts = [message % {"n": len(result.changed)}]
+    if result.same:
+        parts.append(f"({same % {'n': len(result.same)}})")
+    if result.refused:
+        about = {"n": len(result.refused), "why": result.refused[0].detail}
+        parts.append(_("Refused for %(n)d: %(why)s") % about)
+    return " ".join(parts)
+
+
+def _recomputed_text(result: RecomputedAnswers, did: str, other: str) -> str:
+    lines = [f"{result.judgments} answers of {result.workers} workers in {result.images} images are {did}"]
+    lines += [
+        f"{name}: stopped, because they were {other} meanwhile: {', '.join(kinds)}"
+        for name, kinds in result.overtaken.items()
+    ]
+    if result.drawers:
+        lines.append(f"the status of {result.drawers} drawers changed with their verdicts")
+    if result.retired:
+        lines.append(f"{result.retired} control items that depended on these answers are retired:")
+        lines += [f"  {item}" for item in result.items]
+    return "\n".join(lines)

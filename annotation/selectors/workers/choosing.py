@@ -1,0 +1,95 @@
+"""Workers of a campaign as requests name them: by pseudonym, or all that filters leave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated
+
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
+
+from annotation.common.operations import FieldError, Help, Invalid, Named, OneOf, invalid
+from annotation.common.operations.fields import NAME_PATTERN
+from annotation.models import Campaign
+from annotation.protocol.kinds import names
+from annotation.selectors.stored_kinds import CAMPAIGNS
+from annotation.selectors.workers.worker_table import (
+    WORKER_STATES,
+    WorkerTableRequest,
+    matching_workers,
+    workers_called,
+)
+from annotation.task_types.wording import kind_in_words
+
+#: Workers that one request may name.
+MOST_WORKERS = 10_000
+
+#: Of what has no name but its number; JSON holds larger ones only in part.
+RowNumber = Annotated[int, Field(ge=1, le=2**53 - 1)]
+Pseudonym = Annotated[str, Field(max_length=40, pattern=NAME_PATTERN)]
+QuestionKind = Annotated[str, OneOf(lambda: {kind: kind_in_words(kind) for kind in names()}, _("all kinds"))]
+WorkerState = Annotated[str, OneOf(lambda: dict.fromkeys(WORKER_STATES), _("any"))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenWorkers:
+    """Workers of a campaign: those that are named, or everyone whom the filters leave."""
+
+    campaign: Annotated[str, Named(CAMPAIGNS), Help(_("Campaign"))]
+    workers: Annotated[
+        tuple[Pseudonym, ...], Field(max_length=MOST_WORKERS), Help(_("Workers"), _("Their pseudonyms"))
+    ] = ()
+    everyone: Annotated[
+        bool, Help(_("Everyone"), _("Not only those named: all that the following filters leave"))
+    ] = False
+    find: Annotated[
+        str, Field(max_length=100), Help(_("Pseudonym contains"), _("A filter, with “everyone”"))
+    ] = ""
+    state: Annotated[WorkerState | None, Help(_("Status"), _("A filter, with “everyone”"))] = None
+    answering: Annotated[QuestionKind | None, Help(_("Kind answered"), _("A filter, with “everyone”"))] = None
+
+    def problems(self) -> Iterator[FieldError]:
+        """That nobody is meant."""
+        if not self.workers and not self.everyone:
+            yield FieldError("workers", "missing")
+
+
+def campaign_of(request: object) -> Campaign:
+    """The campaign that a request names; it is there, since the request was admitted."""
+    found = CAMPAIGNS.find(request.campaign, None, ())  # type: ignore[attr-defined]
+    assert isinstance(found, Campaign)
+    return found
+
+
+def chosen_workers(request: ChosenWorkers, campaign: Campaign) -> dict[str, int]:
+    """Pseudonym -> id of the workers that are meant. Raises Invalid, with all that are not there."""
+    if request.everyone:
+        table = WorkerTableRequest(
+            sort="worker", kind=request.answering or "", state=request.state or "", find=request.find
+        )
+        return matching_workers(campaign, table)
+    found = workers_called(campaign, request.workers)
+    unknown = [(number, name) for number, name in enumerate(request.workers) if name not in found]
+    if unknown:
+        raise Invalid(*(_unknown(f"workers.{number}", name) for number, name in unknown))
+    return found
+
+
+def worker_id(name: str, campaign: Campaign) -> int:
+    """The id of the one worker that a request names `worker`. Raises Invalid."""
+    found = workers_called(campaign, [name])
+    if name not in found:
+        raise Invalid(_unknown("worker", name))
+    return found[name]
+
+
+def check_kind(kind: str | None, campaign: Campaign) -> None:
+    """Raise Invalid where the campaign does not ask such questions."""
+    if kind is not None and kind not in campaign.kinds:
+        known = ", ".join(campaign.kinds)
+        raise invalid("kind", "unknown_of", kind=_("kind of question"), value=kind, known=known)
+
+
+def _unknown(field: str, name: str) -> FieldError:
+    return FieldError(field, "unknown", {"kind": _("worker"), "value": name})

@@ -1,0 +1,46 @@
+"""How workers of a campaign stand, in words."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext_lazy, ngettext
+
+from annotation.selectors.campaign import KindRow, WorkerRow
+
+#: How a worker's trust at a kind reads.
+STANDINGS = {
+    "qualification": gettext_lazy("not tested"),
+    "unchecked": gettext_lazy("unchecked"),
+    "probation": gettext_lazy("in warm-up"),
+    "trusted": gettext_lazy("trusted"),
+    "suspended": gettext_lazy("suspended for accuracy"),
+}
+#: That, and what a researcher did.
+STATES_IN_WORDS = {
+    **STANDINGS,
+    "blocked": gettext_lazy("suspended by a researcher"),
+    "withdrawn": gettext_lazy("answers withdrawn"),
+}
+
+
+def standing_of(kind: KindRow) -> str:
+    """How a worker stands for a kind, in a word or two."""
+    state = "withdrawn" if kind.withdrawn_at else "blocked" if kind.blocked else kind.state
+    return str(STATES_IN_WORDS.get(state, state))
+
+
+def is_off(kind: KindRow) -> bool:
+    """Whether a worker gets no tasks of a kind."""
+    return kind.blocked or kind.withdrawn_at is not None or kind.state == "suspended"
+
+
+def standings_together(row: WorkerRow, kind: str = "") -> str:
+    """How a worker stands for all kinds together, or for one of them."""
+    kinds = [each for each in row.kinds if kind in ("", each.kind)]
+    if len(kinds) == 1:
+        return standing_of(kinds[0])
+    off = sorted({standing_of(each) for each in kinds if is_off(each)})
+    trusted = sum(each.state == "trusted" and not is_off(each) for each in kinds)
+    words = ngettext(
+        "trusted for %(trusted)d of %(kinds)d kind", "trusted for %(trusted)d of %(kinds)d kinds", len(kinds)
+    )
+    return "; ".join([words % {"trusted": trusted, "kinds": len(kinds)}, *off])

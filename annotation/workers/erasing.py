@@ -1,0 +1,47 @@
+"""Forgetting who workers are, as operations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
+
+from annotation.common.operations import Help, OperationContext
+from annotation.workers import pseudonyms
+from annotation.workers.pseudonyms import Erased
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EraseWorkerRequest:
+    """Account, sessions, identity and comments of a worker are deleted; answers stay under the pseudonym. It
+    is refused while payment is due, and cannot be undone."""
+
+    worker: Annotated[
+        str, Field(max_length=150), Help(_("Worker"), _("The pseudonym, or the name of the account"))
+    ]
+    texts: Annotated[bool, Help(_("Erase texts"), _("What they wrote as answers is erased, too"))] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EraseAgainRequest:
+    """Everybody whom the list of erasures names, and whom a restored backup brought back, is erased again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErasedAgain:
+    """Who was erased again."""
+
+    erased: tuple[Erased, ...]
+
+
+def erase_worker(request: EraseWorkerRequest, context: OperationContext) -> Erased:
+    """Erase a worker. Raises CannotErase, and Invalid where nobody is called so."""
+    worker = pseudonyms.worker_called(request.worker)
+    return pseudonyms.erase_worker(worker=worker, texts=request.texts, actor=context.actor)
+
+
+def erase_again(request: EraseAgainRequest, context: OperationContext) -> ErasedAgain:
+    """Apply the list of erasures once more."""
+    return ErasedAgain(erased=tuple(pseudonyms.erase_again(actor=context.actor)))

@@ -1,0 +1,260 @@
+"""Payments as operations: what is due, recording that it was paid, voiding that, the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
+
+from annotation.common.operations import (
+    Help,
+    Listing,
+    Named,
+    NewFile,
+    OperationContext,
+    invalid,
+)
+from annotation.models import Campaign, Payout
+from annotation.protocol.money import amount_text
+from annotation.selectors.stored_kinds import CAMPAIGNS
+from annotation.selectors.workers.choosing import (
+    ChosenWorkers,
+    Pseudonym,
+    RowNumber,
+    campaign_of,
+    chosen_workers,
+    worker_id,
+)
+from annotation.workers import payments
+from annotation.workers.payments import Due
+
+CampaignName = Annotated[str, Named(CAMPAIGNS), Help(_("Campaign"))]
+Reference = Annotated[
+    str,
+    Field(min_length=1, max_length=payments.LONGEST_REFERENCE),
+    Help(_("Reference of the payment"), _("It identifies the payment: recording it again does no harm")),
+]
+Reason = Annotated[str, Field(min_length=1, max_length=payments.LONGEST_PAYMENT_REASON)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfCampaign:
+    """Those of a campaign."""
+
+    campaign: CampaignName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DuesRequest(OfCampaign):
+    """What each worker of a campaign is due: what their answers earned and their bonuses, less what was
+    paid."""
+
+    worker: Annotated[Pseudonym | None, Help(_("Worker"), _("Only this one"))] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindEarned:
+    """What a worker's answers of one kind earned, in all and an hour."""
+
+    kind: str
+    answers: int
+    seconds: float
+    earned: str
+    hourly: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerDue:
+    """What a worker is due. Amounts are decimal numbers of the currency. `unconfirmed`: their platform has
+    not confirmed who they are, and they are not paid until it has."""
+
+    worker: str
+    answers: int
+    seconds: float
+    earned: str
+    bonuses: str
+    paid: str
+    due: str
+    hourly: str | None
+    unconfirmed: bool
+    currency: str
+    kinds: tuple[KindEarned, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Payment:
+    """A payment that was recorded; `voided_at` says that it was not made after all."""
+
+    number: int
+    worker: str
+    amount: str
+    currency: str
+    reference: str
+    paid_at: datetime
+    paid_by: str | None
+    voided_at: datetime | None
+    void_reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaymentsRequest(OfCampaign):
+    """Payments, the newest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PayRequest(ChosenWorkers):
+    """All that the workers are due is noted as paid, in amounts that can be paid in its currency. This moves
+    no money. Under the same reference everybody is paid once."""
+
+    reference: Reference
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PayWorkerRequest(OfCampaign):
+    """What a worker is due, or a part of it, is noted as paid. This moves no money. The same reference again
+    is the same payment."""
+
+    worker: Annotated[Pseudonym, Help(_("Worker"), _("Their pseudonym"))]
+    amount: Annotated[str, Field(max_length=20), Help(_("Amount"), _("A decimal number, as 12.50"))]
+    reference: Reference
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaidWorkers:
+    """The payments that were recorded now, and their sum."""
+
+    payments: tuple[Payment, ...]
+    amount: str
+    currency: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VoidPaymentRequest(OfCampaign):
+    """A payment was not made after all: it is due again, and its reference is free."""
+
+    payment: Annotated[RowNumber, Help(_("Payment"), _("Its number"))]
+    reason: Annotated[Reason, Help(_("Why it was not paid"), _("It stays in the history"))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerRequest(OfCampaign):
+    """Every answer, bonus and payment as CSV; a worker's amounts add up to what they are due."""
+
+
+def list_dues(request: DuesRequest, context: OperationContext) -> Listing:
+    """The accounts of workers, by pseudonym."""
+    campaign = campaign_of(request)
+    only = worker_id(request.worker, campaign) if request.worker is not None else None
+    accounts = payments.due_accounts(campaign=campaign, worker=only)
+    currency = payments.currency_of(campaign)
+    return Listing(accounts, lambda account: account.pseudonym, partial(_worker_due, currency=currency))
+
+
+def list_payments(request: PaymentsRequest, context: OperationContext) -> Listing:
+    """The payments of a campaign."""
+    campaign = campaign_of(request)
+    rows = Payout.objects.filter(campaign=campaign).select_related("worker", "paid_by")
+    return Listing(rows, "-pk", partial(_payment, currency=payments.currency_of(campaign)))
+
+
+def pay_workers(request: PayRequest, context: OperationContext) -> PaidWorkers:
+    """Record payments. Raises PaymentError."""
+    campaign = campaign_of(request)
+    made = payments.pay_all_due(
+        campaign=campaign,
+        reference=request.reference.strip(),
+        workers=set(chosen_workers(request, campaign).values()),
+        actor=context.actor,
+    )
+    return _paid(campaign, made)
+
+
+def pay_worker(request: PayWorkerRequest, context: OperationContext) -> PaidWorkers:
+    """Record a payment. Raises PaymentError, and Invalid for an amount that is none."""
+    campaign = campaign_of(request)
+    made = payments.pay(
+        worker=worker_id(request.worker, campaign),
+        campaign=campaign,
+        amount=payments.micros_of(request.amount, payments.currency_of(campaign)),
+        reference=request.reference.strip(),
+        actor=context.actor,
+    )
+    return _paid(campaign, [made])
+
+
+def void_payment(request: VoidPaymentRequest, context: OperationContext) -> Payment:
+    """Void a payment. Raises Invalid where the campaign has no such payment, and PaymentError."""
+    campaign = campaign_of(request)
+    if not Payout.objects.filter(campaign=campaign, pk=request.payment).exists():
+        raise invalid("payment", "unknown", kind=_("payment"), value=request.payment)
+    row = payments.void_payout(
+        campaign=campaign, payout=request.payment, reason=request.reason, actor=context.actor
+    )
+    return _payment(row, payments.currency_of(campaign))
+
+
+def export_ledger(request: LedgerRequest, context: OperationContext) -> NewFile:
+    """The ledger of a campaign."""
+    campaign = campaign_of(request)
+
+    def write(path: Path) -> None:
+        with path.open("w", encoding="utf-8", newline="") as file:
+            payments.write_ledger(campaign, file)
+
+    return NewFile(f"{campaign.name}-ledger.csv", write)
+
+
+def _worker_due(account: Due, currency: str) -> WorkerDue:
+    text = partial(amount_text, currency=currency)
+    return WorkerDue(
+        worker=account.pseudonym,
+        answers=account.answers,
+        seconds=account.seconds,
+        earned=text(account.earned),
+        bonuses=text(account.bonuses),
+        paid=text(account.paid),
+        due=text(account.due),
+        hourly=text(account.hourly) if account.hourly is not None else None,
+        unconfirmed=account.held,
+        currency=currency,
+        kinds=tuple(
+            KindEarned(
+                kind=kind,
+                answers=of.answers,
+                seconds=of.seconds,
+                earned=text(of.earned),
+                hourly=text(of.hourly) if of.hourly is not None else None,
+            )
+            for kind, of in account.kinds.items()
+        ),
+    )
+
+
+def _payment(row: Payout, currency: str) -> Payment:
+    return Payment(
+        number=row.pk,
+        worker=row.worker.pseudonym,
+        amount=amount_text(row.amount, currency),
+        currency=currency,
+        reference=row.reference,
+        paid_at=row.paid_at,
+        paid_by=row.paid_by.get_username() if row.paid_by is not None else None,
+        voided_at=row.voided_at,
+        void_reason=row.void_reason,
+    )
+
+
+def _paid(campaign: Campaign, made: Sequence[Payout]) -> PaidWorkers:
+    currency = payments.currency_of(campaign)
+    rows = Payout.objects.filter(pk__in=[each.pk for each in made]).select_related("worker", "paid_by")
+    return PaidWorkers(
+        payments=tuple(_payment(row, currency) for row in rows.order_by("pk")),
+        amount=amount_text(sum(each.amount for each in made), currency),
+        currency=currency,
+    )

@@ -1,0 +1,101 @@
+"""Captions of systems: written, mixed to be judged, listed, shown, downloaded, removed."""
+
+from django.utils.translation import gettext_lazy as _
+
+from annotation.common.locks import Busy
+from annotation.common.operations import (
+    CommandLine,
+    File,
+    FormPage,
+    Has,
+    Operation,
+    Rest,
+    StoredThing,
+    register,
+    register_stored,
+)
+from annotation.common.registry import UnknownName
+from annotation.common.roles import RESEARCHER
+from evaluation.operations import set_texts as texts
+from evaluation.services.captions import judging, sets, writing
+from evaluation.services.predicting import PredictionSetsRequest
+from evaluation.services.stored import InUse, remove_stored
+from evaluation.services.stored_kinds import CAPTION_SETS
+
+_SETS = StoredThing(
+    kind=CAPTION_SETS,
+    word="caption_set",
+    words="caption_sets",
+    titles=(_("List caption sets"), _("Show a caption set"), "", _("Remove a caption set")),
+    path="caption-sets",
+    roles=(RESEARCHER,),
+    listing=PredictionSetsRequest,
+    results=(sets.CaptionSetSummary, sets.CaptionSetSummary),
+    summary=sets.caption_set_summary,
+    detail=sets.caption_set_summary,
+    related=("corpus", "made_by"),
+    remove=remove_stored,
+    removed=_("Caption set removed."),
+    errors=(Busy, InUse),
+)
+_ON_SET = Has((RESEARCHER,), on="caption_set", corpora=True)
+_ON_SYSTEM = Has((RESEARCHER,), on="system", corpora=True)
+_ERRORS = (UnknownName, OSError, ValueError)
+
+register_stored(_SETS)
+register(
+    Operation(
+        name="download_caption_set",
+        title=_("Download captions"),
+        request=sets.DownloadCaptionSetRequest,
+        result=File("application/json"),
+        permission=_ON_SET,
+        run=sets.download_caption_set,
+        rest=Rest("GET", f"{_SETS.address}/coco", "caption-sets"),
+        command=CommandLine(positional=("caption_set",)),
+        page=FormPage(),
+    )
+)
+register(
+    Operation(
+        name="generate_captions",
+        title=_("Write captions"),
+        request=writing.CaptionsRequest,
+        result=writing.WrittenSet,
+        permission=_ON_SYSTEM,
+        run=writing.generate_captions,
+        before_job=writing.check_captions,
+        errors=_ERRORS,
+        as_job=True,
+        rest=Rest("POST", "systems/<slug:system>/captions", "caption-sets", example={"split": "test"}),
+        command=CommandLine(positional=("system",), text=texts.written_text),
+        page=FormPage(
+            started=_("Writing captions. They are on the system’s page when they are done."),
+        ),
+    )
+)
+register(
+    Operation(
+        name="judge_captions",
+        title=_("Mix captions to be judged"),
+        request=judging.MixRequest,
+        result=judging.Mixed,
+        permission=Has((RESEARCHER,), server=True),
+        run=judging.mix_captions,
+        before_job=judging.check_mixing,
+        errors=_ERRORS,
+        as_job=True,
+        rest=Rest(
+            "POST",
+            "caption-candidates",
+            "caption-sets",
+            example={"name": "candidates", "sets": ["captions"], "people": 1},
+        ),
+        command=CommandLine(positional=("name", "sets"), text=texts.mixed_text),
+        page=FormPage(
+            started=_(
+                "Mixing the captions. Then open a batch of the new corpus’s runs, with grades and depth 1."
+            )
+        ),
+    )
+)

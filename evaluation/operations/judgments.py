@@ -1,0 +1,68 @@
+"""Judgments: imported, listed, shown, removed."""
+
+from django.utils.translation import gettext_lazy as _
+
+from annotation.common.locks import Busy
+from annotation.common.operations import (
+    CommandLine,
+    FormPage,
+    Has,
+    Operation,
+    Rest,
+    StoredThing,
+    register,
+    register_stored,
+)
+from annotation.common.registry import UnknownName
+from annotation.common.roles import RESEARCHER
+from annotation.formats.base import FormatError
+from evaluation.operations import judgment_texts as texts
+from evaluation.relevance.scales import BadScale
+from evaluation.services.common import ImportRefused
+from evaluation.services.judgments import importing, listing
+from evaluation.services.stored_kinds import JUDGMENTS_ANYWHERE
+from evaluation.services.systems.registry import InUse
+
+register_stored(
+    StoredThing(
+        kind=JUDGMENTS_ANYWHERE,
+        word="judgments",
+        words="judgment_sets",
+        titles=(_("List judgments"), _("Show judgments"), "", _("Remove judgments")),
+        path="judgment-sets",
+        route="judgment_set",
+        roles=(RESEARCHER,),
+        listing=listing.JudgedRequest,
+        results=(listing.JudgmentSummary, listing.JudgmentDetail),
+        summary=listing.judgment_summary,
+        detail=listing.judgment_detail,
+        order="-pk",
+        remove=lambda row, actor: importing.remove_judgments(
+            corpus=row.corpus.name, name=row.name, actor=actor
+        ),
+        removed=_("Judgments removed."),
+        errors=(InUse, Busy),
+    )
+)
+register(
+    Operation(
+        name="import_judgments",
+        title=_("Import judgments"),
+        request=importing.JudgmentsImport,
+        result=importing.JudgmentsReport,
+        permission=Has((RESEARCHER,), on="corpus", corpora=True),
+        run=importing.import_judgments,
+        errors=(UnknownName, FormatError, BadScale, ImportRefused, Busy, OSError),
+        rest=Rest(
+            "POST",
+            "judgment-sets",
+            "judgment-sets",
+            route="judgment_sets",
+            own_transactions=True,
+            creates="judgment-sets/{corpus}:{judgments}",
+            example={"name": "grades", "corpus": "harbour", "format": "table", "scale": "0-5"},
+        ),
+        command=CommandLine(positional=("corpus", "file"), text=texts.judgments_text),
+        page=FormPage("evaluation:import_qrels"),
+    )
+)

@@ -1,0 +1,127 @@
+"""Where systems find phrases: localized, listed, shown, downloaded, removed."""
+
+from django.utils.translation import gettext_lazy as _
+
+from annotation.common.locks import Busy
+from annotation.common.operations import (
+    CommandLine,
+    File,
+    FormPage,
+    Has,
+    Operation,
+    Rest,
+    StoredThing,
+    register,
+    register_stored,
+)
+from annotation.common.registry import UnknownName
+from annotation.common.roles import RESEARCHER
+from evaluation.operations import score_texts
+from evaluation.operations import set_texts as texts
+from evaluation.services.localizations import files, listing, predicting, scores, sets
+from evaluation.services.predicting import PredictionSetsRequest
+from evaluation.services.stored import InUse, remove_stored
+from evaluation.services.stored_kinds import LOCALIZATION_SETS
+
+_SETS = StoredThing(
+    kind=LOCALIZATION_SETS,
+    word="localization_set",
+    words="localization_sets",
+    titles=(_("List localization sets"), _("Show a localization set"), "", _("Remove a localization set")),
+    path="localization-sets",
+    roles=(RESEARCHER,),
+    listing=PredictionSetsRequest,
+    results=(sets.LocalizationSetSummary, listing.LocalizationSetDetail),
+    summary=sets.localization_set_summary,
+    detail=listing.localization_set_detail,
+    narrow=lambda rows, request: rows.defer("scores"),
+    related=("corpus", "made_by"),
+    remove=remove_stored,
+    removed=_("Localization set removed."),
+    errors=(Busy, InUse),
+)
+_ON_SET = Has((RESEARCHER,), on="localization_set", corpora=True)
+_ON_SYSTEM = Has((RESEARCHER,), on="system", corpora=True)
+_ERRORS = (UnknownName, OSError, ValueError)
+
+register_stored(_SETS)
+register(
+    Operation(
+        name="download_localization_set",
+        title=_("Download localizations"),
+        request=listing.DownloadLocalizationSetRequest,
+        result=File("application/octet-stream"),
+        permission=_ON_SET,
+        run=listing.download_localization_set,
+        rest=Rest("GET", f"{_SETS.address}/jsonl", "localization-sets"),
+        command=CommandLine(positional=("localization_set",)),
+        page=FormPage(),
+    )
+)
+register(
+    Operation(
+        name="localize",
+        title=_("Localize phrases"),
+        request=predicting.LocalizeRequest,
+        result=predicting.LocalizedSet,
+        permission=_ON_SYSTEM,
+        run=predicting.localize,
+        before_job=predicting.check_localizing,
+        errors=_ERRORS,
+        as_job=True,
+        rest=Rest(
+            "POST",
+            "systems/<slug:system>/localizations",
+            "localization-sets",
+            example={"regions": "proposals:1", "split": "test"},
+        ),
+        command=CommandLine(positional=("system",), text=texts.localized_text),
+        page=FormPage(
+            started=_("Localizing phrases. They are on the system’s page when they are done."),
+        ),
+    )
+)
+register(
+    Operation(
+        name="import_localizations",
+        title=_("Import localizations of phrases"),
+        request=files.LocalizationsImport,
+        result=files.ImportedLocalizations,
+        permission=Has((RESEARCHER,), on="corpus", corpora=True),
+        run=files.import_localizations,
+        errors=_ERRORS,
+        rest=Rest(
+            "POST",
+            "localization-sets",
+            "localization-sets",
+            route="localization_sets",
+            own_transactions=True,
+            creates="localization-sets/{name}",
+            example={"name": "theirs", "corpus": "harbour", "split": "test"},
+        ),
+        command=CommandLine(positional=("name", "file"), text=texts.imported_text),
+        page=FormPage("evaluation:bring"),
+    )
+)
+register(
+    Operation(
+        name="score_localization",
+        title=_("Score localizations"),
+        request=scores.LocalizationScoring,
+        result=scores.LocalizationScores,
+        permission=_ON_SET,
+        run=scores.score_localization,
+        before_job=scores.check_localization_scoring,
+        errors=_ERRORS,
+        as_job=True,
+        rest=Rest("POST", f"{_SETS.address}/score", "localization-sets", example={"layer": "import"}),
+        command=CommandLine(
+            positional=("localization_set",),
+            text=score_texts.localization_scores_text,
+            layouts=score_texts.LOCALIZATION_SCORES_LAYOUTS,
+        ),
+        page=FormPage(
+            started=_("Scoring the localizations. The figures are on this page when they are done.")
+        ),
+    )
+)

@@ -1,0 +1,26 @@
+"""Machines of a campaign: taught."""
+
+from django.utils.translation import gettext_lazy as _
+
+from annotation.campaigns import CampaignError
+from annotation.campaigns.machines import TEACH_JOB
+from annotation.common.operations import CommandLine, FormPage, Has, Operation, Rest, register
+from annotation.common.roles import RESEARCHER
+from evaluation.services.machines import lessons
+
+register(
+    Operation(
+        name=TEACH_JOB,
+        title=_("Teach a machine"),
+        request=lessons.TeachMachineRequest,
+        result=lessons.Taught,
+        permission=Has((RESEARCHER,), on="campaign"),
+        run=lessons.teach,
+        before_job=lessons.check_free,
+        errors=(CampaignError, OSError, ValueError),
+        as_job=True,
+        rest=Rest("POST", "campaigns/<slug:campaign>/machines/<slug:machine>/teach", "machines", example={}),
+        command=CommandLine(positional=("campaign", "machine"), text=lessons.taught_text),
+        page=FormPage(started=_("The machine is being taught; see “Jobs and exports” for the progress.")),
+    )
+)

@@ -1,0 +1,113 @@
+"""Qrels: frozen, imported, exported, listed, shown, removed."""
+
+from django.utils.translation import gettext_lazy as _
+
+from annotation.common.locks import Busy
+from annotation.common.operations import (
+    CommandLine,
+    File,
+    FormPage,
+    Has,
+    Operation,
+    Rest,
+    StoredThing,
+    register,
+    register_stored,
+)
+from annotation.common.registry import UnknownName
+from annotation.common.roles import RESEARCHER
+from annotation.formats.base import FormatError
+from evaluation.comparison.subsets import BadSubset
+from evaluation.operations import judgment_texts as texts
+from evaluation.relevance.scales import BadScale
+from evaluation.services.common import ImportRefused
+from evaluation.services.judgments import freeze_request, listing, qrels_files
+from evaluation.services.judgments.freezing import QrelsReport, remove_qrels
+from evaluation.services.stored_kinds import QRELS
+from evaluation.services.systems.registry import InUse
+
+_ON_CORPUS = Has((RESEARCHER,), on="corpus", corpora=True)
+_REFUSED = (UnknownName, FormatError, BadScale, BadSubset, ImportRefused, Busy, OSError)
+
+register_stored(
+    StoredThing(
+        kind=QRELS,
+        word="qrels",
+        words="qrels",
+        titles=(_("List qrels"), _("Show qrels"), "", _("Remove a version of qrels")),
+        path="qrels",
+        route="qrels_version",
+        roles=(RESEARCHER,),
+        listing=listing.JudgedRequest,
+        results=(listing.QrelsSummary, listing.QrelsDetail),
+        summary=listing.qrels_summary,
+        detail=listing.qrels_detail,
+        order="-pk",
+        related=("corpus", "judgments"),
+        remove=lambda row, actor: remove_qrels(name=f"{row.name}:{row.version}", actor=actor),
+        removed=_("The version is removed."),
+        errors=(InUse, Busy),
+    )
+)
+register(
+    Operation(
+        name="freeze_qrels",
+        title=_("Freeze qrels"),
+        request=freeze_request.FreezeRequest,
+        result=QrelsReport,
+        permission=_ON_CORPUS,
+        run=freeze_request.freeze,
+        before_job=freeze_request.check_freezing,
+        errors=_REFUSED,
+        as_job=True,
+        rest=Rest(
+            "POST",
+            "qrels",
+            "qrels",
+            route="qrels",
+            example={
+                "name": "originals",
+                "corpus": "harbour",
+                "protocol": "first caption",
+                "split": "test",
+            },
+        ),
+        command=CommandLine(positional=("name",), text=texts.frozen_text),
+        page=FormPage("evaluation:freeze_qrels", started=_("Freezing the qrels. They will appear here.")),
+    )
+)
+register(
+    Operation(
+        name="import_qrels",
+        title=_("Import qrels"),
+        request=qrels_files.QrelsImport,
+        result=QrelsReport,
+        permission=_ON_CORPUS,
+        run=qrels_files.import_qrels,
+        errors=_REFUSED,
+        rest=Rest(
+            "POST",
+            "qrels-uploads",
+            "qrels",
+            own_transactions=True,
+            creates="qrels/{qrels}:{version}",
+            example={"name": "pooled", "corpus": "harbour", "format": "trec"},
+        ),
+        command=CommandLine(positional=("name", "file"), text=texts.imported_text),
+        page=FormPage("evaluation:import_qrels"),
+    )
+)
+register(
+    Operation(
+        name="export_qrels",
+        title=_("Export qrels"),
+        request=qrels_files.QrelsExport,
+        result=File("text/plain"),
+        permission=Has((RESEARCHER,), on="qrels", corpora=True),
+        run=qrels_files.export_qrels,
+        errors=(FormatError, ImportRefused, OSError),
+        rest=Rest("GET", "qrels/<str:qrels>/file", "qrels"),
+        command=CommandLine(positional=("qrels",)),
+        page=FormPage(),
+    )
+)

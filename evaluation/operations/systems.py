@@ -1,0 +1,98 @@
+"""Systems: listed, archived, removed, trained; what they rank."""
+
+from django.utils.translation import gettext_lazy as _
+
+from annotation.common.operations import (
+    CommandLine,
+    FormPage,
+    Has,
+    Operation,
+    Rest,
+    register,
+    register_stored,
+)
+from annotation.common.registry import UnknownName
+from annotation.common.roles import RESEARCHER
+from evaluation.operations import system_texts as texts
+from evaluation.services.alignments import decoding
+from evaluation.services.runs import ranking
+from evaluation.services.systems import listing, training, training_requests
+
+_RESEARCHES = Has((RESEARCHER,), corpora=True)
+_ON_SYSTEM = Has((RESEARCHER,), on="system", corpora=True)
+_ERRORS = (UnknownName, OSError, ValueError)
+
+register_stored(listing.STORED_SYSTEM)
+register(
+    Operation(
+        name="list_recipes",
+        title=_("List recipes"),
+        request=listing.RecipesRequest,
+        result=listing.RecipeSummary,
+        permission=_RESEARCHES,
+        run=listing.list_recipes,
+        listed=True,
+        rest=Rest("GET", "recipes", "systems", route="recipes"),
+    )
+)
+register(
+    Operation(
+        name="train_system",
+        title=_("Train a system"),
+        request=training_requests.TrainingRequest,
+        result=training.Trained,
+        permission=Has((RESEARCHER,), on="corpus", corpora=True),
+        run=training.train_system,
+        before_job=training_requests.check_new_training,
+        errors=_ERRORS,
+        as_job=True,
+        rest=Rest(
+            "POST",
+            "systems",
+            "systems",
+            route="systems",
+            example={"name": "first", "corpus": "harbour", "recipe": "NN5-F1", "held_out": "val"},
+        ),
+        command=CommandLine(positional=("name",), text=texts.trained_text),
+        page=FormPage("evaluation:train", started=_("Training the system. Its progress is shown below.")),
+    )
+)
+register(
+    Operation(
+        name="rank",
+        title=_("Rank with a system"),
+        request=ranking.RankRunsRequest,
+        result=ranking.RankedRuns,
+        permission=_ON_SYSTEM,
+        run=ranking.rank_system,
+        before_job=ranking.check_ranking,
+        errors=_ERRORS,
+        as_job=True,
+        rest=Rest("POST", "systems/<slug:system>/rank", "systems", example={"split": "test"}),
+        command=CommandLine(positional=("system",), text=texts.ranked_text),
+        page=FormPage(started=_("Ranking the images and captions.")),
+    )
+)
+register(
+    Operation(
+        name="decode_alignments",
+        title=_("Align words with regions"),
+        request=decoding.DecodeRequest,
+        result=decoding.Decoded,
+        permission=_ON_SYSTEM,
+        run=decoding.decode_alignments,
+        before_job=decoding.check_decoding,
+        errors=_ERRORS,
+        as_job=True,
+        rest=Rest(
+            "POST",
+            "systems/<slug:system>/segments",
+            "systems",
+            example={"layer": "aligned", "split": "test"},
+        ),
+        command=CommandLine(positional=("system",), text=texts.decoded_text),
+        page=FormPage(
+            started=_("Aligning words with regions. The layer is on the corpus’s page when it is done.")
+        ),
+    )
+)

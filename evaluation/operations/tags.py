@@ -1,0 +1,138 @@
+"""Tags of images: chosen by systems, listed, shown, downloaded, removed."""
+
+from django.utils.translation import gettext_lazy as _
+
+from annotation.common.locks import Busy
+from annotation.common.operations import (
+    CommandLine,
+    File,
+    FormPage,
+    Has,
+    Operation,
+    Rest,
+    StoredThing,
+    register,
+    register_stored,
+)
+from annotation.common.registry import UnknownName
+from annotation.common.roles import RESEARCHER
+from evaluation.operations import score_texts
+from evaluation.operations import set_texts as texts
+from evaluation.services.predicting import PredictionSetsRequest
+from evaluation.services.stored import InUse, remove_stored
+from evaluation.services.stored_kinds import TAG_SETS
+from evaluation.services.tagging import listing, scores, sets, user_tags, writing
+from evaluation.services.tags import ranked
+
+_SETS = StoredThing(
+    kind=TAG_SETS,
+    word="tag_set",
+    words="tag_sets",
+    titles=(_("List tag sets"), _("Show a tag set"), "", _("Remove a tag set")),
+    path="tag-sets",
+    roles=(RESEARCHER,),
+    listing=PredictionSetsRequest,
+    results=(sets.TagSetSummary, listing.TagSetDetail),
+    summary=sets.tag_set_summary,
+    detail=listing.tag_set_detail,
+    narrow=lambda rows, request: rows.defer("vocabulary", "figures"),
+    related=("corpus", "made_by"),
+    remove=remove_stored,
+    removed=_("Tag set removed."),
+    errors=(Busy, InUse),
+)
+_ON_SET = Has((RESEARCHER,), on="tag_set", corpora=True)
+_ON_CORPUS = Has((RESEARCHER,), on="corpus", corpora=True)
+_ON_SYSTEM = Has((RESEARCHER,), on="system", corpora=True)
+_ERRORS = (UnknownName, OSError, ValueError)
+
+register_stored(_SETS)
+register(
+    Operation(
+        name="download_tag_set",
+        title=_("Download tags"),
+        request=listing.DownloadTagSetRequest,
+        result=File("application/octet-stream"),
+        permission=_ON_SET,
+        run=listing.download_tag_set,
+        rest=Rest("GET", f"{_SETS.address}/file", "tag-sets"),
+        command=CommandLine(positional=("tag_set",)),
+        page=FormPage(),
+    )
+)
+register(
+    Operation(
+        name="tag",
+        title=_("Tag images"),
+        request=writing.TagRequest,
+        result=writing.WrittenTags,
+        permission=_ON_SYSTEM,
+        run=writing.tag_images,
+        before_job=writing.check_tagging,
+        errors=_ERRORS,
+        as_job=True,
+        rest=Rest("POST", "systems/<slug:system>/tags", "tag-sets", example={"split": "test"}),
+        command=CommandLine(positional=("system",), text=texts.tagged_text),
+        page=FormPage(
+            started=_("Tagging the images. The tags are on the system’s page when they are done."),
+        ),
+    )
+)
+register(
+    Operation(
+        name="score_tags",
+        title=_("Score tags"),
+        request=scores.TagScoringRequest,
+        result=scores.TagScores,
+        permission=_ON_SET,
+        run=scores.score_tags,
+        before_job=scores.check_tag_scoring,
+        errors=_ERRORS,
+        as_job=True,
+        rest=Rest("POST", f"{_SETS.address}/score", "tag-sets", example={"split": "test"}),
+        command=CommandLine(
+            positional=("tag_set",), text=score_texts.tag_scores_text, layouts=score_texts.TAG_SCORES_LAYOUTS
+        ),
+        page=FormPage(started=_("Scoring the tags. The figures will appear here.")),
+    )
+)
+register(
+    Operation(
+        name="import_user_tags",
+        title=_("Import the tags of users"),
+        request=user_tags.UserTagsRequest,
+        result=sets.TagSetSummary,
+        permission=Has((RESEARCHER,), server=True),
+        run=user_tags.import_user_tags,
+        errors=_ERRORS,
+        command=CommandLine(positional=("name",)),
+    )
+)
+register(
+    Operation(
+        name="rank_tags",
+        title=_("Rank the tags of a corpus"),
+        request=ranked.TagsRequest,
+        result=ranked.StoredTags,
+        permission=_ON_CORPUS,
+        run=ranked.rank_tags,
+        before_job=ranked.check_tags,
+        errors=_ERRORS,
+        as_job=True,
+        rest=Rest("POST", "tag-rankings", "tag-sets", example={"corpus": "harbour"}),
+        command=CommandLine(positional=("corpus",), text=texts.stored_tags_text),
+        page=FormPage(started=_("Ranking the tags. They are on the corpus’s page when they are done.")),
+    )
+)
+register(
+    Operation(
+        name="export_ranked_tags",
+        title=_("Export the ranked tags of a corpus"),
+        request=ranked.ExportTagsRequest,
+        result=File("application/octet-stream"),
+        permission=_ON_CORPUS,
+        run=ranked.export_ranked_tags,
+        errors=_ERRORS,
+        command=CommandLine(positional=("corpus",)),
+    )
+)

@@ -1,0 +1,29 @@
+"""Which images a request asks for: a split of a corpus, a fold, or a run's; on the server a file of names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from annotation.common.operations import OperationContext, invalid
+from annotation.selectors.corpora import split_names
+from evaluation.comparison.subsets import FOLD, OF_RUN
+from evaluation.models import Run
+
+
+def check_images(
+    field: str, text: str, corpus: Any, context: OperationContext, *, runs: bool = False, also: str = ""
+) -> None:
+    """Raise Invalid where the text of a field names no images of a corpus: a split, a fold such as 1/5,
+    with `runs` run:NAME, or the word `also`; "" is always right. Whoever names files by their paths may name
+    any other text, since a file may be there."""
+    splits = [split for split in split_names(corpus) if split]
+    if context.by_path or text in ("", also, *splits) or FOLD.fullmatch(text):
+        return
+    if runs and text.startswith(OF_RUN):
+        rows = Run.objects.filter(name=text.removeprefix(OF_RUN), corpus=corpus, published=True)
+        if rows.exists():
+            return
+    known = ", ".join(splits)
+    raise invalid(field, "unknown_of" if known else "unknown", kind=_("split"), value=text[:100], known=known)

@@ -1,0 +1,148 @@
+"""Judgments and qrels as lists and their own pages have them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Annotated
+
+from django.utils.translation import gettext_lazy as _
+
+from annotation.common.operations import Help, Named
+from annotation.selectors.stored_kinds import CORPORA
+from evaluation.comparison.query_sets import CAPTION, IMAGE, query_remarks
+from evaluation.models import JudgmentSet, QrelsSnapshot
+from evaluation.selectors import counts_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedRequest:
+    """All that the corpus has, the newest first."""
+
+    corpus: Annotated[Annotated[str, Named(CORPORA)] | None, Help(_("Corpus"))] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgmentSummary:
+    """A set of judgments: answers about pairs of image and caption. `skipped` pairs of the file are of what
+    the corpus lacks; `simulated`: simulated workers gave the answers."""
+
+    name: str
+    corpus: str
+    format: str
+    pairs: int
+    answers: int
+    scale: str
+    skipped: int
+    simulated: bool
+    digest: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgmentDetail(JudgmentSummary):
+    """A set of judgments, and the qrels that were frozen from it, as NAME:VERSION."""
+
+    qrels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QrelsSummary:
+    """One version of qrels: which pairs are relevant. `pool` names the protocol of those that nobody judged;
+    they are for rankings that `asks` says: image or caption, or, where it is empty, both."""
+
+    name: str
+    version: int
+    corpus: str
+    judgments: str | None
+    pool: str
+    subset: str
+    rule: str
+    originals: bool
+    asks: str
+    rows: int
+    digest: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedQueries:
+    """How many queries were asked of each kind; null where that is not known, and only judged ones count."""
+
+    image: int | None
+    caption: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QrelsDetail(QrelsSummary):
+    """Qrels with what they hold, and their versions. Of a batch's judgments, `pairs_judged` of `pairs_asked`
+    had enough answers when they were frozen. `remarks` say what is not known, and how to freeze again."""
+
+    queries: int
+    asked: AskedQueries
+    pairs_asked: int | None
+    pairs_judged: int | None
+    remarks: tuple[str, ...]
+    relevant: int
+    unjudged: int
+    versions: tuple[int, ...]
+
+
+def judgment_summary(row: JudgmentSet) -> JudgmentSummary:
+    """What lists say of a set of judgments."""
+    return JudgmentSummary(
+        name=row.name,
+        corpus=row.corpus.name,
+        format=row.format,
+        pairs=row.pair_count,
+        answers=row.answer_count,
+        scale=row.scale,
+        skipped=row.skipped,
+        simulated=row.simulated,
+        digest=row.digest,
+        created_at=row.created_at,
+    )
+
+
+def judgment_detail(row: JudgmentSet) -> JudgmentDetail:
+    """All that is stored of a set of judgments."""
+    frozen = row.qrels.filter(published=True).order_by("name", "version")
+    return JudgmentDetail(
+        **asdict(judgment_summary(row)),
+        qrels=tuple(f"{one.name}:{one.version}" for one in frozen),
+    )
+
+
+def qrels_summary(row: QrelsSnapshot) -> QrelsSummary:
+    """What lists say of a version of qrels."""
+    return QrelsSummary(
+        name=row.name,
+        version=row.version,
+        corpus=row.corpus.name,
+        judgments=row.judgments.name if row.judgments is not None else None,
+        pool=row.pool,
+        subset=row.subset,
+        rule=row.rule,
+        originals=row.originals,
+        asks=row.asks,
+        rows=row.row_count,
+        digest=row.digest,
+        created_at=row.created_at,
+    )
+
+
+def qrels_detail(row: QrelsSnapshot) -> QrelsDetail:
+    """All that is stored of a version of qrels."""
+    counts = counts_of([row])[row.pk]
+    every = QrelsSnapshot.objects.filter(name=row.name, published=True).order_by("-version")
+    return QrelsDetail(
+        **asdict(qrels_summary(row)),
+        queries=counts.queries,
+        asked=AskedQueries(image=counts.asked.get(IMAGE), caption=counts.asked.get(CAPTION)),
+        pairs_asked=row.pairs_asked,
+        pairs_judged=row.pairs_judged,
+        remarks=() if counts.keywords else tuple(query_remarks(row)),
+        relevant=counts.relevant,
+        unjudged=counts.unjudged,
+        versions=tuple(every.values_list("version", flat=True)),
+    )

@@ -1,0 +1,120 @@
+"""What captions, tags and localizations share: what is asked of a system, and what is said of a set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
+
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
+
+from annotation.common.operations import Help, Named, OperationContext, invalid
+from annotation.selectors.stored_kinds import CORPORA
+from evaluation.models import System
+from evaluation.services.common import check_same_corpus
+from evaluation.services.features.store import FeatureSet, feature_sets
+from evaluation.services.image_choice import check_images
+from evaluation.services.systems import registry
+from evaluation.services.systems.registry import SYSTEMS
+from models_core.estimators.base import METHODS, Method
+
+#: A feature set by its name, the newest version, or as NAME:VERSION; "" for that of the training.
+SetField = Annotated[str, Field(pattern=r"^([-a-zA-Z0-9_]+(:\d{1,9})?)?$", max_length=120)]
+#: The name of a layer, or "".
+LayerField = Annotated[str, Field(pattern=r"^[-a-zA-Z0-9_]*$", max_length=100)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictionRequest:
+    """What every such request names. `set_name` is what the new set is called."""
+
+    system: Annotated[str, Named(SYSTEMS), Help(_("System"))]
+    name: Annotated[
+        Annotated[str, Named()] | None, Help(_("Name of the set"), _("Else the system's name"))
+    ] = None
+    split: Annotated[
+        str, Field(max_length=1000), Help(_("Split"), _("A split, or a fold such as 1/5; else all images"))
+    ] = ""
+    seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed of folds"))] = 0
+
+    @property
+    def set_name(self) -> str:
+        """The name of the new set."""
+        return self.name or self.system
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictionSetsRequest:
+    """Sets, by name."""
+
+    corpus: Annotated[Annotated[str, Named(CORPORA)] | None, Help(_("Corpus"))] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictionSet:
+    """Predictions for images of a split, or of all where that is empty. `system` made them; it is empty where
+    none is known. `digest` is that of the predictions."""
+
+    name: str
+    corpus: str
+    system: str
+    split: str
+    images: int
+    digest: str
+    created_at: datetime
+
+
+def prediction_values(row: Any) -> dict[str, Any]:
+    """The fields of a PredictionSet."""
+    return {
+        "name": row.name,
+        "corpus": row.corpus.name,
+        "system": row.made_by.name if row.made_by is not None else "",
+        "split": row.split,
+        "images": row.image_count,
+        "digest": row.digest,
+        "created_at": row.created_at,
+    }
+
+
+def system_asked(request: PredictionRequest, context: OperationContext) -> System:
+    """The system that a request names. Raises ImportRefused where it is of another corpus than its job, and
+    Invalid where its corpus has no such images."""
+    row = registry.system_row(request.system)
+    check_same_corpus(context, row)
+    check_images("split", request.split, row.corpus, context)
+    return row
+
+
+def method_of(system: System) -> Method | None:
+    """The method that a system was trained by here, None where it was not."""
+    return METHODS.get(system.settings.get("recipe", {}).get("method", ""))
+
+
+def region_sets(corpus: str, *, proposed: bool = False) -> list[FeatureSet]:
+    """The sets of regions of a corpus; only those that nobody drew where they are to be `proposed`."""
+    sets = [one for one in feature_sets(corpus) if one.kind == "region"]
+    return [one for one in sets if not proposed or one.origin.get("regions") != "gold"]
+
+
+def check_set(field: str, label: str, sets: Iterable[FeatureSet]) -> None:
+    """Raise Invalid where a field names none of these sets; "" is always right."""
+    known = sorted({one.label for one in sets})
+    if label and not any(label in (one, one.partition(":")[0]) for one in known):
+        about: dict[str, Any] = {"kind": _("feature set"), "value": label, "known": ", ".join(known)}
+        raise invalid(field, "unknown_of" if known else "unknown", **about)
+
+
+def check_layer(field: str, name: str, corpus: Any) -> None:
+    """Raise Invalid where a field names no layer of a corpus; "" is always right."""
+    known = ", ".join(layers_of(corpus))
+    if name and name not in layers_of(corpus):
+        raise invalid(field, "unknown_of" if known else "unknown", kind=_("layer"), value=name, known=known)
+
+
+def layers_of(corpus: Any) -> list[str]:
+    """The names of the layers of a corpus."""
+    names = corpus.layers.filter(published=True).order_by("name").values_list("name", flat=True)
+    return list(names)

@@ -1,0 +1,80 @@
+"""Reports as lists and their own pages have them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Annotated, Any
+
+from django.utils.translation import gettext_lazy as _
+
+from annotation.common.operations import Help, Named, NewFile, OperationContext
+from annotation.selectors.stored_kinds import CORPORA
+from evaluation.models import Report
+from evaluation.services.reports.building import packed_report, report_named
+from evaluation.services.stored_kinds import REPORTS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportsRequest:
+    """Reports, by name."""
+
+    corpus: Annotated[Annotated[str, Named(CORPORA)] | None, Help(_("Corpus"))] = None
+    archived: Annotated[bool, Help(_("Archived"), _("Those that are archived, else those that are not"))] = (
+        False
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportSummary:
+    """A report that was built, of a version of qrels. `archived`: lists leave it out."""
+
+    name: str
+    corpus: str
+    qrels: str
+    version: int
+    batch: str | None
+    runs: tuple[str, ...]
+    digest: str
+    built_at: datetime
+    archived: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportDetail(ReportSummary):
+    """A report with all that it was made from, and the SHA-256 of each of its files."""
+
+    inputs: dict[str, Any]
+    files: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DownloadReportRequest:
+    """All files of a report in one archive: tables, figures, LaTeX, CSV and JSON."""
+
+    report: Annotated[str, Named(REPORTS), Help(_("Report"))]
+
+
+def report_summary(row: Report) -> ReportSummary:
+    """What lists say of a report."""
+    return ReportSummary(
+        name=row.name,
+        corpus=row.corpus.name,
+        qrels=row.qrels.name,
+        version=row.qrels.version,
+        batch=row.batch.name if row.batch is not None else None,
+        runs=tuple(one["run"] for one in row.inputs.get("runs", [])),
+        digest=row.digest,
+        built_at=row.built_at,
+        archived=row.archived_at is not None,
+    )
+
+
+def report_with_inputs(row: Report) -> ReportDetail:
+    """All that is stored of a report."""
+    return ReportDetail(**asdict(report_summary(row)), inputs=row.inputs, files=row.files)
+
+
+def download_report(request: DownloadReportRequest, context: OperationContext) -> NewFile:
+    """All files of a report in one archive; raises as `packed_report`."""
+    return packed_report(report_named(request.report))

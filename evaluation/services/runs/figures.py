@@ -1,0 +1,280 @@
+"""Figures of runs under qrels: of one, and of several against the first."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from django.core.cache import cache
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
+
+from annotation.common.operations import (
+    Help,
+    Named,
+    NewFile,
+    OneOf,
+    OperationContext,
+    invalid,
+    read_result,
+)
+from evaluation.comparison.comparisons import compare_runs, compare_single_run, per_query_rows, score_run
+from evaluation.comparison.missing import REFUSE, missing_choices
+from evaluation.comparison.query_sets import ASKS
+from evaluation.comparison.subsets import Subset, subset_named
+from evaluation.formats.per_query import WRITERS, write_per_query
+from evaluation.metrics.table import METRICS
+from evaluation.models import QrelsSnapshot, Run, System
+from evaluation.selectors import run_named, snapshot_named
+from evaluation.services.image_choice import check_images
+from evaluation.services.stored_kinds import QRELS, STORED_RUNS
+from evaluation.significance.randomisation import MOST_ROUNDS, ROUNDS
+
+#: Runs of a direction that are compared while somebody waits.
+MOST_RUNS_COMPARED = 12
+#: Seconds for which figures are cached.
+_CACHED_SECONDS = 3600
+
+
+def _value_formats() -> dict[str, Any]:
+    return {ending.removeprefix("."): None for ending in WRITERS}
+
+
+_Qrels = Annotated[
+    Annotated[str, Named(QRELS)] | None,
+    Help(_("Qrels"), _("NAME (the newest version) or NAME:VERSION; by default the newest of the corpus")),
+]
+_Measures = Annotated[
+    tuple[Annotated[str, Field(max_length=60)], ...],
+    Field(max_length=50),
+    Help(_("Measures"), _("By default the usual ones")),
+]
+_Split = Annotated[
+    Annotated[str, Field(max_length=1000)] | None,
+    Help(_("Images"), _("A split, a fold such as 1/5, or run:NAME for those that a run ranks; else all")),
+]
+_FoldSeed = Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed of the fold"))]
+_Missing = Annotated[str, OneOf(missing_choices), Help(_("Queries that a run does not rank"))]
+_Folds = Annotated[
+    Annotated[int, Field(ge=2, le=1000)] | None,
+    Help(_("Folds"), _("Split the images into this many equal folds, and average")),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreRequest:
+    """A run is scored under qrels, by every measure."""
+
+    run: Annotated[str, Named(STORED_RUNS), Help(_("Run"))]
+    qrels: _Qrels = None
+    measures: _Measures = ()
+    split: _Split = None
+    fold_seed: _FoldSeed = 0
+    missing: _Missing = REFUSE
+    folds: _Folds = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareRequest:
+    """Runs of one direction are scored under the same qrels, and each is tested against the first."""
+
+    runs: Annotated[
+        tuple[Annotated[str, Named(STORED_RUNS)], ...],
+        Field(min_length=1, max_length=200),
+        Help(_("Runs"), _("The first is the one that others are tested against")),
+    ]
+    qrels: _Qrels = None
+    measures: _Measures = ()
+    split: _Split = None
+    fold_seed: _FoldSeed = 0
+    missing: _Missing = REFUSE
+    rounds: Annotated[int, Field(ge=1, le=MOST_ROUNDS), Help(_("Permutations of the randomisation test"))] = (
+        ROUNDS
+    )
+    seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed of the test"))] = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValuesRequest:
+    """Each query's value of each measure is written to a file: a row for each query and run."""
+
+    runs: Annotated[
+        tuple[Annotated[str, Named(STORED_RUNS)], ...], Field(min_length=1, max_length=200), Help(_("Runs"))
+    ]
+    qrels: _Qrels = None
+    measures: _Measures = ()
+    split: _Split = None
+    fold_seed: _FoldSeed = 0
+    missing: _Missing = REFUSE
+    folds: _Folds = None
+    format: Annotated[str, OneOf(_value_formats), Help(_("File format"))] = "csv"
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureFigure:
+    """One measure of a run. `optimistic` is its value if all that nobody judged were relevant, `judged` the
+    share of the first `judged_at` items that was judged, `folds` are the values of folds, `queries` those
+    with a value."""
+
+    measure: str
+    value: float | None
+    optimistic: float | None
+    judged_at: int
+    judged: float | None
+    queries: int
+    folds: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunScores:
+    """A run's figures under one version of qrels.
+
+    `basis` says what they are of, `queries` is their number of the `asked` ones, `missing` those that the run
+    does not rank, `unranked` what became of them, `candidates` the items that it chose from, of `items` that
+    the qrels know. `provenance` says by the run's name what its system has seen of these images.
+    """
+
+    run: str
+    system: str
+    direction: str
+    qrels: str
+    version: int
+    digest: str
+    subset: str
+    unranked: str
+    pool: str
+    basis: dict[str, Any]
+    queries: int
+    asked: int
+    missing: int
+    candidates: int | None
+    whole: bool | None
+    items: int | None
+    folds: int | None
+    measures: tuple[MeasureFigure, ...]
+    remarks: tuple[str, ...]
+    provenance: dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class RunComparison:
+    """Runs of one direction under the same qrels: `systems` has the figures of each run, `tests` each later
+    run against the first, the `baseline`, by `rounds` permutations; `apart` says which runs chose from other
+    items. Other fields are as those of RunScores."""
+
+    baseline: str
+    direction: str
+    qrels: str
+    version: int
+    digest: str
+    subset: str
+    unranked: str
+    basis: dict[str, Any]
+    queries: int
+    asked: int
+    systems: tuple[dict[str, Any], ...]
+    tests: tuple[dict[str, Any], ...]
+    apart: Any
+    remarks: tuple[str, ...]
+    provenance: dict[str, dict[str, Any]]
+    rounds: int = 0
+    seed: int = 0
+
+
+def score_under_qrels(request: ScoreRequest, context: OperationContext) -> RunScores:
+    """A run's figures; raises UnknownName, NotComparable, BadSubset, UnknownMeasure, FormatError."""
+    run = run_named(request.run)
+    snapshot, subset = _conditions(request, [run], context)
+
+    def make() -> dict[str, Any]:
+        return score_run(
+            run, snapshot, request.measures, request.folds, subset=subset, missing=request.missing
+        )
+
+    more = (_images_key(subset), request.missing, str(request.folds), *request.measures)
+    return read_result(RunScores, cached_for_runs("scored", [run], snapshot, make, *more))
+
+
+def compare_under_qrels(request: CompareRequest, context: OperationContext) -> RunComparison:
+    """All runs' figures, and their tests; of one run its figures alone. Raises as `score_under_qrels`."""
+    if len(request.runs) > MOST_RUNS_COMPARED and not context.by_path:
+        raise invalid("runs", "too_long", max_length=MOST_RUNS_COMPARED)
+    runs = [run_named(name) for name in dict.fromkeys(request.runs)]
+    snapshot, subset = _conditions(request, runs, context)
+    how: dict[str, Any] = {"subset": subset, "missing": request.missing}
+
+    def make() -> dict[str, Any]:
+        if len(runs) == 1:
+            return compare_single_run(runs[0], snapshot, request.measures, **how)
+        return compare_runs(runs, snapshot, request.measures, **how, rounds=request.rounds, seed=request.seed)
+
+    more = (_images_key(subset), request.missing, str(request.rounds), str(request.seed), *request.measures)
+    return read_result(RunComparison, cached_for_runs("compared", runs, snapshot, make, *more))
+
+
+def query_values(request: ValuesRequest, context: OperationContext) -> NewFile:
+    """Each query's values, as a file. Raises as `score_under_qrels`; writing it raises FormatError."""
+    runs = [run_named(name) for name in dict.fromkeys(request.runs)]
+    if request.folds is not None and len(runs) > 1:
+        raise invalid("folds", "only_with", other=_("one run"))
+    snapshot, subset = _conditions(request, runs, context)
+    rows = per_query_rows(
+        runs, snapshot, request.measures, request.folds, subset=subset, missing=request.missing
+    )
+    name = runs[0].name if len(runs) == 1 else "comparison"
+    return NewFile(f"{name}-queries.{request.format}", lambda path: write_per_query(path, rows))
+
+
+def qrels_of_corpus(run: Run, *others: Run) -> list[QrelsSnapshot]:
+    """The qrels that all of these runs can be scored under, the newest version of each name, newest first."""
+    newest: dict[str, QrelsSnapshot] = {}
+    for row in QrelsSnapshot.objects.filter(corpus=run.corpus_id, published=True).order_by("-pk"):
+        newest.setdefault(row.name, row)
+    asked = {ASKS[one.direction] for one in (run, *others)}
+    return [row for row in newest.values() if not row.asks or asked == {row.asks}]
+
+
+def cached_for_runs(
+    what: str, runs: list[Run], snapshot: QrelsSnapshot, make: Callable[[], Any], *more: str
+) -> Any:
+    """What `make` computes of runs under qrels, once an hour: it depends on them, their digests, and what is
+    declared of their systems alone.
+
+    Qrels of the same rows may have two names, and what is made tells the one that was asked for.
+    """
+    known = [f"{snapshot.pk}.{snapshot.digest}", *(f"{run.pk}.{run.digest}" for run in runs)]
+    declared = System.objects.filter(runs__in=runs).order_by("pk").values_list("trained_on", flat=True)
+    text = ":".join([what, *known, *declared, *more])
+    key = f"evaluation.{hashlib.sha256(text.encode()).hexdigest()}"
+    result = cache.get(key)
+    if result is None:
+        result = make()
+        cache.set(key, result, _CACHED_SECONDS)
+    return result
+
+
+def _conditions(
+    request: ScoreRequest | CompareRequest | ValuesRequest, runs: Sequence[Run], context: OperationContext
+) -> tuple[QrelsSnapshot, Subset | None]:
+    """The qrels and the images that figures are of."""
+    for name in request.measures:
+        METRICS.find(name, family="ranking")
+    if request.qrels is not None:
+        snapshot = snapshot_named(request.qrels)
+    elif choices := qrels_of_corpus(*runs):
+        snapshot = choices[0]
+    else:
+        raise invalid("qrels", "missing")
+    split, corpus = request.split or "", runs[0].corpus
+    check_images("split", split, corpus, context, runs=True)
+    subset = subset_named(corpus.name, split, seed=request.fold_seed, files=context.by_path)
+    return snapshot, subset
+
+
+def _images_key(subset: Subset | None) -> str:
+    """A word for the images of a subset ("" for all): those of a run may be others under the same name."""
+    if subset is None:
+        return ""
+    return subset.called + hashlib.sha256(repr(sorted(subset.images)).encode()).hexdigest()

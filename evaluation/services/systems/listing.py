@@ -1,0 +1,143 @@
+"""Systems as lists and their own pages have them, and the recipes that they are trained by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
+
+from django.utils.translation import gettext_lazy as _
+
+from annotation.common.locks import Busy
+from annotation.common.operations import Help, Listing, Named, OperationContext, StoredThing
+from annotation.common.roles import RESEARCHER
+from annotation.selectors.stored_kinds import CORPORA
+from evaluation.models import System
+from evaluation.services.archiving import set_archived
+from evaluation.services.systems import registry
+from models_core.systems.named_recipes import named_recipes
+from models_core.systems.recipe import Recipe
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemsRequest:
+    """Systems, by name."""
+
+    corpus: Annotated[Annotated[str, Named(CORPORA)] | None, Help(_("Corpus"))] = None
+    archived: Annotated[bool, Help(_("Archived"), _("Those that are archived, else those that are not"))] = (
+        False
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemSummary:
+    """A system: what ranks, and where it comes from. It was `trained_on` what whoever added it declares;
+    `archived`: lists leave it out."""
+
+    name: str
+    corpus: str
+    origin: str
+    recipe: str
+    digest: str
+    trained_on: str
+    created_at: datetime
+    archived: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemDetail(SystemSummary):
+    """A system with all that it was made with, and its runs. `selection` is what is to be known of settings
+    that it chose on held-out images, `remarks` of the numbers that it learned from; `sources` are the digests
+    of files and feature sets."""
+
+    seed: int | None
+    settings: dict[str, Any]
+    sources: dict[str, Any]
+    versions: dict[str, Any]
+    selection: tuple[str, ...]
+    remarks: tuple[str, ...]
+    runs: tuple[str, ...]
+
+
+def _summary_values(row: System) -> dict[str, Any]:
+    names = ("name", "origin", "recipe", "digest", "trained_on", "created_at")
+    values = {name: getattr(row, name) for name in names}
+    return {**values, "corpus": row.corpus.name, "archived": row.archived_at is not None}
+
+
+def system_summary(row: System) -> SystemSummary:
+    """What is stored of a system, in a line."""
+    return SystemSummary(**_summary_values(row))
+
+
+def system_detail(row: System) -> SystemDetail:
+    """All that is stored of a system."""
+    return SystemDetail(
+        **_summary_values(row),
+        **{name: getattr(row, name) for name in ("seed", "settings", "sources", "versions")},
+        selection=tuple(row.settings.get("selection", ())),
+        remarks=tuple(row.settings.get("remarks", ())),
+        runs=tuple(row.runs.filter(published=True).order_by("name").values_list("name", flat=True)),
+    )
+
+
+STORED_SYSTEM = StoredThing(
+    kind=registry.SYSTEMS,
+    word="system",
+    words="systems",
+    titles=(
+        _("List systems"),
+        _("Show a system"),
+        _("Archive a system, or bring it back"),
+        _("Remove a system"),
+    ),
+    path="systems",
+    roles=(RESEARCHER,),
+    listing=SystemsRequest,
+    results=(SystemSummary, SystemDetail),
+    summary=system_summary,
+    detail=system_detail,
+    archive=lambda row, archived, actor: set_archived(row, archived=archived, actor=actor),
+    remove=lambda row, actor: registry.remove_system(name=row.name, actor=actor),
+    removed=_("The system is removed."),
+    errors=(registry.InUse, Busy),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecipesRequest:
+    """The recipes that have a name: systems are trained by them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecipeSummary:
+    """A recipe in a line: how texts and images are compared, where it is `printed`, and the `source` of its
+    method, from a `paper`."""
+
+    name: str
+    method: str
+    text: str
+    image: str
+    source: str
+    paper: str
+    printed: str
+    digest: str
+
+
+def recipe_summary(recipe: Recipe) -> RecipeSummary:
+    """A recipe in a line."""
+    return RecipeSummary(
+        name=recipe.name,
+        method=str(recipe.kind.title),
+        text=recipe.text.kernel,
+        image=recipe.image.kernel,
+        source=recipe.kind.source,
+        paper=recipe.kind.paper,
+        printed=recipe.printed,
+        digest=recipe.digest,
+    )
+
+
+def list_recipes(request: RecipesRequest, context: OperationContext) -> Listing:
+    """The recipes that have a name."""
+    return Listing(list(named_recipes().values()), lambda recipe: str(recipe.name), recipe_summary)

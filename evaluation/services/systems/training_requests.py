@@ -1,0 +1,223 @@
+"""What is asked for when a system is to be trained, and what must be there for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
+
+from annotation.common.operations import (
+    FieldError,
+    Help,
+    Invalid,
+    Named,
+    OperationContext,
+    ServerFile,
+    invalid,
+)
+from annotation.selectors.corpora import corpus_named, split_names
+from annotation.selectors.stored_kinds import CORPORA
+from evaluation.comparison.subsets import FOLD
+from evaluation.models import System
+from evaluation.services.features.parses import stored_parses
+from evaluation.services.features.store import feature_sets, is_label
+from evaluation.services.image_choice import check_images
+from evaluation.services.systems.registry import register_unlisted_systems
+from evaluation.services.systems.sources import (
+    FeatureIdsField,
+    FeaturesField,
+    LemmasField,
+    RegionsField,
+    Sources,
+    TextField,
+    check_sets,
+    item_sources,
+)
+from evaluation.services.weak.collections import weak_collections
+from models_core.device import CPU
+from models_core.systems.named_recipes import named_recipes
+from models_core.systems.recipe import Recipe
+from models_core.systems.recipe_files import changed_recipe, recipe_of
+
+#: The split that settings are chosen on unless others are asked for, and what asks for none.
+VALIDATION_SPLIT, NO_IMAGES = "val", "none"
+RECIPE_FILES = ServerFile("recipes", (".toml",), also=named_recipes)
+_BACKGROUND_FILES = ServerFile("background", (".txt",))
+_WORDNET = ServerFile("wordnet", ())
+_Images = Annotated[str, Field(min_length=1, max_length=1000)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingRequest:
+    """A system is trained by its recipe and stored. If the same system already exists, nothing changes; what
+    was stopped goes on after its last finished phase."""
+
+    name: Annotated[str, Named(), Help(_("Name"), _("Its runs get the same name"))]
+    corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
+    recipe: Annotated[str, RECIPE_FILES, Help(_("Recipe"), _("A recipe that has a name, or a TOML file"))]
+    train: Annotated[_Images, Help(_("Training images"), _("A split, or a fold such as 1/5"))] = "train"
+    held_out: Annotated[
+        _Images | None,
+        Help(
+            _("Images to select settings on"),
+            _("A split, a fold, or none; else val where there is such a split"),
+        ),
+    ] = None
+    fold: Annotated[
+        str,
+        Field(max_length=40),
+        Help(
+            _("Or a fold for testing"),
+            _("As 1/5: the next fold is held out, and the others train, in place of both"),
+        ),
+    ] = ""
+    features: FeaturesField = ""
+    feature_ids: FeatureIdsField = None
+    regions: RegionsField = ""
+    words: Annotated[
+        str, Field(max_length=200), Help(_("Word vectors"), _("A feature set that the training begins with"))
+    ] = ""
+    text: TextField = ""
+    layer: Annotated[
+        str, Field(max_length=100), Help(_("Layer"), _("Its mentions are what is said of regions"))
+    ] = ""
+    weak: Annotated[
+        str,
+        Field(max_length=200),
+        Help(_("Weak collection"), _("NAME, or NAME/tags,title for texts of these kinds alone")),
+    ] = ""
+    background: Annotated[
+        tuple[Annotated[str, _BACKGROUND_FILES], ...],
+        Help(_("Background texts"), _("One sentence on each line, in place of the BNC")),
+    ] = ()
+    lemmas: LemmasField = None
+    wordnet: Annotated[
+        Annotated[str, _WORDNET] | None,
+        Help(_("WordNet"), _("The folder of WordNet 3.0's noun files; else Debian's")),
+    ] = None
+    changes: Annotated[
+        dict[str, Any],
+        Help(_("Other settings"), _("In place of the recipe's, as a table: settings.epochs = 10")),
+    ] = field(default_factory=dict)
+    seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed of folds and codebooks"))] = 0
+    device: Annotated[
+        str, Field(max_length=20), Help(_("Device"), _("cpu, cuda, or one of several such as cuda:0"))
+    ] = CPU
+
+    def problems(self) -> Iterator[FieldError]:
+        """A fold that is none."""
+        if self.fold and not FOLD.fullmatch(self.fold):
+            yield FieldError("fold", "fold")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedTraining:
+    """A training for which all is there: its recipe with its changes, its files, the held-out images ("":
+    none), and further data, as "weak=COLLECTION"."""
+
+    request: TrainingRequest
+    recipe: Recipe
+    sources: Sources
+    held_out: str
+    auxiliary: tuple[str, ...]
+
+
+def check_new_training(request: TrainingRequest, context: OperationContext) -> TrainingRequest:
+    """Raise Invalid where there is a system of that name already, and as `checked_training`."""
+    register_unlisted_systems()
+    if System.objects.filter(name=request.name).exists():
+        raise invalid("name", "taken", value=request.name)
+    checked_training(request, context)
+    return request
+
+
+def checked_training(request: TrainingRequest, context: OperationContext) -> CheckedTraining:
+    """What a training reads. Raises Invalid naming each field that the recipe lacks, or does not use,
+    BadRecipe, UnknownName and ValueError for a feature set of another kind."""
+    recipe = _recipe(request, context)
+    corpus = corpus_named(request.corpus)
+    held_out = _held_out(request, corpus, recipe)
+    if not request.fold:
+        check_images("train", request.train, corpus, context)
+        check_images("held_out", held_out, corpus, context)
+    sources = _sources(request, context)
+    check_sets(recipe, sources)
+    if errors := list(_missing(request, recipe, sources)):
+        raise Invalid(*errors)
+    auxiliary = (f"weak={request.weak}",) if request.weak else ()
+    return CheckedTraining(request, recipe, sources.settled(corpus.name), held_out, auxiliary)
+
+
+def _recipe(request: TrainingRequest, context: OperationContext) -> Recipe:
+    if request.recipe in named_recipes():
+        named = request.recipe
+    else:
+        named = str(RECIPE_FILES.path(request.recipe, by_path=context.by_path))
+    return changed_recipe(recipe_of(named), dict(_dotted("", request.changes)))
+
+
+def _dotted(place: str, table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The values of a table, and of those in it, by their places: settings.epochs."""
+    for key, value in table.items():
+        name = f"{place}.{key}" if place else key
+        if isinstance(value, dict) and not place:
+            yield from _dotted(name, value)
+        else:
+            yield name, value
+
+
+def _held_out(request: TrainingRequest, corpus: Any, recipe: Recipe) -> str:
+    """The held-out images; "" for none, which a recipe that chooses settings on them refuses."""
+    if request.held_out is not None:
+        held_out = "" if request.held_out == NO_IMAGES else request.held_out
+    else:
+        held_out = VALIDATION_SPLIT if VALIDATION_SPLIT in split_names(corpus) else ""
+    if recipe.chooses and not (held_out or request.fold):
+        raise invalid("held_out", "recipe_needs", recipe=recipe.name)
+    return held_out
+
+
+def _sources(request: TrainingRequest, context: OperationContext) -> Sources:
+    by_path = context.by_path
+    texts = (str(_BACKGROUND_FILES.path(name, by_path=by_path).resolve()) for name in request.background)
+    wordnet = request.wordnet and str(_WORDNET.path(request.wordnet, by_path=by_path).resolve())
+    return Sources(
+        background=tuple(texts),
+        wordnet=wordnet or "",
+        words=request.words,
+        layer=request.layer,
+        **item_sources(request, context),
+    )
+
+
+def _missing(request: TrainingRequest, recipe: Recipe, sources: Sources) -> Iterator[FieldError]:
+    """What the recipe needs besides feature sets and is not there, or does not use."""
+    corpus, about = corpus_named(request.corpus), {"recipe": recipe.name}
+    if recipe.text.of_background and not sources.background:
+        yield FieldError("background", "recipe_needs", about)
+    if sources.features and not recipe.image.of_vectors:
+        yield FieldError("features", "recipe_ignores", about)
+    if recipe.reads == "edges" and stored_parses(corpus.name) is None:
+        yield FieldError("recipe", "no_parses", {**about, "corpus": corpus.name})
+    layers = corpus.layers.filter(published=True).order_by("name").values_list("name", flat=True)
+    if request.layer and request.layer not in layers:
+        yield FieldError("layer", *_unknown(_("layer"), request.layer, layers))
+    weak, known = request.weak.partition("/")[0], [one.name for one in weak_collections()]
+    if recipe.kind.needs and not weak:
+        yield FieldError("weak", "recipe_needs", about)
+    elif weak and not recipe.kind.needs:
+        yield FieldError("weak", "recipe_ignores", about)
+    elif weak and weak not in known:
+        yield FieldError("weak", *_unknown(_("weak collection"), weak, known))
+    elif weak:
+        alike = [one.name for one in feature_sets(weak)]
+        if not is_label(sources.features) or sources.features.partition(":")[0] not in alike:
+            yield FieldError("features", "not_of_collection", {"collection": weak, "known": ", ".join(alike)})
+
+
+def _unknown(kind: Any, value: str, names: Any) -> tuple[str, dict[str, Any]]:
+    known = ", ".join(names)
+    return "unknown_of" if known else "unknown", {"kind": kind, "value": value[:100], "known": known}
