@@ -25,7 +25,7 @@ import django
 import numpy as np
 from scipy import stats
 
-from annotation.management.base import plain_table
+from annotation.common.plain_text import plain_table
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from benchmarks.batches_problem import flickr8k, generated
 from benchmarks.measuring import seconds

@@ -22,7 +22,7 @@ import numpy as np
 from cv2 import COLOR_RGB2GRAY, cvtColor
 from scipy.signal import fftconvolve
 
-from annotation.management.base import plain_table
+from annotation.common.plain_text import plain_table
 from benchmarks.measuring import peak, seconds
 from models_core.features.image import pictures
 from models_core.features.image.descriptors import DESCRIPTORS, Field, bank

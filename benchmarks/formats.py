@@ -20,8 +20,8 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from annotation.common.plain_text import plain_table
 from annotation.formats import FORMATS
-from annotation.management.base import plain_table
 from annotation.protocol.terms import ImageRecord
 from benchmarks.intake import FLICKR30K, made_up
 

@@ -74,7 +74,7 @@ def _measure(database: str, images: int, small: int) -> None:
     from django.test import Client
     from django.test.utils import CaptureQueriesContext
 
-    from annotation.management.base import plain_table
+    from annotation.common.plain_text import plain_table
     from annotation.models import Account, Corpus, RoleGrant
     from annotation.selectors.tags.samples import draw_by_tags
 

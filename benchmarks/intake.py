@@ -26,8 +26,8 @@ from pathlib import Path
 import psycopg2
 from PIL import Image as Picture
 
+from annotation.common.plain_text import plain_table
 from annotation.formats import FORMATS
-from annotation.management.base import plain_table
 from annotation.protocol.terms import (
     CATEGORIES,
     Box,

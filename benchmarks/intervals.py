@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from annotation.management.base import plain_table
+from annotation.common.plain_text import plain_table
 from evaluation.agreement.estimates import Bootstrap, tails
 from evaluation.agreement.shares import effective_number, share_interval
 from evaluation.significance.resampling import figure_interval

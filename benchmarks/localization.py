@@ -47,7 +47,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from annotation.management.base import plain_table
+from annotation.common.plain_text import plain_table
 from benchmarks.intake import database
 
 CORPUS, SEED, REGIONS = "scenes", 11, 100

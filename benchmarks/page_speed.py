@@ -24,7 +24,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from annotation.management.base import plain_table
+from annotation.common.plain_text import plain_table
 from tests import prepare, services
 from tests.house.product import REPOSITORY
 from tests.services import free_port

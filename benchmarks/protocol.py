@@ -18,7 +18,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from annotation.management.base import plain_table
+from annotation.common.plain_text import plain_table
 from annotation.protocol.gold import Truth
 from annotation.protocol.image import Fold
 from annotation.protocol.questions import Judgment

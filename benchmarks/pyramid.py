@@ -19,7 +19,7 @@ import time
 
 import numpy as np
 
-from annotation.management.base import plain_table
+from annotation.common.plain_text import plain_table
 from benchmarks.measuring import peak, slope
 from models_core.device import CPU, NoDevice, torch_on
 from models_core.features.image.intersection import Intersection, fold_shares

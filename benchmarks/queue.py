@@ -33,7 +33,8 @@ from typing import Any
 
 import psycopg2
 
-from annotation.management.base import plain_table, progress_bar
+from annotation.common.plain_text import plain_table
+from annotation.management.base import progress_bar
 from tests import prepare, services
 from tests.services import free_port
 

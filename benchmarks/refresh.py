@@ -26,7 +26,7 @@ from typing import Any
 
 import django
 
-from annotation.management.base import plain_table
+from annotation.common.plain_text import plain_table
 from benchmarks.intake import FLICKR30K, database
 
 SCENES = 100

@@ -33,7 +33,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.management.base import plain_table
+from annotation.common.plain_text import plain_table
 from evaluation.agreement.estimates import Bootstrap
 from evaluation.figures import sweeps
 from evaluation.figures.files import as_svg

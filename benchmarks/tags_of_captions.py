@@ -32,7 +32,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.management.base import plain_table
+from annotation.common.plain_text import plain_table
 from benchmarks.measuring import seconds
 from evaluation.agreement.estimates import Bootstrap
 from evaluation.formats.base import JUDGMENT_FORMATS

@@ -25,8 +25,8 @@ from pathlib import Path
 
 import numpy as np
 
+from annotation.common.plain_text import plain_table
 from annotation.formats.flickr8k import Flickr8k
-from annotation.management.base import plain_table
 from benchmarks.measuring import peak, slope
 from evaluation.reproduction.evidence import LEMMAS
 from evaluation.reproduction.figure3 import tagged

@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 from PIL import Image as Picture
 
-from annotation.management.base import plain_table
+from annotation.common.plain_text import plain_table
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 #: Shares of the file at which the line is cut, and the server killed.

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from annotation.management.base import plain_table
+from annotation.common.plain_text import plain_table
 from tests import prepare, services
 from tests.services import free_port
 

@@ -32,7 +32,7 @@ from typing import Any
 import django
 import numpy as np
 
-from annotation.management.base import plain_table
+from annotation.common.plain_text import plain_table
 from benchmarks.intake import FLICKR30K, database
 from benchmarks.refresh import NAME
 

@@ -11,7 +11,7 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from operator import length_hint
 from types import TracebackType
@@ -23,7 +23,6 @@ from tqdm import tqdm
 
 from annotation.common.by_command import for_terminal
 from annotation.common.registry import UnknownName
-from annotation.common.text_tables import plain_table as plain_table
 from models_core.memory import NotEnoughMemory, memory_errors
 
 _T = TypeVar("_T")
@@ -161,14 +160,3 @@ class ReportCommand(BaseCommand):
                 ) from error
             raise
         self.stdout.write(json.dumps(report) if options["json"] else self.show(report))
-
-
-def pages_text(filling: Mapping[str, Any], remedy: str) -> list[str]:
-    """What pages of pairs lack, by the numbers of `protocol.paging.Filling`, and what helps; else no line."""
-    if not filling.get("missing"):
-        return []
-    lacking = (
-        f"pages lack {filling['missing']} captions: too few filtered pairs are of the images asked about"
-    )
-    whom = f"{filling['short_blocks']} of {filling['blocks']} images have fewer than fit, or are missing"
-    return [f"{lacking}; {whom}", remedy]

@@ -33,7 +33,8 @@ from annotation.common.operations import (
     read_request,
     request_fields,
 )
-from annotation.management.base import ReportCommand, move_bar, plain_table, progress_bar
+from annotation.common.plain_text import plain_table
+from annotation.management.base import ReportCommand, move_bar, progress_bar
 
 #: The bar's steps.
 _STEPS = 1000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.utils.translation import gettext as _
 
 from annotation.common.operations import Listing
-from annotation.common.text_tables import plain_table
+from annotation.common.plain_text import plain_table
 from annotation.protocol.answer_times import table_of_savings
 from annotation.selectors.machines.reports import MachineReport
 from annotation.selectors.machines.savings import MachineSaving

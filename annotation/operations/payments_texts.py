@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.common.operations import Listing
-from annotation.common.text_tables import plain_table
+from annotation.common.plain_text import plain_table
 from annotation.workers.bonuses import GivenBonuses
 from annotation.workers.paying import PaidWorkers, Payment, WorkerDue
 

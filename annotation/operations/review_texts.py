@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.common.operations import Pages
-from annotation.common.text_tables import plain_table
+from annotation.common.plain_text import plain_table
 from annotation.moderation.reviewing import ReviewedImage, RuledImage
 
 

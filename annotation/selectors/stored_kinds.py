@@ -24,4 +24,3 @@ def _campaigns(account: Account | None, *roles: str) -> QuerySet[Any]:
 
 CORPORA = StoredKind(_("corpus"), _corpora)
 CAMPAIGNS = StoredKind(_("campaign"), _campaigns, within="campaign")
-CAMPAIGNS = StoredKind(_("campaign"), _campaigns)

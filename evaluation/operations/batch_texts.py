@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from annotation.management.base import pages_text, plain_table
+from annotation.common.plain_text import pages_text, plain_table
 from evaluation.agreement.estimates import Estimate
 from evaluation.pooling.unlikely import FilterLoss
 from evaluation.relevance.pair_tasks import pair_tasks

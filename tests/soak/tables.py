@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from annotation.management.base import plain_table
+from annotation.common.plain_text import plain_table
 from tests.soak import check
 from tests.soak.memory import Row
 

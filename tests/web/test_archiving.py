@@ -28,8 +28,6 @@ LISTED: dict[str, tuple[Any, str, str]] = {
     "report": (Report, "evaluation:reports", "/api/v1/reports"),
 }
 NAME = "thing-0001"
-#: Those whose archiving is a declared operation.
-DECLARED = ("system", "campaign")
 
 
 @pytest.fixture
@@ -48,16 +46,10 @@ def listed(client: Client, what: str, query: str = "") -> set[bool]:
     return {NAME in [row.name for row in shown], NAME in [row["name"] for row in rows]}
 
 
-def archive(client: Client, what: str, *, archived: bool) -> None:
+def archive(client: Client, what: str, name: str, *, archived: bool) -> Any:
     """Press the button on the thing's page."""
-    if what in DECLARED:
-        sent = {what: NAME, "archived": str(archived).lower(), "next": "/evaluation/"}
-        assert client.post(reverse("operation", args=[f"archive_{what}"]), sent).status_code == 302
-        return
-    client.post(
-        reverse(f"evaluation:archive_{what}", args=[NAME]),
-        {"act": "archive"} if archived else {"act": "unarchive", "undo": "1"},
-    )
+    sent = {what: name, "archived": str(archived).lower()}
+    return client.post(reverse("operation", args=[f"archive_{what}"]), sent)
 
 
 @pytest.mark.parametrize("what", LISTED)
@@ -67,7 +59,7 @@ def test_what_is_archived_leaves_its_list_and_comes_back(researcher: Client, wha
     assert listed(researcher, what) == {True}
     page = researcher.get(reverse(LISTED[what][1])).content.decode()
     assert "archived=1" not in page
-    archive(researcher, what, archived=True)
+    archive(researcher, what, NAME, archived=True)
     assert model.objects.get(name=NAME).archived_at is not None
     assert listed(researcher, what) == {False}
     assert listed(researcher, what, "?archived=1") == {True}
@@ -75,7 +67,7 @@ def test_what_is_archived_leaves_its_list_and_comes_back(researcher: Client, wha
     if what not in ("batch", "report"):  # theirs need more than bare rows
         own = what if what == "campaign" else f"evaluation:{what}"
         assert "Bring back into the lists" in researcher.get(reverse(own, args=[NAME])).content.decode()
-    archive(researcher, what, archived=False)
+    archive(researcher, what, NAME, archived=False)
     assert listed(researcher, what) == {True}
     done = AuditEntry.objects.filter(act__in=[f"archive_{what}", f"unarchive_{what}"])
     assert [entry.act for entry in done.order_by("pk")] == [f"archive_{what}", f"unarchive_{what}"]
@@ -88,25 +80,18 @@ def test_the_api_and_a_command_archive_too(researcher: Client, what: str) -> Non
     sent = researcher.patch(one, {"archived": True}, content_type="application/json")
     assert (sent.status_code, sent.json()["archived"]) == (200, True)
     out = StringIO()
-    if what in DECLARED:
-        call_command(f"archive_{what}", NAME, "--no-archived", "--json", stdout=out)
-        assert json.loads(out.getvalue())["archived"] is False
-    else:
-        call_command("archive", what, NAME, "--undo", "--json", stdout=out)
-        assert json.loads(out.getvalue()) == {"what": what, "name": NAME, "archived": False, "changed": True}
+    call_command(f"archive_{what}", NAME, "--no-archived", "--json", stdout=out)
+    assert json.loads(out.getvalue())["archived"] is False
     assert LISTED[what][0].objects.get(name=NAME).archived_at is None
     with pytest.raises(CommandError, match="nobody"):
-        if what in DECLARED:
-            call_command(f"archive_{what}", "nobody", "--archived")
-        call_command("archive", what, "nobody")
+        call_command(f"archive_{what}", "nobody", "--archived")
 
 
 def test_an_open_campaign_is_not_archived_and_an_archived_one_that_is_resumed_comes_back(
     researcher: Client,
 ) -> None:
     shown = Campaign.objects.get(name="thing-0000")
-    sent = {"campaign": shown.name, "archived": "true"}
-    answer = researcher.post(reverse("operation", args=["archive_campaign"]), sent)
+    answer = archive(researcher, "campaign", shown.name, archived=True)
     assert "pause or close it before you archive it" in answer.content.decode()
     refused = researcher.patch(
         f"/api/v1/campaigns/{shown.name}", {"archived": True}, content_type="application/json"

@@ -10,10 +10,11 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from annotation.campaigns import CampaignError, campaign_named, gold_layer
+from annotation.common.plain_text import plain_table
 from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
 from annotation.formats.proposals import read_proposals
-from annotation.management.base import ReportCommand, few_images, plain_table, progress_bar
+from annotation.management.base import ReportCommand, few_images, progress_bar
 from annotation.protocol.gold import Gold
 from annotation.protocol.link_chances import learn_chances
 from annotation.protocol.machines import Proposals

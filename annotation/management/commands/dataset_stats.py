@@ -7,9 +7,10 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from annotation.common.plain_text import plain_table
 from annotation.common.registry import UnknownName
 from annotation.datasets.layers import campaign_of_layer, layer_to_read
-from annotation.management.base import ReportCommand, plain_table, with_progress
+from annotation.management.base import ReportCommand, with_progress
 from annotation.models import Campaign
 from annotation.protocol.statistics import PRINTED_STATISTICS, TOTAL, cost_figures
 from annotation.selectors.campaign import funnel

@@ -10,7 +10,8 @@ from django.urls import reverse
 
 from annotation.campaigns import CampaignError, campaign_named
 from annotation.common import database
-from annotation.management.base import ReportCommand, plain_table
+from annotation.common.plain_text import plain_table
+from annotation.management.base import ReportCommand
 from annotation.models import Invitation
 from annotation.workers import invitations
 from annotation.workers.invitations import InvitationError

@@ -14,10 +14,11 @@ from annotation.campaigns import CampaignError, asks_pairs
 from annotation.campaigns.drafts.opening import check_no_running_pilot
 from annotation.campaigns.pairs import pairs_from_csv
 from annotation.campaigns.status import AlarmSummary, alarm_summaries
+from annotation.common.plain_text import pages_text
 from annotation.common.registry import UnknownName
 from annotation.datasets.layer_rows import LayerError
 from annotation.formats.base import FormatError
-from annotation.management.base import ReportCommand, move_bar, pages_text, progress_bar
+from annotation.management.base import ReportCommand, move_bar, progress_bar
 from annotation.models import Campaign
 from annotation.operations.campaign_texts import alarm_lines
 from annotation.protocol.campaign_settings import settings_of

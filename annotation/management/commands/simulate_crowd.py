@@ -13,10 +13,11 @@ from django.core.management.base import CommandParser
 
 from annotation.campaigns import campaign_crowd_size, campaign_named
 from annotation.common.locks import Busy
+from annotation.common.plain_text import plain_table
 from annotation.common.registry import UnknownName
 from annotation.datasets.layer_rows import LayerError
 from annotation.formats.base import FormatError
-from annotation.management.base import ReportCommand, plain_table, with_progress
+from annotation.management.base import ReportCommand, with_progress
 from annotation.management.resources import peak_mib
 from annotation.models import Campaign
 from annotation.protocol.campaign_settings import CampaignError

@@ -8,7 +8,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.campaigns import CampaignError, campaign_named
-from annotation.management.base import ReportCommand, plain_table
+from annotation.common.plain_text import plain_table
+from annotation.management.base import ReportCommand
 from annotation.models import Campaign, Study, Visit
 from annotation.workers import confirmation, platform_visits
 from annotation.workers.platform_visits import VisitError

@@ -6,7 +6,6 @@ choices, values and errors come from the request.
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Collection, Mapping
 from typing import Any, cast
@@ -50,6 +49,13 @@ class _Words(forms.TextInput):
 
     def format_value(self, value: Any) -> Any:
         return super().format_value(", ".join(map(str, value)) if isinstance(value, list | tuple) else value)
+
+
+class _Lines(forms.Textarea):
+    """A long text, or a list with a text in each line."""
+
+    def format_value(self, value: Any) -> Any:
+        return super().format_value("\n".join(map(str, value)) if isinstance(value, list | tuple) else value)
 
 
 class RequestForm(forms.Form):
@@ -129,7 +135,10 @@ class RequestForm(forms.Form):
                 return [tomllib.loads(text)]
             except (ValueError, RecursionError) as error:  # numbers of no end too
                 raise Invalid(FieldError(one.name, "toml", {"message": error})) from error
-        return [[one.read_text(each) for each in _words(text)] if one.many else one.read_text(text)]
+        if one.many:
+            texts = text.splitlines() if one.lines > 1 else _words(text)
+            return [[one.read_text(each) for each in map(str.strip, texts) if each]]
+        return [one.read_text(text)]
 
     def _widget(self, one: RequestField) -> forms.Widget:
         if one.upload is not None:
@@ -161,7 +170,7 @@ class RequestForm(forms.Form):
                 return forms.CheckboxSelectMultiple(choices=choices)
             return forms.Select(choices=choices if one.default else [("", one.one_of.none), *choices])
         if one.lines > 1:
-            return forms.Textarea({"rows": one.lines})
+            return _Lines({"rows": one.lines})
         if one.many:
             return _Words({"autocapitalize": "none", "spellcheck": "false"})
         attributes: dict[str, Any] = {"autocapitalize": "none", "spellcheck": "false"}
@@ -172,6 +181,8 @@ class RequestForm(forms.Form):
         modes = {"integer": "numeric", "number": "decimal"}
         if one.rule.sort in modes:
             attributes["inputmode"] = modes[one.rule.sort]
+        if one.rule.sort == "date":
+            attributes["type"] = "date"
         return forms.TextInput(attributes)
 
 
@@ -189,8 +200,8 @@ def sent_request(operation: Operation, account: Account, sent: QueryDict, **addr
 
 
 def _words(text: str) -> list[str]:
-    """What a person lists in one field: a line each, or separated by commas, else by spaces."""
-    parts = re.split("[,\n]", text) if "," in text or "\n" in text else text.split()
+    """What a person lists in one field: separated by commas, else by spaces."""
+    parts = text.split(",") if "," in text else text.split()
     return [part.strip() for part in parts if part.strip()]
 
 

@@ -20,8 +20,9 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from annotation.common.plain_text import plain_table
 from annotation.formats.base import FormatError
-from annotation.management.base import plain_table, with_progress
+from annotation.management.base import with_progress
 from evaluation.agreement.estimates import AgreementError, Estimate
 from evaluation.agreement.summary import (
     AgreementBetween,

@@ -12,7 +12,8 @@ from django.core.management.base import CommandError, CommandParser
 from django.template.defaultfilters import filesizeformat
 
 from annotation.common.locks import Busy
-from annotation.management.base import ReportCommand, plain_table
+from annotation.common.plain_text import plain_table
+from annotation.management.base import ReportCommand
 from annotation.selectors.corpora import corpus_named
 from evaluation.services.features.store import feature_set, feature_sets
 from evaluation.services.systems import registry

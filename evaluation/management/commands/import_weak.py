@@ -13,7 +13,8 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from annotation.management.base import ReportCommand, plain_table
+from annotation.common.plain_text import plain_table
+from annotation.management.base import ReportCommand
 from evaluation.management.training import TRAINING_REFUSALS, ProgressBars
 from evaluation.services.weak.collections import import_collection, remove_collection, weak_collections
 

@@ -16,8 +16,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotation.common.plain_text import plain_table
 from annotation.formats.base import FormatError
-from annotation.management.base import plain_table, with_progress
+from annotation.management.base import with_progress
 from evaluation.formats.figure_basis import FigureBasis
 from evaluation.formats.figure_tables import Table
 from evaluation.formats.flickr8k_judgments import Flickr8kCrowd, Flickr8kExpert

@@ -13,9 +13,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotation.common.plain_text import plain_table
 from annotation.formats.base import FormatError
 from annotation.formats.flickr8k import Flickr8k
-from annotation.management.base import plain_table, with_progress
+from annotation.management.base import with_progress
 from evaluation.formats.figure_basis import FigureBasis, basis_from_dict
 from evaluation.formats.figure_tables import Table
 from evaluation.management.base import TableCommand
