@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.formats import number_format
 
 from annotation.campaigns.status import AlarmSummary, CampaignStatus, CostSummary, KindAgreement
-from annotation.common.text_tables import plain_table
+from annotation.common.plain_text import plain_table
 from annotation.protocol.agreement import IntervalEstimate
 from annotation.selectors.drawing_ways import DrawingWay
 

@@ -6,8 +6,8 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from annotation.common.operations import CommandLine, FormPage, Operation, Rest, register
+from annotation.common.plain_text import plain_table
 from annotation.common.registry import UnknownName
-from annotation.common.text_tables import plain_table
 from annotation.datasets.layers import LayerBehind
 from annotation.formats.base import FormatError
 from annotation.moderation import control_items

@@ -1,0 +1,38 @@
+"""Results as plain text, for terminals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def pages_text(filling: Mapping[str, Any], remedy: str) -> list[str]:
+    """What pages of pairs lack, by the numbers of `protocol.paging.Filling`, and what helps; else no line."""
+    if not filling.get("missing"):
+        return []
+    lacking = (
+        f"pages lack {filling['missing']} captions: too few filtered pairs are of the images asked about"
+    )
+    whom = f"{filling['short_blocks']} of {filling['blocks']} images have fewer than fit, or are missing"
+    return [f"{lacking}; {whom}", remedy]
+
+
+def plain_table(head: list[str], rows: list[list[Any]]) -> str:
+    """A plain-text table; numbers to the right, floats to three places."""
+
+    def cell(value: Any) -> str:
+        return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+    lines = [head] + [[cell(v) for v in row] for row in rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+    numeric = [all(isinstance(row[i], int | float) for row in rows) and bool(rows) for i in range(len(head))]
+
+    def laid(line: list[str]) -> str:
+        return "  ".join(
+            text.rjust(width) if right else text.ljust(width)
+            for text, width, right in zip(line, widths, numeric, strict=True)
+        ).rstrip()
+
+    return "\n".join(
+        [laid(lines[0]), "  ".join("-" * w for w in widths), *[laid(line) for line in lines[1:]]]
+    )
