@@ -1,13 +1,16 @@
-"""Corpora: listed, shown; their licence; a picture withdrawn."""
+"""Corpora: listed, shown, deleted; their licence; a picture withdrawn."""
 
 from __future__ import annotations
 
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
+from annotation.common.locks import Busy
 from annotation.common.operations import CommandLine, FormPage, Has, Operation, Rest, register
 from annotation.common.roles import RESEARCHER, REVIEWER
 from annotation.datasets import corpus_summaries, licences
+from annotation.datasets.deleting import CorpusInUse
+from annotation.jobs.kinds import delete_corpus as deleting
 from annotation.moderation import withdrawing
 
 _READS = Has((REVIEWER, RESEARCHER), on="corpus")
@@ -76,6 +79,20 @@ register(
         rest=Rest("PATCH", _ONE, "corpora", route="corpus", example={"licence": "CC BY 4.0"}),
         command=_ON_CORPUS,
         page=FormPage(done=_("Licence saved: datasheets of exports have it from now on.")),
+    )
+)
+register(
+    Operation(
+        name="delete_corpus",
+        title=_("Delete a corpus"),
+        request=deleting.DeleteCorpusRequest,
+        result=None,
+        permission=_RUNS,
+        run=deleting.delete_named_corpus,
+        errors=(CorpusInUse, Busy),
+        rest=Rest("DELETE", _ONE, "corpora", route="corpus"),
+        command=_ON_CORPUS,
+        page=FormPage(done=_("Corpus deleted.")),
     )
 )
 register(

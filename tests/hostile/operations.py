@@ -1304,10 +1304,10 @@ def phrases_marked(at: At) -> Call:
 post("operation", RUNNERS, "set_licence", corpus="quay", licence="CC BY 4.0")
 
 
-@by("delete_corpus", "sent", RUNNERS)
+@by("operation", "delete_corpus", RUNNERS)
 def corpus_deleted(at: At) -> Call:
     name = _spare_corpus(at)
-    return Call("POST", reverse("delete_corpus", args=[name]), fields=[("name", name)])
+    return Call("POST", reverse("operation", args=["delete_corpus"]), fields=[("corpus", name)])
 
 
 def _spare_corpus(at: At) -> str:

@@ -203,10 +203,7 @@ def built() -> dict[str, Any]:
         "arguments": Arguments(
             {
                 "corpus": [world.corpus.name],
-                **{
-                    route: [world.corpus.name]
-                    for route in ("manage_corpus", "delete_corpus", "withdraw_picture")
-                },
+                **{route: [world.corpus.name] for route in ("manage_corpus", "withdraw_picture")},
                 **{
                     route: ["0" * 32]
                     for route in ("upload", "upload_state", "act_on_upload", "upload_problems")

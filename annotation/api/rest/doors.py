@@ -67,7 +67,7 @@ class On:
         if not account.has_role_somewhere(*self.roles):
             raise no_role(*self.roles)
         # An address is shared with declared operations, whose placeholder is called as their field.
-        name = place.pop(next(word for word in ("corpus", "campaign", "name") if word in place))
+        name = place.pop(next(word for word in ("campaign", "name") if word in place))
         try:
             found = self.thing(name)
         except Http404 as error:

@@ -10,11 +10,8 @@ from rest_framework import serializers
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import On, missing
 from annotation.api.rest.fields import CallFields, NameField, TextField
-from annotation.api.rest.operations import DELETE, GET, ApiCall, ApiRoute, serves
-from annotation.common.roles import RESEARCHER
-from annotation.datasets.deleting import CorpusInUse
+from annotation.api.rest.operations import GET, ApiCall, ApiRoute, serves
 from annotation.datasets.layers import update_layers_of_image
-from annotation.jobs.kinds.delete_corpus import begin_deleting_corpus
 from annotation.models import Corpus, Image, Layer
 from annotation.selectors import browse
 from annotation.selectors.browse import Filter
@@ -262,21 +259,3 @@ def _layer(corpus: Corpus, name: str) -> Layer:
             _("Corpus “%(corpus)s” has no layer “%(name)s”.") % {"corpus": corpus.name, "name": name}
         )
     return found
-
-
-@serves(
-    ApiRoute(
-        route="corpus",
-        method=DELETE,
-        path="corpora/<slug:corpus>",
-        tag=_TAG,
-        opens=On(CORPUS_OF_ADDRESS, (RESEARCHER,)),
-        refuses=(CorpusInUse,),
-    )
-)
-def corpus_delete_call(call: ApiCall, corpus: Corpus) -> None:
-    """Delete a corpus with its layers and pictures; refused while anything depends on it.
-
-    It is out of sight at once. A job takes away what it had.
-    """
-    begin_deleting_corpus(corpus=corpus, actor=call.account)

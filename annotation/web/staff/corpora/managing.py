@@ -7,18 +7,16 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from annotation import campaigns
 from annotation.common.operations import operation_named
 from annotation.common.roles import RESEARCHER
-from annotation.datasets.deleting import CorpusInUse, why_corpus_kept
-from annotation.jobs.kinds.delete_corpus import begin_deleting_corpus
+from annotation.datasets.deleting import why_corpus_kept
 from annotation.models import Corpus, Image, PhraseMarks
 from annotation.moderation.withdrawing import why_picture_kept
 from annotation.web.common.access import CORPUS_OF_ADDRESS, account_of, for_roles_on
 from annotation.web.common.request_forms import RequestForm
-from annotation.web.staff.frame import said
 
 
 @require_safe
@@ -39,20 +37,6 @@ def corpus_manage(request: HttpRequest, corpus: Corpus) -> HttpResponse:
         ),
     }
     return render(request, "annotation/manage_corpus.html", about)
-
-
-@require_POST
-@for_roles_on(CORPUS_OF_ADDRESS, RESEARCHER)
-def corpus_delete(request: HttpRequest, corpus: Corpus) -> HttpResponse:
-    """Delete a corpus that nothing uses, once its name was typed."""
-    then = redirect("manage_corpus", corpus.name)
-    with said(request, CorpusInUse) as tell:
-        if request.POST.get("name", "").strip() != corpus.name:
-            raise CorpusInUse(_("Type the name of the corpus to delete it."))
-        begin_deleting_corpus(corpus=corpus, actor=account_of(request))
-        tell(_("Corpus “%(name)s” deleted.") % {"name": corpus.name})
-        then = redirect("home")
-    return then
 
 
 @require_safe
@@ -79,6 +63,5 @@ def picture_withdraw(request: HttpRequest, corpus: Corpus) -> HttpResponse:
 
 urlpatterns = [
     path("", corpus_manage, name="manage_corpus"),
-    path("delete", corpus_delete, name="delete_corpus"),
     path("withdraw", picture_withdraw, name="withdraw_picture"),
 ]
