@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import reduce
@@ -19,7 +18,7 @@ from annotation.campaigns.changing import (
     reopens,
     settings_differences,
 )
-from annotation.common.operations import FieldError, Help, Listing, OperationContext, invalid
+from annotation.common.operations import Help, Listing, OperationContext, invalid
 from annotation.models import Campaign, SettingsVersion
 from annotation.protocol.campaign_settings import settings_of
 from annotation.selectors.campaign.summaries import CampaignRequest
@@ -52,13 +51,10 @@ class PlanSettingsRequest(CampaignRequest):
         Help(_("Version"), _("That you read; where another is in force, nothing is changed")),
     ] = None
 
-    def problems(self) -> Iterator[FieldError]:
-        """Something has to be set."""
-        if self.campaign_settings is None and not self.set:
-            yield FieldError("campaign_settings", "missing")
-
     def changed(self, settings: dict[str, Any]) -> dict[str, Any]:
-        """The settings that are asked for, where others are in force."""
+        """The settings that are asked for, where others are in force; raises Invalid where there are none."""
+        if self.campaign_settings is None and not self.set:
+            raise invalid("campaign_settings", "missing")
         start = settings if self.campaign_settings is None else self.campaign_settings
         return reduce(_merged, map(_single, enumerate(self.set)), start)
 

@@ -103,7 +103,7 @@ class ImportControlsRequest(CampaignRequest):
 class RetireControlRequest(CampaignRequest):
     """Answers given to it keep counting, unless it was wrong itself: then nobody's accuracy counts it."""
 
-    item: Annotated[int, Field(ge=1, le=2**63 - 1), Help(_("Item"), _("Its number"))]
+    item: Annotated[int, Field(ge=1, le=10**12), Help(_("Item"), _("Its number"))]
     wrong: Annotated[bool, Help(_("It was wrong itself"))] = False
 
 

@@ -197,7 +197,8 @@ def test_a_wrong_value_is_the_same_error_everywhere(
         options[one.name] = [text] if one.many else text
         before = [data[name] for name in operation.command.positional if name != one.name]
         positional = [str(each) for held in before for each in (held if isinstance(held, list) else [held])]
-        flags = [f"--{name}" for name, held in data.items() if held is True and options.pop(name, False)]
+        switches = [name for name, held in data.items() if held is True and options.pop(name, False)]
+        flags = [f"--{name.replace('_', '-')}" for name in switches]
         if one.name in operation.command.positional:
             positional.insert(operation.command.positional.index(one.name), text)
             options.pop(one.name)
