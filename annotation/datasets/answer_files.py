@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -45,18 +44,11 @@ def export_answers(request: ExportAnswersRequest, context: OperationContext) -> 
     passed_on = context.progress_of("answers", Judgment.objects.filter(campaign=row).count())
 
     def write(path: Path) -> WrittenAnswers:
-        if path.exists():
-            raise ExportError(f"{path} already exists; name a new file")
         counts: Counter[str] = Counter()
-        part = path.with_name(f"{path.name}.part")
-        try:
-            with part.open("w", encoding="utf-8") as file:
-                for record in passed_on(answers(row, known=request.controls)):
-                    file.write(json.dumps(record, ensure_ascii=False) + "\n")
-                    counts[record["kind"]] += 1
-            os.replace(part, path)
-        finally:
-            part.unlink(missing_ok=True)
+        with path.open("w", encoding="utf-8") as file:
+            for record in passed_on(answers(row, known=request.controls)):
+                file.write(json.dumps(record, ensure_ascii=False) + "\n")
+                counts[record["kind"]] += 1
         return WrittenAnswers(answers=counts)
 
     return NewFile(f"{row.name}-answers.jsonl", write)

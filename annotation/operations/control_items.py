@@ -129,7 +129,7 @@ register(
         permission=MAY_RUN,
         run=requests.import_controls,
         errors=(BadItem, BadItems, FormatError),
-        rest=Rest("POST", f"{_ITEMS}/from-file", _TAG),
+        rest=Rest("POST", f"{_ITEMS}/from-file", _TAG, example={"file": "items.csv"}),
         command=CommandLine(positional=("campaign", "file")),
         page=FormPage(done=_added),
     )
