@@ -5,10 +5,9 @@ from django.urls import URLPattern
 from evaluation.api import (
     captions_data,
     features,
-    queries,
     systems,
 )
 
 #: Whose functions are served.
-MODULES = (systems, features, captions_data, queries)
+MODULES = (systems, features, captions_data)
 urlpatterns: list[URLPattern] = []

@@ -1078,7 +1078,7 @@ get("evaluation:queries", RUNNERS, RUN, qrels="own", order="difference", with_=O
 get("evaluation:qrels_list", RUNNERS, before=10**6)
 get("evaluation:qrels", RUNNERS, "own:1")
 get("evaluation:freeze_qrels", RUNNERS, corpus="quay")
-FORM_OF_QRELS: dict[str, Any] = {"name": lambda at: at.new("q"), "corpus": "quay", "seed": "1"}
+FORM_OF_QRELS: dict[str, Any] = {"name": lambda at: at.new("q"), "corpus": "quay", "fold_seed": "1"}
 post(
     "evaluation:freeze_qrels",
     RUNNERS,
