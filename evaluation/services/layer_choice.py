@@ -1,4 +1,4 @@
-"""Which layer a request names."""
+"""Which layer of a corpus a request names."""
 
 from __future__ import annotations
 
