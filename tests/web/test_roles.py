@@ -293,7 +293,8 @@ def _places_of_the_api(world: Any, campaign: str, job: int) -> dict[str, list[An
         "webhooks/": [line.webhook_id],
         "alarm-subscriptions/": [1],
     }
-    more: dict[str, Any] = {"<str:key>": "man", "<str:pseudonym>": worker, "<slug:layer>": campaign}
+    more: dict[str, Any] = {"<str:key>": "man", "<str:image>": "man", "<str:worker>": worker}
+    more |= {"<slug:layer>": campaign}
     more |= {"<int:invitation>": Invitation.objects.get().pk, "<int:item>": 1, "<int:delivery>": line.pk}
     more |= {"<int:flag>": flag.pk, "<int:ruling>": ruling.pk, "<int:payment>": 1, "<int:bonus>": 1}
     more |= {"<slug:machine>": "nobody", "files/<int:number>": 0, "<int:query>": 1}
