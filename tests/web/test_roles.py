@@ -203,10 +203,7 @@ def built() -> dict[str, Any]:
         "arguments": Arguments(
             {
                 "corpus": [world.corpus.name],
-                **{
-                    route: [world.corpus.name]
-                    for route in ("manage_corpus", "set_licence", "delete_corpus", "withdraw_picture")
-                },
+                **{route: [world.corpus.name] for route in ("manage_corpus", "withdraw_picture")},
                 **{
                     route: ["0" * 32]
                     for route in ("upload", "upload_state", "act_on_upload", "upload_problems")
@@ -232,7 +229,7 @@ def built() -> dict[str, Any]:
                             "workers",
                             "entry",
                         ),
-                        *("known_items", "add_known_items"),
+                        "known_items",
                         *("new_known_item", "texts", "jobs", "start_job", "task_consent", "api_consent"),
                         *("payments", "dashboard"),
                         *("machines", "duplicate_campaign", "go_on_with_all"),
@@ -244,7 +241,6 @@ def built() -> dict[str, Any]:
                 "person": [1],
                 "read_message": [1],
                 "webhook": [hook.pk],
-                "retire_known_item": [name, 1],
                 "text": [name, "consent"],
                 "download": [name, export.pk],
                 **{
