@@ -2,11 +2,8 @@
 
 from django.urls import URLPattern
 
-from evaluation.api import (
-    queries,
-    systems,
-)
+from evaluation.api import systems
 
 #: Whose functions are served.
-MODULES = (systems, queries)
+MODULES = (systems,)
 urlpatterns: list[URLPattern] = []

@@ -292,7 +292,7 @@ def test_systems_that_rank_or_write_do_not_tag_and_taggers_do_not_rank(scenes: s
 )
 def test_what_cannot_be_scored_is_said_in_a_line(scenes: str, options: tuple[str, ...], match: str) -> None:
     train("often", "Tag-frequency")
-    said("tag", "often")
+    said("tag", "often", "--split", "test")
     with pytest.raises(CommandError, match=match):
         said("score_tags", *options)
 
