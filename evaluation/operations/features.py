@@ -35,7 +35,7 @@ register(
         permission=_ON_CORPUS,
         run=asked.remove_features,
         errors=(InUse, Busy, UnknownName),
-        rest=Rest("DELETE", "features", "features", route="features"),
+        rest=Rest("DELETE", "features/<slug:corpus>/<str:set>", "features"),
         command=CommandLine(positional=("corpus", "set")),
         page=FormPage(done=_("The feature set is removed.")),
     )
