@@ -14,8 +14,6 @@ _CAMPAIGN = "campaigns/<slug:name>"
 OLD_ADDRESSES: dict[str, str] = {
     f"{_CAMPAIGN}/images/<str:key>/rule/": "rule",
     f"{_CAMPAIGN}/entry/": "entry",
-    f"{_CAMPAIGN}/entry/invite/": "make_invitation",
-    f"{_CAMPAIGN}/entry/invitations/<int:invitation>/revoke/": "revoke_invitation",
     f"{_CAMPAIGN}/known/": "known_items",
     f"{_CAMPAIGN}/known/add/": "add_known_items",
     f"{_CAMPAIGN}/known/new/": "new_known_item",

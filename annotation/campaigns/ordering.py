@@ -36,7 +36,7 @@ class PrioritiseRequest(CampaignRequest):
     images: Annotated[
         tuple[Annotated[str, Field(max_length=255)], ...],
         Field(min_length=1, max_length=1000),
-        Help(gettext_lazy("Images"), gettext_lazy("By key or file name")),
+        Help(gettext_lazy("Images"), gettext_lazy("By key or file name, one on each line"), lines=6),
     ]
     priority: Annotated[
         int,

@@ -88,7 +88,7 @@ def show_server(request: ServerRequest, context: OperationContext) -> ServerStat
     )
 
 
-def send_test_mail(request: MailYourselfRequest, context: OperationContext) -> JobStatus:
+def mail_yourself(request: MailYourselfRequest, context: OperationContext) -> JobStatus:
     """Have an e-mail sent to whoever asks, by a job. Raises NoAddress."""
     if not context.actor.email:
         raise NoAddress(_("Your account has no e-mail address: add one first."))

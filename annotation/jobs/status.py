@@ -191,7 +191,7 @@ def resume(request: ResumeJobRequest, context: OperationContext) -> JobStatus:
     return job_status(resume_job(job_id=request.job, actor=context.actor))
 
 
-def sweep(request: SweepJobsRequest, context: OperationContext) -> SweptJobs:
+def sweep_lost_jobs(request: SweepJobsRequest, context: OperationContext) -> SweptJobs:
     """Look for lost jobs."""
     return sweep_jobs()
 

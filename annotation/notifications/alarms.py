@@ -22,7 +22,7 @@ from annotation.common.roles import ADMIN, RESEARCHER, WHOLE_SERVER
 from annotation.models import Account, AlarmSubscription, Campaign, RaisedAlarm
 from annotation.notifications.events import announce
 from annotation.notifications.hooks import ALARM_RAISED, CAMPAIGN_FINISHED
-from annotation.selectors.scope_request import ScopeRequest
+from annotation.selectors.stored_kinds import ScopeRequest
 
 #: The alarm by which a campaign says that there is nothing left to ask.
 COMPLETE_ALARM = "complete"

@@ -29,8 +29,8 @@ from annotation.common.roles import RESEARCHER, Granted
 from annotation.models import Account, Webhook
 from annotation.notifications.receivers import LONGEST_ADDRESS, AddressRefused, receiver_of
 from annotation.notifications.signing import secret_of
-from annotation.selectors.scope_request import ScopeRequest
 from annotation.selectors.scopes import within_scope
+from annotation.selectors.stored_kinds import ScopeRequest
 
 #: What a webhook can be told of.
 CAMPAIGN_FINISHED, JOB_ENDED, ALARM_RAISED = "campaign.finished", "job.ended", "alarm.raised"

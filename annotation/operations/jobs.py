@@ -69,6 +69,6 @@ register(
         request=status.SweepJobsRequest,
         result=SweptJobs,
         permission=Has((ADMIN,), server=True),
-        run=status.sweep,
+        run=status.sweep_lost_jobs,
     )
 )

@@ -26,7 +26,7 @@ register(
         request=server.MailYourselfRequest,
         result=server.JobStatus,
         permission=_ADMINS,
-        run=server.send_test_mail,
+        run=server.mail_yourself,
         errors=(server.NoAddress,),
         rest=Rest("POST", "server/test-mail", "server"),
         command=None,

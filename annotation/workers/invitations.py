@@ -7,17 +7,26 @@ own, or at once, under the pseudonym, with a code in the place of a password.
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.core.signing import BadSignature, Signer
 from django.db.models import F
+from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from pydantic import Field
 
 from annotation import instructions
 from annotation.audit import record
 from annotation.common import database
+from annotation.common.operations import Help, Listing, Named, OneOf, OperationContext, invalid
 from annotation.models import Account, Campaign, Invitation
+from annotation.selectors.stored_kinds import CAMPAIGNS
 from annotation.workers import pseudonyms
 
 _PROVIDER = "invite"
@@ -25,6 +34,113 @@ MOST_USES = 100_000
 #: Groups of a code, and letters of each: 80 bits.
 _GROUPS, _LETTERS = 4, 4
 _SIGNER = Signer(salt="annotation.invitation")
+
+
+_CampaignName = Annotated[str, Named(CAMPAIGNS), Help(gettext_lazy("Campaign"))]
+
+
+def _languages() -> Mapping[str, Any]:
+    return dict(settings.LANGUAGES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InvitationsRequest:
+    """A campaign's invitation links, the newest first."""
+
+    campaign: _CampaignName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MakeInvitationRequest:
+    """A link by which people become workers of a campaign: whoever opens it agrees to the consent text and
+    gets an account with a pseudonym."""
+
+    campaign: _CampaignName
+    label: Annotated[
+        str, Field(max_length=100), Help(gettext_lazy("For whom (invited people do not see this)"))
+    ] = ""
+    uses: Annotated[
+        Annotated[int, Field(ge=1, le=MOST_USES)] | None,
+        Help(gettext_lazy("People at most"), gettext_lazy("By default any number")),
+    ] = None
+    until: Annotated[
+        date | None, Help(gettext_lazy("Valid until the end of"), gettext_lazy("A day, as 2026-12-31"))
+    ] = None
+    language: Annotated[
+        Annotated[str, OneOf(_languages, gettext_lazy("their browser's"))] | None,
+        Help(gettext_lazy("Language"), gettext_lazy("Of the pages")),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevokeInvitationRequest:
+    """An invitation link lets nobody in any more; who came by it stays."""
+
+    campaign: _CampaignName
+    invitation: Annotated[
+        int, Field(ge=1), Help(gettext_lazy("Invitation"), gettext_lazy("The number of a link"))
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InvitationLink:
+    """A link that makes whoever opens it a worker of the campaign. `uses`: how many may come, null for any
+    number; `over` says why it lets in nobody any more."""
+
+    number: int
+    campaign: str
+    label: str
+    address: str
+    uses: int | None
+    used: int
+    expires_at: datetime | None
+    language: str
+    over: str
+    created_at: datetime
+
+
+def list_invitations(request: InvitationsRequest, context: OperationContext) -> Listing:
+    """The links of a campaign."""
+    rows = Invitation.objects.filter(campaign__name=request.campaign).select_related("campaign")
+    return Listing(rows, "-pk", lambda row: _link(row, context))
+
+
+def create_invitation(request: MakeInvitationRequest, context: OperationContext) -> InvitationLink:
+    """Make a link. Raises InvitationError."""
+    end = request.until
+    row = make_invitation(
+        campaign=Campaign.objects.get(name=request.campaign),
+        label=request.label,
+        uses=request.uses,
+        expires_at=datetime.combine(end, time.max, ZoneInfo(settings.TIME_ZONE)) if end else None,
+        language=request.language or "",
+        actor=context.actor,
+    )
+    return _link(row, context)
+
+
+def end_invitation(request: RevokeInvitationRequest, context: OperationContext) -> None:
+    """Revoke a link. Raises Invalid where the campaign has none of that number."""
+    rows = Invitation.objects.select_related("campaign").filter(campaign__name=request.campaign)
+    row = rows.filter(pk=min(request.invitation, database.LARGEST_ID)).first()
+    if row is None:
+        raise invalid("invitation", "unknown", kind=_("invitation"), value=request.invitation)
+    revoke_invitation(invitation=row, actor=context.actor)
+
+
+def _link(row: Invitation, context: OperationContext) -> InvitationLink:
+    return InvitationLink(
+        number=row.pk,
+        campaign=row.campaign.name,
+        label=row.label,
+        address=context.site + reverse("invite", args=[invitation_token(row)]),
+        uses=row.uses,
+        used=row.used,
+        expires_at=row.expires_at,
+        language=row.language,
+        over=why_over(row),
+        created_at=row.created_at,
+    )
 
 
 class InvitationError(ValueError):
@@ -43,15 +159,8 @@ def make_invitation(
     """A new link to a campaign. `uses`: how many may come by it, None for any number."""
     if campaign.state == Campaign.CLOSED:
         raise InvitationError(_("This campaign is closed: you can no longer invite anybody to it."))
-    if uses is not None and not 1 <= uses <= MOST_USES:
-        raise InvitationError(
-            _("One link cannot invite %(uses)d people; expected 1 to %(most)d.")
-            % {"uses": uses, "most": MOST_USES}
-        )
     if expires_at is not None and expires_at <= database.now():
         raise InvitationError(_("The link would have expired already; choose a later day."))
-    if language and language not in dict(settings.LANGUAGES):
-        raise InvitationError(_("The language “%(language)s” is not available.") % {"language": language})
     with database.writing():
         made = Invitation.objects.create(
             campaign=campaign,

@@ -2,13 +2,8 @@
 
 from django.urls import URLPattern
 
-from evaluation.api import (
-    captions_data,
-    features,
-    queries,
-    systems,
-)
+from evaluation.api import systems
 
 #: Whose functions are served.
-MODULES = (systems, features, captions_data, queries)
+MODULES = (systems,)
 urlpatterns: list[URLPattern] = []

@@ -19,7 +19,7 @@ def judgments_text(made: JudgmentsReport) -> str:
     )
 
 
-def imported_text(made: QrelsReport) -> str:
+def imported_qrels_text(made: QrelsReport) -> str:
     """What an import of qrels came to."""
     asks = f", for {made.asks}s" if made.asks else ""
     return (

@@ -18,7 +18,7 @@ from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from evaluation.operations import score_texts
 from evaluation.operations import set_texts as texts
-from evaluation.services.localizations import files, listing, predicting, scores, sets
+from evaluation.services.localizations import files, listing, predicting, proposals, scores, sets
 from evaluation.services.predicting import PredictionSetsRequest
 from evaluation.services.stored import InUse, remove_stored
 from evaluation.services.stored_kinds import LOCALIZATION_SETS
@@ -122,6 +122,22 @@ register(
         ),
         page=FormPage(
             started=_("Scoring the localizations. The figures are on this page when they are done.")
+        ),
+    )
+)
+register(
+    Operation(
+        name="score_proposals",
+        title=_("Score proposed regions"),
+        request=proposals.ProposalScoring,
+        result=proposals.ProposalScores,
+        permission=Has((RESEARCHER,), on="corpus", corpora=True),
+        run=proposals.score_proposals,
+        errors=_ERRORS,
+        command=CommandLine(
+            positional=("corpus", "regions"),
+            text=score_texts.proposal_scores_text,
+            layouts=score_texts.PROPOSAL_SCORES_LAYOUTS,
         ),
     )
 )

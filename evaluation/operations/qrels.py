@@ -41,7 +41,7 @@ register_stored(
         listing=listing.JudgedRequest,
         results=(listing.QrelsSummary, listing.QrelsDetail),
         summary=listing.qrels_summary,
-        detail=listing.qrels_detail,
+        detail=listing.described_qrels,
         order="-pk",
         related=("corpus", "judgments"),
         remove=lambda row, actor: remove_qrels(name=f"{row.name}:{row.version}", actor=actor),
@@ -93,7 +93,7 @@ register(
             creates="qrels/{qrels}:{version}",
             example={"name": "pooled", "corpus": "harbour", "format": "trec"},
         ),
-        command=CommandLine(positional=("name", "file"), text=texts.imported_text),
+        command=CommandLine(positional=("name", "file"), text=texts.imported_qrels_text),
         page=FormPage("evaluation:import_qrels"),
     )
 )

@@ -6,6 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from evaluation.formats.figure_tables import LAYOUTS, Table
+from evaluation.services.localizations.proposals import (
+    ProposalScores,
+    remarks_on_proposals,
+    table_of_proposals,
+)
 from evaluation.services.localizations.scores import LocalizationScores
 from evaluation.services.localizations.tables import remarks_on_localization, tables_of_localization
 from evaluation.services.tagging.scores import TagScores, remarks_on_tags, table_of_tags
@@ -19,6 +24,11 @@ def localization_scores_text(scores: LocalizationScores) -> str:
 def tag_scores_text(scores: TagScores) -> str:
     """The figures, below what is to be known about them."""
     return _text(remarks_on_tags(scores.report), {"": table_of_tags(scores.report)})
+
+
+def proposal_scores_text(scores: ProposalScores) -> str:
+    """The figures, below what is to be known about them."""
+    return _text(remarks_on_proposals(scores.report), {"": table_of_proposals(scores.report)})
 
 
 def _text(remarks: str, tables: Mapping[str, Table]) -> str:
@@ -37,3 +47,4 @@ def _layouts(tables: Callable[[Any], Mapping[str, Table]]) -> dict[str, Callable
 
 LOCALIZATION_SCORES_LAYOUTS = _layouts(tables_of_localization)
 TAG_SCORES_LAYOUTS = _layouts(lambda report: {"": table_of_tags(report)})
+PROPOSAL_SCORES_LAYOUTS = _layouts(lambda report: {"": table_of_proposals(report)})

@@ -6,6 +6,7 @@ from evaluation.services.captions.judging import Mixed
 from evaluation.services.captions.writing import WrittenSet
 from evaluation.services.localizations.files import ImportedLocalizations
 from evaluation.services.localizations.predicting import LocalizedSet
+from evaluation.services.tagging.judging import MixedTags
 from evaluation.services.tagging.writing import WrittenTags
 from evaluation.services.tags.ranked import StoredTags
 
@@ -68,6 +69,14 @@ def tagged_text(tagged: WrittenTags) -> str:
         f"tag set {tagged.name!r}{_already(tagged.unchanged)}: the best {tagged.top} of "
         f"{tagged.vocabulary:,} tags ({tagged.unseen:,} of them never learned from) for each of "
         f"{tagged.images:,} images, by score {tagged.score!r}\n{tagged.provenance['sentence']}"
+    )
+
+
+def mixed_tags_text(mixed: MixedTags) -> str:
+    """What is to be judged, and by which runs."""
+    return (
+        f"corpus {mixed.corpus!r}: {mixed.tags:,} tags of {mixed.images:,} images to be judged, "
+        f"{mixed.controls:,} images for control items\nruns: {', '.join(mixed.runs)}"
     )
 
 

@@ -21,7 +21,7 @@ from evaluation.operations import set_texts as texts
 from evaluation.services.predicting import PredictionSetsRequest
 from evaluation.services.stored import InUse, remove_stored
 from evaluation.services.stored_kinds import TAG_SETS
-from evaluation.services.tagging import listing, scores, sets, user_tags, writing
+from evaluation.services.tagging import judging, listing, scores, sets, user_tags, writing
 from evaluation.services.tags import ranked
 
 _SETS = StoredThing(
@@ -134,5 +134,17 @@ register(
         run=ranked.export_ranked_tags,
         errors=_ERRORS,
         command=CommandLine(positional=("corpus",)),
+    )
+)
+register(
+    Operation(
+        name="judge_tags",
+        title=_("Mix tags to be judged"),
+        request=judging.TagMixRequest,
+        result=judging.MixedTags,
+        permission=Has((RESEARCHER,), server=True),
+        run=judging.mix_tags,
+        errors=_ERRORS,
+        command=CommandLine(positional=("name", "lists"), text=texts.mixed_tags_text),
     )
 )

@@ -41,7 +41,7 @@ LOWEST, HIGHEST = GRADES[0], GRADES[-1]
 DECIMALS = 10**6
 #: The greatest gain that a row holds.
 GREATEST_GAIN = 32_767
-LINEAR, EXPONENTIAL = GAINS = ("linear", "exponential")
+LINEAR, EXPONENTIAL = "linear", "exponential"
 MEAN = "mean"
 SUMMARIES = (MEAN, "median")
 

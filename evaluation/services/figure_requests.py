@@ -17,7 +17,23 @@ ALL_IMAGES = "all"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FigureRequest:
+class IntervalRequest:
+    """Figures with intervals."""
+
+    resamples: Annotated[
+        int, Field(ge=0, le=1_000_000), Help(_("Resamples"), _("For intervals; 0 for none"))
+    ] = 1000
+    level: Annotated[float, Field(gt=0, lt=1), Help(_("Level of the intervals"))] = 0.95
+    seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed"), _("Of what is drawn"))] = 0
+
+    @property
+    def resampling(self) -> Resampling:
+        """How intervals are drawn."""
+        return Resampling(self.resamples, self.level, self.seed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FigureRequest(IntervalRequest):
     """Figures of some images, of those of a set where nothing is said of them. `images` names them as
     `subset_named` does, None for those of the set."""
 
@@ -28,19 +44,9 @@ class FigureRequest:
     ] = ""
     fold_seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed of folds"))] = 0
     missing: Annotated[Missing, OneOf(missing_choices), Help(_("Images without output"))] = REFUSE
-    resamples: Annotated[
-        int, Field(ge=0, le=1_000_000), Help(_("Resamples"), _("For intervals; 0 for none"))
-    ] = 1000
-    level: Annotated[float, Field(gt=0, lt=1), Help(_("Level of the intervals"))] = 0.95
-    seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed"), _("Of what is drawn"))] = 0
     store: Annotated[bool, Help(_("Store the figures"), _("For the set's page and reports"))] = True
 
     @property
     def images(self) -> str | None:
         """Which images figures are of."""
         return None if not self.split else "" if self.split == ALL_IMAGES else self.split
-
-    @property
-    def resampling(self) -> Resampling:
-        """How intervals are drawn."""
-        return Resampling(self.resamples, self.level, self.seed)

@@ -22,8 +22,6 @@ from models_core.estimators.base import METHODS, Method
 
 #: A feature set by its name, the newest version, or as NAME:VERSION; "" for that of the training.
 SetField = Annotated[str, Field(pattern=r"^([-a-zA-Z0-9_]+(:\d{1,9})?)?$", max_length=120)]
-#: The name of a layer, or "".
-LayerField = Annotated[str, Field(pattern=r"^[-a-zA-Z0-9_]*$", max_length=100)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,16 +103,3 @@ def check_set(field: str, label: str, sets: Iterable[FeatureSet]) -> None:
     if label and not any(label in (one, one.partition(":")[0]) for one in known):
         about: dict[str, Any] = {"kind": _("feature set"), "value": label, "known": ", ".join(known)}
         raise invalid(field, "unknown_of" if known else "unknown", **about)
-
-
-def check_layer(field: str, name: str, corpus: Any) -> None:
-    """Raise Invalid where a field names no layer of a corpus; "" is always right."""
-    known = ", ".join(layers_of(corpus))
-    if name and name not in layers_of(corpus):
-        raise invalid(field, "unknown_of" if known else "unknown", kind=_("layer"), value=name, known=known)
-
-
-def layers_of(corpus: Any) -> list[str]:
-    """The names of the layers of a corpus."""
-    names = corpus.layers.filter(published=True).order_by("name").values_list("name", flat=True)
-    return list(names)

@@ -23,7 +23,7 @@ from evaluation.web.frame import evaluation_frame, text_parameter
 from evaluation.web.sent_forms import offer_rows, sent_form
 
 #: What can be frozen, as buttons call it, and the fields of each form.
-_OF_BOTH = ("name", "corpus", "split", "images", "seed")
+_OF_BOTH = ("name", "corpus", "split", "images", "fold_seed")
 _FORMS = {
     "protocol": ("protocol", "caption", *_OF_BOTH),
     "judgments": (

@@ -20,7 +20,8 @@ from evaluation.comparison import inspection
 from evaluation.comparison.ranked_runs import NotComparable
 from evaluation.metrics.table import UnknownMeasure
 from evaluation.models import QrelsSnapshot, Run
-from evaluation.services.runs.figures import cached_for_runs, qrels_of_corpus
+from evaluation.services.runs.figures import qrels_of_corpus
+from evaluation.services.runs.queries import values_under
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, text_parameter
 from evaluation.web.runs import RUN, chosen_qrels
@@ -156,7 +157,7 @@ def _view(request: HttpRequest, run: Run) -> _View:
                 beside = None
         snapshot = chosen_qrels(request, choices)
         if snapshot is not None:
-            values = [_values(each, snapshot) for each in ([run] if beside is None else [run, beside])]
+            values = [values_under(each, snapshot) for each in ([run] if beside is None else [run, beside])]
     except (UnknownName, UnknownMeasure, NotComparable) as error:
         wrong, snapshot, values = str(error), None, []
     order = text_parameter(request.GET, "order")
@@ -170,13 +171,6 @@ def _view(request: HttpRequest, run: Run) -> _View:
         case _:
             queries = inspection.queries_in_order(run)
     return _View(run, beside, snapshot, choices, order, queries, values, wrong)
-
-
-def _values(run: Run, snapshot: QrelsSnapshot) -> dict[int, float | None]:
-    found: dict[int, float | None] = cached_for_runs(
-        "values", [run], snapshot, lambda: inspection.values_of(run, snapshot)
-    )
-    return found
 
 
 def _orders(view: _View) -> list[tuple[str, Any]]:

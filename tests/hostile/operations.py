@@ -16,7 +16,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import numpy as np
 import pyotp
 from django.conf import settings
 from django.contrib.auth.tokens import default_token_generator
@@ -72,7 +71,6 @@ from annotation.workers import invitations
 from annotation.workers.accounts import inviting, second_factor
 from config.old_addresses import OLD_ADDRESSES
 from evaluation.models import System
-from evaluation.services.features.store import NewSet, write_set
 from models_core.estimators.base import METHODS
 from models_core.systems.table11 import TABLE_11
 from tests.crowd import platform
@@ -801,8 +799,6 @@ post("operation", RUNNERS, "add_machine", campaign="quay", name=lambda at: at.ne
 post("operation", RUNNERS, "teach_machine", campaign="quay", machine=_machine)
 post("operation", [ADMIN], "erase_worker", worker=_worker)
 get("entry", RUNNERS, "quay")
-post("make_invitation", RUNNERS, "quay", label="-2+3", uses="5", until="2031-02-03", language="de")
-post("revoke_invitation", RUNNERS, lambda at: "quay", _mine(Invitation))
 post(
     "operation",
     RUNNERS,
@@ -953,70 +949,7 @@ get("evaluation:bring", RUNNERS)
 get("evaluation:features", RUNNERS)
 
 
-@by("evaluation:features", "upload", RUNNERS)
-def features_imported(at: At) -> Call:
-    fields = [("name", at.new("f")), ("corpus", "quay"), ("kind", "image"), ("dtype", "float16")]
-    ids = "\n".join(f"scene-{n}.png" for n in range(IMAGES)).encode()
-    files = [
-        ("file", 'filename="x.npy"', numbers(IMAGES, 3)),
-        ("ids", 'filename="x.ids.txt"', ids),
-    ]
-    return Call("POST", reverse("evaluation:features"), fields=fields, files=files)
-
-
-@by("evaluation:remove_features", "sent", RUNNERS)
-def features_removed(at: At) -> Call:
-    name = at.new("spare")
-    new = NewSet(corpus="quay", name=name, kind="image", ids=["a"], dimensions=1, dtype="float32", origin={})
-    write_set(new, lambda done: [np.ones((1, 1))][done:])
-    fields = [("corpus", "quay"), ("set", f"{name}:1")]
-    return Call("POST", reverse("evaluation:remove_features"), fields=fields)
-
-
-post(
-    "evaluation:extract_features",
-    RUNNERS,
-    name=lambda at: at.new("net"),
-    corpus="quay",
-    network="colours.onnx",
-    method="grid",
-    limit="4",
-    settings="shorter=8 output=means",
-)
-
-
-post(
-    "evaluation:import_parses",
-    RUNNERS,
-    corpus="quay",
-    file="quay.conllu",
-    replace=lambda at: at.one("", "1"),
-)
-post(
-    "evaluation:train_word_vectors",
-    RUNNERS,
-    name=lambda at: at.new("words"),
-    corpus="quay",
-    split=lambda at: at.one("", "all"),
-    dimensions="4",
-    epochs="1",
-    least="1",
-)
 get("evaluation:weak_collections", RUNNERS)
-post(
-    "evaluation:weak_collections",
-    RUNNERS,
-    name=lambda at: at.new("weak"),
-    file="weak.csv",
-)
-post(
-    "evaluation:collection_features",
-    RUNNERS,
-    collection="weak",
-    name=lambda at: at.new("cnn"),
-    file="weak.npz",
-    dtype="float32",
-)
 
 
 @by("evaluation:bring", "scores", RUNNERS)
@@ -1069,7 +1002,7 @@ get("evaluation:queries", RUNNERS, RUN, qrels="own", order="difference", with_=O
 get("evaluation:qrels_list", RUNNERS, before=10**6)
 get("evaluation:qrels", RUNNERS, "own:1")
 get("evaluation:freeze_qrels", RUNNERS, corpus="quay")
-FORM_OF_QRELS: dict[str, Any] = {"name": lambda at: at.new("q"), "corpus": "quay", "seed": "1"}
+FORM_OF_QRELS: dict[str, Any] = {"name": lambda at: at.new("q"), "corpus": "quay", "fold_seed": "1"}
 post(
     "evaluation:freeze_qrels",
     RUNNERS,

@@ -19,6 +19,7 @@ ROOMS = ("annotation", "evaluation", "config")
 _WRITERS = {
     "record": None,
     "note_addition": 0,
+    "note_webhook": 2,
     "change_campaign_settings": None,
     "change_some_settings": None,
 }

@@ -121,9 +121,9 @@ def wrong_values(one: RequestField) -> Iterator[tuple[str, Any]]:
     if rule.sort in ("integer", "number"):
         yield "many", "many"
         if rule.least is not None:
-            yield f"{rule.least - 1:.17g}", type(rule.least)(rule.least - 1)
+            yield f"{rule.least - 1}", type(rule.least)(rule.least - 1)
         if rule.most is not None:
-            yield f"{rule.most + 1:.17g}", type(rule.most)(rule.most + 1)
+            yield f"{rule.most + 1}", type(rule.most)(rule.most + 1)
     elif rule.choices:
         yield "nonsense", "nonsense"
     elif one.named is not None:
@@ -197,7 +197,11 @@ def test_a_wrong_value_is_the_same_error_everywhere(
         options[one.name] = [text] if one.many else text
         before = [data[name] for name in operation.command.positional if name != one.name]
         positional = [str(each) for held in before for each in (held if isinstance(held, list) else [held])]
-        flags = [f"--{name}" for name, held in data.items() if held is True and options.pop(name, False)]
+        flags = [
+            f"--{name.replace('_', '-')}"
+            for name, held in data.items()
+            if held is True and options.pop(name, False)
+        ]
         if one.name in operation.command.positional:
             positional.insert(operation.command.positional.index(one.name), text)
             options.pop(one.name)

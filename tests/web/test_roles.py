@@ -149,7 +149,7 @@ def built() -> dict[str, Any]:
     report(world, q.COREF_LINK)
     row = image(world)
     Ruling.objects.create(image=row, content=plain_ruling(Closure((HAT,), "none")))
-    link = invitations.make_invitation(campaign=world.campaign)
+    invitations.make_invitation(campaign=world.campaign)
     other = a_corpus("other", some_images(1))
     plain = world.campaign.settings
     Campaign.objects.create(name="apart", corpus=other, tasks="entities", settings=plain, state="open")
@@ -232,7 +232,7 @@ def built() -> dict[str, Any]:
                             "workers",
                             "entry",
                         ),
-                        *("make_invitation", "known_items", "add_known_items"),
+                        *("known_items", "add_known_items"),
                         *("new_known_item", "texts", "jobs", "start_job", "task_consent", "api_consent"),
                         *("payments", "dashboard"),
                         *("machines", "duplicate_campaign", "go_on_with_all"),
@@ -241,7 +241,6 @@ def built() -> dict[str, Any]:
                 "review_image": [name, "man"],
                 "rule": [name, "man"],
                 "worker": [name, "q-review-w0"],
-                "revoke_invitation": [name, link.pk],
                 "person": [1],
                 "read_message": [1],
                 "webhook": [hook.pk],
@@ -297,8 +296,8 @@ def _places_of_the_api(world: Any, campaign: str, job: int) -> dict[str, list[An
         "webhooks/": [line.webhook_id],
         "alarm-subscriptions/": [1],
     }
-    more: dict[str, Any] = {"<str:key>": "man", "<str:image>": "man", "<str:worker>": worker}
-    more["<slug:layer>"] = campaign
+    more: dict[str, Any] = {"<str:key>": "man", "<str:pseudonym>": worker, "<slug:layer>": campaign}
+    more |= {"<str:image>": "man", "<str:worker>": worker}
     more |= {"<int:invitation>": Invitation.objects.get().pk, "<int:item>": 1, "<int:delivery>": line.pk}
     more |= {"<int:flag>": flag.pk, "<int:ruling>": ruling.pk, "<int:payment>": 1, "<int:bonus>": 1}
     more |= {"<slug:machine>": "nobody", "files/<int:number>": 0, "<int:query>": 1}

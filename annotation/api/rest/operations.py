@@ -404,9 +404,11 @@ def _recorded_answers(file: Path) -> dict[str, Any]:
 def _examples(served_here: Served) -> list[OpenApiExample]:
     about, found = served_here.about, []
     if about.example is not None:
-        form = about.uploads and not about.json_too
-        sent_as = "multipart/form-data" if form else "application/json"
-        found.append(OpenApiExample("Request", value=about.example, request_only=True, media_type=sent_as))
+        required = json_schema(about.declared.request).get("required", ()) if about.declared else ()
+        value = {**about.example, **{name: "..." for name in about.uploads if name in required}}
+        kinds = ["multipart/form-data"] if about.uploads else []
+        for sent_as in [*kinds, "application/json"] if about.json_too or not kinds else kinds:
+            found.append(OpenApiExample("Request", value=value, request_only=True, media_type=sent_as))
     # Beside the modules of an app's operations, in its folder `api`.
     home = Path(str(sys.modules[served_here.handler.__module__.partition(".")[0]].__file__))
     shown = _recorded_answers(home.parent / "api" / _ANSWERS_FILE).get(served_here.name)

@@ -49,6 +49,7 @@ WORDING: Mapping[str, str | Promise] = {
     "recipe_needs": _("Recipe %(recipe)s needs this."),
     "recipe_ignores": _("Recipe %(recipe)s does not use this."),
     "no_parses": _("Recipe %(recipe)s learns from parses, and corpus %(corpus)s has none."),
+    "has_parses": _("Corpus %(corpus)s has parses already: choose this to have others in their place."),
     "not_of_collection": _("Expected a feature set that collection %(collection)s has too: %(known)s."),
     "fold": _("Expected a fold such as 1/5."),
     "either": _("Expected this or %(other)s."),

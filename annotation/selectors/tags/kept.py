@@ -103,7 +103,8 @@ def tagged_images(
     """Each image of a corpus (or of some of its `images`), in its order, with its tags; two queries for each
     part of the images.
 
-    An image is named as `rank_tags` names it: by its file, or by its key where another image has that name.
+    An image is named as `export_ranked_tags` names it: by its file, or by its key where another image has
+    that name.
     """
     wanted = (Image.objects.all() if images is None else images).filter(corpus=corpus).order_by("position")
     own_images = Image.objects.filter(corpus=corpus)

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from datetime import datetime, time
-from zoneinfo import ZoneInfo
 
 from django.conf import settings
-from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.urls import reverse
-from django.utils.dateparse import parse_date
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from annotation.common.roles import RESEARCHER
 from annotation.models import Campaign, Invitation, Study, Visit
-from annotation.web.common.access import account_of, for_roles_on
-from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, act_form, campaign_frame, said
+from annotation.web.common.access import for_roles_on
+from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, act_form, campaign_frame
 from annotation.workers import confirmation, invitations
-from annotation.workers.invitations import InvitationError
 from annotation.workers.platform_visits import PROLIFIC, PROVIDERS
 from annotation.workers.requests.studies import study_address
 
@@ -66,11 +60,6 @@ class ShownStudy:
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def recruiting_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """How people come to this campaign."""
-    return _page(request, campaign)
-
-
-def _page(request: HttpRequest, campaign: Campaign, *, link: QueryDict | None = None) -> HttpResponse:
-    """The page of recruiting; where its form for a link was refused, with what was typed, as status 409."""
     languages = dict(settings.LANGUAGES)
     rows = campaign.invitations.select_related("campaign").order_by("-pk")
     studies = [_study(request, row) for row in campaign.studies.order_by("pk")]
@@ -91,52 +80,16 @@ def _page(request: HttpRequest, campaign: Campaign, *, link: QueryDict | None = 
                 )
                 for row in rows
             ],
-            languages=settings.LANGUAGES,
             studies=studies,
             unverified=list(unverified.values()),
             verifiable=PROLIFIC in unverified,
             waiting=any(one.waiting for one in studies),
             webhook=request.build_absolute_uri(reverse("prolific_webhook")),
             signs=bool(settings.PROLIFIC_WEBHOOK_SECRET),
-            link=link or {},
+            form=act_form(request, "make_invitation"),
             study=act_form(request, "save_study", ids="study-%s", platform=PROLIFIC),
         ),
-        status=409 if link is not None else 200,
     )
-
-
-@require_POST
-@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
-def invitation_make(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """Make a link. Where that is refused, the page is shown again with what was typed."""
-    sent = request.POST
-    try:
-        invitations.make_invitation(
-            campaign=campaign,
-            label=_plain(sent.get("label", "")),
-            uses=_uses(sent.get("uses", "")),
-            expires_at=_end_of(sent.get("until", "")),
-            language=sent.get("language", ""),
-            actor=account_of(request),
-        )
-    except InvitationError as error:
-        messages.error(request, str(error))
-        return _page(request, campaign, link=sent)
-    messages.success(
-        request, _("Link created. Copy it from the list and send it to the people whom you invite.")
-    )
-    return redirect("entry", campaign.name)
-
-
-@require_POST
-@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
-def invitation_revoke(request: HttpRequest, campaign: Campaign, invitation: int) -> HttpResponse:
-    """Take a link back."""
-    found = _of(campaign, invitation)
-    with said(request) as tell:
-        revoked = invitations.revoke_invitation(invitation=found, actor=account_of(request))
-        tell(_("Link revoked.") if revoked else _("This link is already revoked."))
-    return redirect("entry", campaign.name)
 
 
 def _study(request: HttpRequest, row: Study) -> ShownStudy:
@@ -152,38 +105,3 @@ def _study(request: HttpRequest, row: Study) -> ShownStudy:
         [str(_WAYS[way]) for way in confirmation.ways_to_confirm(row.provider)],
         *(verified[each] for each in (Visit.CONFIRMED, Visit.WAITING, Visit.UNVERIFIED, Visit.REFUSED)),
     )
-
-
-def _plain(text: str) -> str:
-    return text.replace("\0", "").strip()
-
-
-def _of(campaign: Campaign, invitation: int) -> Invitation:
-    found = campaign.invitations.filter(pk=invitation).first()
-    if found is None:
-        raise Http404(_("This campaign has no such invitation."))
-    return found
-
-
-def _uses(text: str) -> int | None:
-    text = text.strip()
-    if not text:
-        return None
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise InvitationError(_("“%(text)s” is not a number of people.") % {"text": text[:40]})
-    return int(text)
-
-
-def _end_of(text: str) -> datetime | None:
-    """The end of a day, in the server's time zone; None where none is given."""
-    if not text.strip():
-        return None
-    try:
-        day = parse_date(text.strip())
-    except ValueError:
-        day = None
-    if day is None:
-        raise InvitationError(
-            _("“%(text)s” is not a day; expected one like 2026-12-31.") % {"text": text[:40]}
-        )
-    return datetime.combine(day, time.max, ZoneInfo(settings.TIME_ZONE))

@@ -32,12 +32,6 @@ urlpatterns = [
     path("campaigns/<slug:name>/machines/", machines.machine_list, name="machines"),
     path("campaigns/<slug:name>/workers/<str:pseudonym>/", workers.worker_detail, name="worker"),
     path("campaigns/<slug:name>/recruiting/", recruiting.recruiting_page, name="entry"),
-    path("campaigns/<slug:name>/recruiting/invite/", recruiting.invitation_make, name="make_invitation"),
-    path(
-        "campaigns/<slug:name>/recruiting/invitations/<int:invitation>/revoke/",
-        recruiting.invitation_revoke,
-        name="revoke_invitation",
-    ),
     path("campaigns/<slug:name>/control-items/", items.control_item_list, name="known_items"),
     path("campaigns/<slug:name>/control-items/add/", items.control_item_add, name="add_known_items"),
     path("campaigns/<slug:name>/control-items/new/", item.control_item_new, name="new_known_item"),

@@ -19,7 +19,7 @@ from annotation.common.operations import Help, OneOf, OperationContext
 from annotation.common.roles import ADMIN, ANNOTATOR, ROLE_NAMES, WHOLE_SERVER
 from annotation.models import Account, Campaign, Corpus, RoleGrant
 from annotation.selectors.people.accounts import AccountName
-from annotation.selectors.scope_request import ScopeRequest
+from annotation.selectors.stored_kinds import ScopeRequest
 from annotation.workers import sessions
 from annotation.workers.accounts import second_factor
 

@@ -20,7 +20,7 @@ from annotation.common import database
 from annotation.common.operations import FieldError, Help, Named, OneOf, OperationContext, StoredKind
 from annotation.common.roles import ADMIN, ANNOTATOR, ROLE_NAMES, WHOLE_SERVER
 from annotation.models import Account, Campaign, Corpus, StaffInvitation
-from annotation.selectors.scope_request import ScopeRequest
+from annotation.selectors.stored_kinds import ScopeRequest
 from annotation.workers.accounts.granting import GrantError, check_grants, grant
 
 DAYS = 7

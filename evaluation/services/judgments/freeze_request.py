@@ -20,6 +20,7 @@ from annotation.common.operations import (
     request_fields,
 )
 from annotation.formats.files.text import text_size
+from annotation.selectors.corpora import corpus_named
 from annotation.selectors.stored_kinds import CORPORA
 from evaluation.comparison.query_sets import queries_named
 from evaluation.comparison.subsets import Subset, subset_from_file, subset_named
@@ -27,6 +28,7 @@ from evaluation.metrics.protocols import PROTOCOLS
 from evaluation.relevance.grades import GRADED_RULES
 from evaluation.relevance.qrels import RELEVANCE_RULES
 from evaluation.services.common import MOST_READ
+from evaluation.services.image_choice import check_images
 from evaluation.services.judgments.freezing import (
     FROM_A_PROTOCOL,
     FROM_JUDGMENT_SET,
@@ -102,7 +104,7 @@ class FreezeRequest(ScoredAnswers):
         Annotated[Path, Upload(most=MOST_READ, unpacked=text_size)] | None,
         Help(_("File of image names"), _("One on each line, instead of a split")),
     ] = None
-    seed: Annotated[int, Field(ge=0, le=10**9 - 1), Help(_("Seed of folds"))] = 0
+    fold_seed: Annotated[int, Field(ge=0, le=10**9 - 1), Help(_("Seed of folds"))] = 0
 
     def problems(self) -> Iterator[FieldError]:
         """Neither judgments nor a protocol, both, and what means nothing beside one."""
@@ -124,7 +126,7 @@ class FreezeRequest(ScoredAnswers):
         """The images asked about, None for all. Raises UnknownName, FormatError, BadSubset."""
         if self.images is not None:
             return subset_from_file(self.corpus, self.images)
-        return subset_named(self.corpus, self.split, seed=self.seed, files=by_path)
+        return subset_named(self.corpus, self.split, seed=self.fold_seed, files=by_path)
 
 
 def check_freezing(request: FreezeRequest, context: OperationContext) -> FreezeRequest:
@@ -137,6 +139,9 @@ def check_freezing(request: FreezeRequest, context: OperationContext) -> FreezeR
     if request.judgments is not None:
         relevance = request.relevance(request.rule, originals=request.originals)
         check_relevance(request.corpus, request.judgments, relevance)
+    corpus = corpus_named(request.corpus)
+    for field, text in (("split", request.split), ("queries", request.queries)):
+        check_images(field, text, corpus, context, runs=True)
     request.subset(by_path=context.by_path)
     queries_named(request.corpus, request.queries, files=context.by_path)
     return request

@@ -131,7 +131,7 @@ def qrels_summary(row: QrelsSnapshot) -> QrelsSummary:
     )
 
 
-def qrels_detail(row: QrelsSnapshot) -> QrelsDetail:
+def described_qrels(row: QrelsSnapshot) -> QrelsDetail:
     """All that is stored of a version of qrels."""
     counts = counts_of([row])[row.pk]
     every = QrelsSnapshot.objects.filter(name=row.name, published=True).order_by("-version")

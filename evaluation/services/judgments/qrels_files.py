@@ -26,6 +26,7 @@ from annotation.common.operations import (
     request_fields,
 )
 from annotation.formats.files.text import text_size, whole_file
+from annotation.selectors.corpora import corpus_named
 from annotation.selectors.stored_kinds import CORPORA
 from evaluation.comparison.query_sets import CAPTION, IMAGE, as_queries, queries_named
 from evaluation.formats import JUDGMENT_FORMATS
@@ -36,6 +37,7 @@ from evaluation.relevance.grades import GREATEST_GAIN
 from evaluation.relevance.qrels import GivenRelevance, Qrel, QrelsSettings, rule_named
 from evaluation.selectors import CorpusNames, Queries, digest_of_queries, names_of, snapshot_named
 from evaluation.services.common import MOST_READ, ImportRefused, check_file
+from evaluation.services.image_choice import check_images
 from evaluation.services.judgments.freezing import QrelsReport, freeze_given, freeze_qrels
 from evaluation.services.judgments.importing import (
     NAMED_AT_MOST,
@@ -142,6 +144,7 @@ def import_qrels(request: QrelsImport, context: OperationContext) -> QrelsReport
     Raises UnknownName, FormatError, Busy, BadScale, BadSubset, else ImportRefused; nothing is left then.
     """
     name, path, asks, level = request.name, request.file, request.asks, request.level
+    check_images("queries", request.queries, corpus_named(request.corpus), context, runs=True)
     asked = queries_named(request.corpus, request.queries, files=context.by_path)
     check_file(path, f"qrels in the format {request.format}")
     if request.format in JUDGMENT_FORMATS:

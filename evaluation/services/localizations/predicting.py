@@ -33,6 +33,7 @@ from evaluation.models import LocalizationSet, System
 from evaluation.selectors import digest_of_images
 from evaluation.services.common import ImportRefused
 from evaluation.services.features.store import FeatureSet, feature_set
+from evaluation.services.image_choice import LayerField, check_layer
 from evaluation.services.localizations.sets import (
     REGION_NUMBERS,
     DetectedPhrase,
@@ -44,10 +45,8 @@ from evaluation.services.localizations.sets import (
 )
 from evaluation.services.phases import PhaseShares
 from evaluation.services.predicting import (
-    LayerField,
     PredictionRequest,
     SetField,
-    check_layer,
     check_set,
     method_of,
     region_sets,

@@ -6,23 +6,30 @@ A region's rank is its place among those of its image. Source: Plummer et al. 20
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from django.utils.translation import gettext_lazy as _
 from numpy.typing import NDArray
+from pydantic import Field
 
+from annotation.common.operations import Help, Named, OperationContext
 from annotation.common.registry import UnknownName
 from annotation.protocol.terms import CATEGORIES
-from evaluation.agreement.summary import Resampling
+from annotation.selectors.corpora import corpus_named
+from annotation.selectors.stored_kinds import CORPORA
 from evaluation.comparison.missing import WORST
-from evaluation.comparison.subsets import Subset
+from evaluation.comparison.subsets import subset_named
 from evaluation.formats.figure_basis import FigureBasis, basis_from_dict
 from evaluation.formats.figure_tables import Table
 from evaluation.metrics.localization import RIGHT_IOU, area, box_recall, first_right, iou, upper_bound
 from evaluation.models import LocalizationSet
 from evaluation.selectors import names_of
 from evaluation.services.features.store import FeatureSet, feature_set
+from evaluation.services.figure_requests import IntervalRequest
+from evaluation.services.image_choice import LayerField, check_images, check_layer
 from evaluation.services.localizations.gold import BoxedMention, boxed_mentions_of
+from evaluation.services.predicting import SetField
 from evaluation.services.systems.sources import Sources
 from evaluation.significance.resampling import figure_interval
 
@@ -75,15 +82,41 @@ def proposals_of_set(row: LocalizationSet, mentions: list[BoxedMention]) -> Unra
     return told
 
 
-def score_proposals(
-    *, corpus: str, regions: str, layer: str, subset: Subset | None, resampling: Resampling
-) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalScoring(IntervalRequest):
+    """For how many of the mentions that people boxed one of the first regions of their image is right, and
+    for how many any: no localizer can do better."""
+
+    corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
+    regions: Annotated[SetField, Field(min_length=1), Help(_("Regions"), _("A feature set"))]
+    layer: Annotated[LayerField, Help(_("Layer with people's boxes"), _("Else the only one"))] = ""
+    split: Annotated[
+        str,
+        Field(max_length=1000),
+        Help(_("Split"), _("A split, a fold such as 1/5, or run:NAME; else all images")),
+    ] = ""
+    fold_seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed of folds"))] = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalScores:
+    """What regions allow, for all mentions and by category."""
+
+    report: dict[str, Any]
+
+
+def score_proposals(request: ProposalScoring, context: OperationContext) -> ProposalScores:
     """Recall of the first k regions of each image, and of all, over boxed mentions and by category. Rows have
     R@1000 where an image with boxed mentions has more than 100 regions.
 
-    Raises UnknownName, ValueError for a set of other things, and ImportRefused for a layer without boxes.
+    Raises Invalid, UnknownName, ValueError for a set of other things, and ImportRefused for a layer without
+    boxes.
     """
-    found = feature_set(corpus, Sources(regions=regions).settled(corpus).regions)
+    corpus, layer, resampling = request.corpus, request.layer, request.resampling
+    check_layer("layer", layer, corpus_named(corpus))
+    check_images("split", request.split, corpus_named(corpus), context, runs=True)
+    found = feature_set(corpus, Sources(regions=request.regions).settled(corpus).regions)
+    subset = subset_named(corpus, request.split, seed=request.fold_seed)
     mentions = boxed_mentions_of(corpus, layer, subset)
     boxes_of = _boxes_of_images(found)
     ranks = _ranks(boxes_of, mentions)
@@ -120,7 +153,17 @@ def score_proposals(
             row |= {"low": interval.low, "high": interval.high}
         report["rows"].append(row)
     per_image = np.unique(np.asarray(found.ids()), return_counts=True)[1]
-    return {**report, "images": len(set(images)), "regions_an_image": float(per_image.mean())}
+    about = {"images": len(set(images)), "regions_an_image": float(per_image.mean())}
+    return ProposalScores(report={**report, **about})
+
+
+def remarks_on_proposals(report: dict[str, Any]) -> str:
+    """What is to be known about the figures."""
+    return (
+        f"{report['regions']} of corpus {report['corpus']}: {report['regions_an_image']:.1f} regions an "
+        f"image, {report['images']:,} images with boxed mentions. Intervals are of R@100, by images "
+        "(Wilson's)."
+    )
 
 
 def _boxes_of_images(found: FeatureSet) -> dict[int, NDArray[Any]]:

@@ -17,14 +17,13 @@ from evaluation.formats.figure_basis import FigureBasis
 from evaluation.selectors import digest_of_images, names_of
 from evaluation.services.common import ImportRefused, check_same_corpus
 from evaluation.services.figure_requests import ALL_IMAGES, FigureRequest
-from evaluation.services.image_choice import check_images
+from evaluation.services.image_choice import LayerField, check_images, check_layer
 from evaluation.services.localizations.differences import differences_from
 from evaluation.services.localizations.gold import boxed_mentions_of, layer_and_state
 from evaluation.services.localizations.kept_scores import keep_localization_scores
 from evaluation.services.localizations.measures import by_category, frequent_phrases, measures_of
 from evaluation.services.localizations.scored import images_without_output, scored, subset_of_set
 from evaluation.services.localizations.sets import localization_set_named
-from evaluation.services.predicting import LayerField, check_layer
 from evaluation.services.stored_kinds import LOCALIZATION_SETS
 
 

@@ -36,8 +36,10 @@ from evaluation.pooling.pools import BadPool
 from evaluation.reporting import document
 from evaluation.reporting.document import BatchNumbers
 from evaluation.reporting.layout import report_json, table_files
+from evaluation.selectors import snapshot_named
 from evaluation.services.batches.stored_answers import BatchRefused
 from evaluation.services.common import recover_folder, replace_folder
+from evaluation.services.image_choice import check_images
 from evaluation.services.reports.findings import ReportProgress, compute_findings
 from evaluation.services.reports.request import (
     ReportRefused,
@@ -77,6 +79,7 @@ def check_report(request: ReportRequest, context: OperationContext) -> ReportReq
         request.replace and REPORTS.find(request.name, context.actor, (RESEARCHER,)) is not None
     ):
         raise invalid("name", "taken", value=request.name)
+    check_images("split", request.split, snapshot_named(request.qrels).corpus, context, runs=True)
     # What a batch came to takes its time, and is the job's to find out.
     report_rows(replace(request, batch=None), by_path=context.by_path)
     return request

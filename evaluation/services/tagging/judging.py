@@ -13,26 +13,32 @@ of them is in the image's captions. Whether one fits all the same, somebody has 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
 
+from annotation.common.operations import FieldError, Help, Named, OperationContext
 from annotation.formats.base import FormatError
 from annotation.protocol.terms import CaptionRecord
 from annotation.selectors.corpora import corpus_named
+from annotation.selectors.stored_kinds import CORPORA
 from evaluation.formats.tag_lines import read_tag_lines
 from evaluation.selectors import names_of
 from evaluation.services.candidates import Candidates, import_candidates, shuffled, store_candidate_runs
 from evaluation.services.common import ImportRefused, check_name
+from evaluation.services.phases import PhaseShares
 from evaluation.services.runs.files import digest_of_files
 from evaluation.services.tags.reading import TagReader
 from models_core.features.text.stems import stem
 from models_core.features.text.tags import DEFAULT_ALPHA, ranked_tags
 from models_core.features.text.tokens import tokenise
-from models_core.phase_cache import PhaseProgress, no_progress
+from models_core.phase_cache import PhaseProgress
 
 #: Tags of each system that are judged, unless told otherwise.
 JUDGED_TAGS = 10
@@ -43,21 +49,37 @@ FITTING, NAMED_BY, UNFITTING, DRAWN = 5, 2, 18, 120
 _Ranked = dict[int, list[tuple[str, float]]]
 
 
+_Number = Annotated[int, Field(ge=0, le=10**6)]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagMixRequest:
-    """Tags to be judged: the best `depth` of each system, from its file of JSON lines in `lists`.
+    """A corpus of candidates is made, in which nothing says which system gave a tag, and a run for each
+    system. A batch of these runs asks people."""
 
-    `images` of those of `corpus` that all files have are drawn, all where 0, and `controls` others with
-    captions for control items. `name` is that of the corpus that is made.
-    """
+    name: Annotated[str, Named(max_length=80), Help(_("Name of the new corpus"))]
+    lists: Annotated[
+        tuple[Annotated[str, Field(pattern=r"^[-a-zA-Z0-9_]+=.+$")], ...],
+        Field(min_length=1),
+        Help(_("Tags of systems"), _("SYSTEM=FILE: the name of a system, and its tags as JSON Lines")),
+    ]
+    corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"), _("Whose images have the tags"))]
+    depth: Annotated[int, Field(ge=1, le=1000), Help(_("Tags of each system that are judged"))] = JUDGED_TAGS
+    images: Annotated[_Number, Help(_("Images"), _("As many are drawn; 0: all that all files have"))] = 0
+    controls: Annotated[_Number, Help(_("Images for control items"), _("Others, drawn too"))] = 0
+    seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed"), _("Of what is drawn"))] = 0
 
-    name: str
-    corpus: str
-    lists: Mapping[str, Path]
-    depth: int = JUDGED_TAGS
-    images: int = 0
-    controls: int = 0
-    seed: int = 0
+    def problems(self) -> Iterator[FieldError]:
+        """A system that is named twice."""
+        systems = [one.partition("=")[0] for one in self.lists]
+        for number, system in enumerate(systems):
+            if system in systems[:number]:
+                yield FieldError(f"lists.{number}", "repeated", {"value": system})
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """The file of each system."""
+        return {system: Path(path) for system, _equals, path in (one.partition("=") for one in self.lists)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +93,13 @@ class MixedTags:
     runs: tuple[str, ...]
 
 
-def mix_tags(request: TagMixRequest, *, progress: PhaseProgress = no_progress) -> MixedTags:
+def mix_tags(request: TagMixRequest, context: OperationContext) -> MixedTags:
     """Make the corpus and its runs. The same request again changes nothing.
 
     Raises UnknownName, FormatError, ImportRefused, IntakeError, Busy and OSError.
     """
-    check_name(request.name, "corpus")
-    for what, number, least in (
-        ("depth", request.depth, 1),
-        ("images", request.images, 0),
-        ("controls", request.controls, 0),
-    ):
-        if number < least:
-            raise ImportRefused(f"{what} is {number}; expected {least} or more")
-    if not request.lists:
-        raise ImportRefused("no tags were named; name the file of at least one system")
-    lists = {system: _read(request, system, path) for system, path in request.lists.items()}
+    files, progress = request.files, PhaseShares(context.tell)
+    lists = {system: _read(request, system, path) for system, path in files.items()}
     dice = np.random.default_rng(request.seed)
     chosen, others = _images(request, lists, dice)
     texts = {
@@ -99,7 +112,7 @@ def mix_tags(request: TagMixRequest, *, progress: PhaseProgress = no_progress) -
         corpus=request.corpus,
         judged={pk: list(map(CaptionRecord, own)) for pk, own in texts.items()},
         controls=controls,
-        source=f"tags of {', '.join(request.lists)}",
+        source=f"tags of {', '.join(files)}",
     )
     import_candidates(made, phase="mixing tags", progress=progress)
     runs = store_candidate_runs(
@@ -107,7 +120,7 @@ def mix_tags(request: TagMixRequest, *, progress: PhaseProgress = no_progress) -
         {system: {pk: own[pk] for pk in texts} for system, own in lists.items()},
         what="tags",
         depth=request.depth,
-        digests={system: digest_of_files([path]) for system, path in request.lists.items()},
+        digests={system: digest_of_files([path]) for system, path in files.items()},
     )
     return MixedTags(request.name, len(texts), sum(map(len, texts.values())), len(controls), runs)
 

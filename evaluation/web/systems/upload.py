@@ -14,7 +14,6 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.common.operations import OperationContext, operation_named
 from annotation.web.common.access import RUNNING, account_of, for_roles
-from annotation.web.common.request_forms import RequestForm
 from evaluation.comparison.provenance import Declaration
 from evaluation.models import Run, System
 from evaluation.services.common import check_name
@@ -50,12 +49,11 @@ def system_upload(request: HttpRequest) -> HttpResponse:
     """Take files of a system in: all of them, or none."""
     wrong, status = "", 200
     act = text_parameter(request.POST, "act")
-    form = RequestForm(operation_named(LOCALIZATIONS), account_of(request))
-    if request.method == "POST" and act == LOCALIZATIONS:
-        sent = sent_form(request, operation_named(LOCALIZATIONS))
-        if sent.result is not None:
-            return _imported(request, sent.result)
-        form, wrong, status = sent.form, sent.wrong, sent.status
+    sent = sent_form(request, operation_named(LOCALIZATIONS), act=LOCALIZATIONS)
+    if sent.result is not None:
+        return _imported(request, sent.result)
+    if act == LOCALIZATIONS:
+        wrong, status = sent.wrong, sent.status
     elif request.method == "POST":
         try:
             if act not in _TAKEN:
@@ -77,7 +75,7 @@ def system_upload(request: HttpRequest) -> HttpResponse:
             origins=[ORIGINS.get(key) for key in (STORED_EMBEDDINGS, STORED_SCORES, "runs")],
             given=request.POST,
             act=act,
-            localizations=form,
+            localizations=sent.form,
             largest=filesizeformat(LARGEST_UPLOAD),
             largest_read=filesizeformat(READ_AT_ONCE),
             wrong=wrong,

@@ -66,5 +66,5 @@ def test_queries_of_a_run_are_looked_at_one_by_one(ada: Caller, park: Corpus) ->
         ("A dog by tree 0 .", False, False),
     ]
     # Nothing tells the worst from the best.
-    assert ada.get("runs/near/queries", order="worst").status_code == 409
+    assert ada.get("runs/near/queries", order="worst").status_code == 400
     assert ada.get("runs/near/queries/0").status_code == 404

@@ -142,9 +142,8 @@ def counted(researcher: Caller, admin: Caller) -> dict[str, int]:
     for one in served():
         if one.about.listed:
             caller = admin if one.name in for_admins else researcher
-            place = PLACES.get(one.about.path.partition("/")[0], "")
-            path = re.sub(r"<slug:(name|campaign)>", place, one.about.path)
-            path = path.replace("<int:name>", str(Webhook.objects.order_by("pk")[0].pk))
+            path = one.about.path.replace("<int:webhook>", str(Webhook.objects.order_by("pk")[0].pk))
+            path = re.sub(r"<\w+:\w+>", PLACES.get(path.partition("/")[0], ""), path)
             caller.get(path, limit=200)
             with CaptureQueriesContext(connection) as queries:
                 answer = caller.get(path, limit=200)

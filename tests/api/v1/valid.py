@@ -404,10 +404,10 @@ VALID: dict[str, Make] = {
     "prioritise_images": told({"images": ["scene-1"], "priority": 1}, campaign="quay"),
     "list_texts": at(campaign="quay"),
     "publish_text": told({"kind": "consent", "base_version": 1, "text": "You agree."}, campaign="tested"),
-    "invitations_list": at(name="quay"),
-    "invitation_make": told({"label": "class", "uses": 3}, name="quay"),
-    "invitation_revoke": lambda: ValidCall(
-        {"name": "quay", "invitation": Invitation.objects.get(campaign__name="quay").pk}
+    "list_invitations": at(campaign="quay"),
+    "make_invitation": told({"label": "class", "uses": 3}, campaign="quay"),
+    "revoke_invitation": lambda: ValidCall(
+        {"campaign": "quay", "invitation": Invitation.objects.get(campaign__name="quay").pk}
     ),
     "control_items_add": told({"layer": "import"}, name="tested"),
     "control_item_retire": lambda: ValidCall(
@@ -489,14 +489,14 @@ VALID: dict[str, Make] = {
     "remove_tag_set": lambda: _spare(TagSet, "tagged", "tag_set"),
     "download_tag_set": at(tag_set="tagged"),
     "score_tags": told({"split": "test"}, tag_set="tagged"),
-    "parses_import": told({"corpus": "quay", "file": "quay.conllu"}),
-    "word_vectors_train": told(
+    "import_parses": told({"corpus": "quay", "file": "quay.conllu"}),
+    "train_word_vectors": told(
         {"corpus": "quay", "name": "own-words", "split": "all", "dimensions": 4, "epochs": 1}
     ),
     "rank_tags": told({"corpus": "quay", "unit": "nouns"}),
-    "weak_collections_list": nothing,
-    "weak_collection_import": told({"name": "another", "file": "weak.csv"}),
-    "collection_features_import": told({"name": "cnn", "file": "weak.npz"}, collection="weak"),
+    "list_weak_collections": nothing,
+    "import_weak_collection": told({"name": "another", "file": "weak.csv"}),
+    "import_collection_features": told({"name": "cnn", "file": "weak.npz"}, collection="weak"),
     "list_webhooks": nothing,
     "make_webhook": told(
         {"name": "bot", "address": "https://hooks.example.org/", "events": ["job.ended"], "corpus": "quay"}
@@ -538,20 +538,18 @@ VALID: dict[str, Make] = {
     "remove_caption_set": lambda: _spare(CaptionSet, "written", "caption_set"),
     "download_caption_set": at(caption_set="written"),
     "judge_captions": told({"name": "candidates", "sets": ["written"], "people": 1, "images": 1}),
-    "features_extract": told(
-        {"name": "net", "corpus": "quay", "network": "colours.onnx", "method": "grid", "limit": 4}
+    "extract_features": told({"name": "net", "corpus": "quay", "weights": "colours.onnx"}),
+    "extract_regions": lambda: ValidCall(
+        body={"name": "given", "corpus": "quay", "extractor": "layout", "method": "file"},
+        files={"boxes": ("x.csv", b"image,xmin,ymin,xmax,ymax\nscene-0.png,1,1,9,9\n")},
     ),
-    "regions_upload": lambda: ValidCall(
-        body={"name": "given", "corpus": "quay", "network": "layout", "method": "file"},
-        files={"file": ("x.csv", b"image,xmin,ymin,xmax,ymax\nscene-0.png,1,1,9,9\n")},
-    ),
-    "features_remove": _feature_set,
-    "features_upload": lambda: ValidCall(
+    "remove_features": _feature_set,
+    "import_features": lambda: ValidCall(
         body={"name": "sent-set", "corpus": "quay", "kind": "image"},
         files={"file": ("x.npz", _vectors())},
     ),
     "list_recipes": nothing,
-    "feature_sets_list": nothing,
+    "list_features": nothing,
     "list_runs": nothing,
     "import_run": lambda: ValidCall(
         body={"name": "sent-run", "corpus": "quay", "direction": "annotation"},
@@ -563,8 +561,8 @@ VALID: dict[str, Make] = {
     "export_run": at(run="good-annotation"),
     "score_run": asked({"qrels": "own"}, run="good-annotation"),
     "export_values": asked({"runs": _RUNS[:1], "qrels": "own"}),
-    "queries_list": asked({"qrels": "own", "order": "worst", "limit": 2}, name="good-annotation"),
-    "query_show": lambda: ValidCall({"name": "good-annotation", "query": _query()}, {"qrels": "own"}),
+    "list_queries": asked({"qrels": "own", "order": "worst", "limit": 2}, run="good-annotation"),
+    "show_query": lambda: ValidCall({"run": "good-annotation", "query": _query()}, {"qrels": "own"}),
     "compare_runs": asked({"runs": _RUNS, "qrels": "own"}),
     "list_judgment_sets": nothing,
     "show_judgments": at(judgments="quay:graded"),

@@ -521,7 +521,7 @@ def test_pages_take_as_many_regions_as_the_api_does(scenes):
 
 def test_what_regions_allow_is_told_by_category_and_needs_no_localizer(scenes, tmp_path):
     ask = ("score_proposals", scenes, "parts", "--split", "test")
-    report = json.loads(said(*ask, "--json"))
+    report = json.loads(said(*ask, "--json"))["report"]
     assert [(row["category"], row["mentions"]) for row in report["rows"]] == [("all", 60), ("other", 60)]
     assert report["rows"][0]["R@10"] == report["rows"][0]["all"] == 1 and report["regions_an_image"] == 5
     assert "R@1000" not in report["rows"][0]
@@ -534,7 +534,9 @@ def test_what_regions_allow_is_told_by_category_and_needs_no_localizer(scenes, t
     arrays: dict[str, Any] = {"ids": np.repeat(list(names), 105), "boxes": np.tile(boxes, (len(names), 1))}
     np.savez(tmp_path / "late.npz", vectors=np.zeros((len(arrays["ids"]), 1)), **arrays)
     said("import_features", scenes, tmp_path / "late.npz", "--name", "late", "--kind", "region")
-    row = json.loads(said("score_proposals", scenes, "late", "--split", "test", "--json"))["rows"][0]
+    row = json.loads(said("score_proposals", scenes, "late", "--split", "test", "--json"))["report"]["rows"][
+        0
+    ]
     assert [row[f"R@{k}"] for k in (10, 50, 100, 1000)] == [0, 0, 0, row["all"]] == [0, 0, 0, 1]
     assert "R@1000" in said("score_proposals", scenes, "late", "--split", "test")
     with pytest.raises(CommandError, match="unknown feature set 'none' of corpus 'scenes'"):

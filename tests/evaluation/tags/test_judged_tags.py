@@ -18,6 +18,7 @@ from annotation.simulation.visits import ORDERLY
 from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
 from annotation.task_types.tag_relevance.rules import MOST_TRUE, TAG_RELEVANCE
 from evaluation.models import Batch, QrelsRow, Run
+from evaluation.services.reports.building import report_folder
 from evaluation.services.tagging import judging
 from evaluation.services.tagging.judging import NAMED_BY
 from tests.evaluation.database.conftest import said
@@ -143,11 +144,11 @@ def test_a_batch_of_two_systems_goes_from_simulated_judges_to_a_report(
     # good: three of its four tags fit, P@5 counts five places; poor: its fifth tag is the first that fits.
     assert figures["tagged-good"] == {"S@1": 1.0, "P@5": pytest.approx(3 / 5)}
     assert figures["tagged-poor"] == {"S@1": 0.0, "P@5": pytest.approx(1 / 5)}
-    out = tmp_path / "report"
     said(
         *("build_report", "spring", "--qrels", "scale", "--batch", "first", "--runs", *made["runs"]),
-        *("--measures", "S@1,P@5", "--rounds", 20, "--resamples", 20, "--out", out),
+        *("--measures", "S@1", "P@5", "--rounds", 20, "--resamples", 20),
     )
+    out = report_folder("spring")
     told = json.loads((out / "report.json").read_text(encoding="utf-8"))
     assert "tagged-good" in json.dumps(told) and (out / "report.html").is_file()
 
@@ -163,9 +164,9 @@ def test_tags_that_cannot_be_mixed_are_refused(pictures: str, lists: dict[str, P
         ((f"x={empty}",), "the files have tags of 0 images in common; expected 1"),
         ((good, "--images", 99), "of 6 images in common; expected 99"),
         ((good, "--controls", 99), "20 images of the 20 that are left have a tag"),
-        ((good, "--depth", 0), "depth is 0; expected 1 or more"),
-        ((good, good), "system 'good' is named twice"),
-        (("good",), "expected SYSTEM=FILE"),
+        ((good, "--depth", 0), "--depth: Expected 1 or more."),
+        ((good, good), "“good” is given twice"),
+        (("good",), "lists .1..: This is no valid name"),
     ):
         with pytest.raises(CommandError, match=told):
             said("judge_tags", "x", "--corpus", "things", *options)

@@ -292,7 +292,7 @@ def test_systems_that_rank_or_write_do_not_tag_and_taggers_do_not_rank(scenes: s
 )
 def test_what_cannot_be_scored_is_said_in_a_line(scenes: str, options: tuple[str, ...], match: str) -> None:
     train("often", "Tag-frequency")
-    said("tag", "often")
+    said("tag", "often", "--split", "test")
     with pytest.raises(CommandError, match=match):
         said("score_tags", *options)
 
@@ -301,7 +301,7 @@ def test_users_tags_of_a_collection_are_scored_as_lists(scenes: str, tmp_path: P
     file = tmp_path / "users.csv"
     rows = "".join(f"{n}.png,nikon {' '.join(texts_of(n))}\n" for n in range(75, 90))
     file.write_text(f"id,tags\n{rows}")
-    said("import_weak", "flickr", file)
+    said("import_weak_collection", "flickr", file)
     said("import_user_tags", "users", "--collection", "flickr", "--corpus", "scenes")
     found = scored("users", "--split", "test")
     of = {(one["measure"], one["distractors"]): one["value"] for one in found["measures"]}
@@ -310,7 +310,7 @@ def test_users_tags_of_a_collection_are_scored_as_lists(scenes: str, tmp_path: P
     assert of["p@5", 0] == 1 and 0 < of["MiAP", None] < 0.65 and of["P@1", None] == 0
     said("import_user_tags", "users", "--collection", "flickr", "--corpus", "scenes")  # which changes nothing
     file.write_text("id,tags\n75.png,dog\n")
-    said("import_weak", "other", file)
+    said("import_weak_collection", "other", file)
     with pytest.raises(CommandError, match="tag set 'users' already exists"):
         said("import_user_tags", "users", "--collection", "other", "--corpus", "scenes")
 

@@ -94,7 +94,7 @@ def test_originals_are_frozen_on_a_fold_by_a_job(ada):
         ({"split": "test"}, "any of five, split test", "ab"),
         ({"split": "run:good-search"}, "any of five, images of run good-search", "abc"),
         ({"protocol": "one caption", "caption": "1"}, "one caption, number 1", "abc"),
-        ({"split": "2/3", "seed": "7"}, "any of five, fold 2/3 (seed 7)", None),
+        ({"split": "2/3", "fold_seed": "7"}, "any of five, fold 2/3 (seed 7)", None),
     ],
 )
 def test_originals_are_frozen_as_the_form_says(ada, tmp_path, asked, pool, images):
@@ -157,11 +157,11 @@ def test_grades_on_a_scale_are_frozen_from_a_score_on(ada):
         ({"protocol": "x"}, "Expected one of: 'one caption', 'first caption' or 'any of five'."),
         ({"caption": "1"}, "This is not taken together with “any of five”."),
         ({"caption": "one"}, "Expected a whole number."),
-        ({"split": "nowhere"}, "unknown split 'nowhere' of corpus 'small'; known: 'dev', 'test', a fold"),
-        ({"split": "/etc/passwd"}, "unknown split '/etc/passwd' of corpus 'small'"),
+        ({"split": "nowhere"}, "There is no split “nowhere” here; known: dev, test."),
+        ({"split": "/etc/passwd"}, "There is no split “/etc/passwd” here"),
         ({"split": "7/3"}, "fold 7/3: unknown fold; expected 1/3 to 3/3"),
         ({"split": "1/4"}, "fold 1/4: "),
-        ({"split": "run:nobody"}, "corpus 'small' has no run 'nobody'"),
+        ({"split": "run:nobody"}, "There is no split “run:nobody” here"),
         ({"split": "test", "images": "a.jpg\n"}, "This is not taken together with split."),
         (
             {"images": "a.jpg\nx1.jpg\nx2.jpg\nx3.jpg\nx4.jpg\n"},

@@ -136,7 +136,7 @@ def test_a_report_is_of_the_images_that_the_comparison_was_of(ada: Client, world
     ("also", "why"),
     [
         ({"split": "7/3"}, "fold 7/3: unknown fold; expected 1/3 to 3/3"),
-        ({"split": "/etc/passwd"}, "unknown split '/etc/passwd' of corpus 'small'"),
+        ({"split": "/etc/passwd"}, "There is no split “/etc/passwd” here."),
         ({"missing": "x"}, "Expected one of: 'refuse', 'worst' or 'leave-out'"),
         ({"name": "spring"}, "“spring” exists already"),
         ({"name": ""}, "This is required."),

@@ -73,7 +73,7 @@ def test_nothing_of_another_corpus_is_told(bob: Client, page: str):
             "freeze_qrels",
             {"corpus": "own", "act": "protocol", "protocol": "any of five", "name": "s"}
             | {"split": "run:good-search"},
-            "corpus 'own' has no run 'good-search'",
+            "There is no split “run:good-search” here",
         ),
         (
             "import_qrels",

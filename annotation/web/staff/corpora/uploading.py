@@ -32,7 +32,7 @@ from annotation.web.common.access import account_of, for_roles_of_server
 from annotation.web.common.plain_json import BadJson, read_plain_json
 from annotation.web.staff.job_lines import job_line
 
-UPLOAD_JOBS = CHECK, IMPORT_UPLOAD = "check_upload", "import_upload"
+CHECK, IMPORT_UPLOAD = "check_upload", "import_upload"
 #: Bytes of a list of files that is sent at the beginning.
 _LONGEST_LIST = 16 * 2**20
 NO_UPLOAD = gettext_lazy("There is no such upload: it expired, or it is somebody else’s.")

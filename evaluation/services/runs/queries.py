@@ -1,0 +1,147 @@
+"""A run's queries: in its order or the worst first, and one with its best items and what was judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
+
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
+
+from annotation.common.operations import Help, Named, OneOf, OperationContext, Pages, invalid
+from evaluation.comparison import inspection
+from evaluation.models import QrelsSnapshot, Run
+from evaluation.selectors import run_named, snapshot_named
+from evaluation.services.runs.figures import cached_for_runs, qrels_of_corpus
+from evaluation.services.stored_kinds import QRELS, STORED_RUNS
+
+IN_RUN, WORST_FIRST = "run", "worst"
+_UNDER = Help(_("Qrels"), _("NAME or NAME:VERSION; by default the newest of the corpus"))
+
+
+def _orders() -> Mapping[str, Any]:
+    return {IN_RUN: _("as in the run"), WORST_FIRST: _("lowest value first")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueriesRequest:
+    """The queries of a run, each with its nDCG@10 under qrels; those without one come last."""
+
+    run: Annotated[str, Named(STORED_RUNS), Help(_("Run"))]
+    qrels: Annotated[Annotated[str, Named(QRELS)] | None, _UNDER] = None
+    order: Annotated[str, OneOf(_orders), Help(_("Order"))] = IN_RUN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryRequest:
+    """One query with the ten best items of the run, and what was judged of each."""
+
+    run: Annotated[str, Named(STORED_RUNS), Help(_("Run"))]
+    query: Annotated[int, Field(ge=0), Help(_("Query"), _("Its number"))]
+    qrels: Annotated[Annotated[str, Named(QRELS)] | None, _UNDER] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunQuery:
+    """What asks: an image, or a caption with its text; `image` is the key of the image that it is or belongs
+    to. `value` is its nDCG@10 under the qrels, null where there are none, or where it has none."""
+
+    query: int
+    name: str
+    text: str | None
+    image: str
+    value: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedItem:
+    """A place of a ranking. `original`: the caption is the image's own. `relevance` is that of the qrels,
+    null where they do not have the pair; `answers` are the grades that judges gave."""
+
+    place: int
+    name: str
+    text: str | None
+    image: str
+    score: float
+    original: bool
+    relevance: int | None
+    judged: bool
+    answers: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InspectedQuery(RunQuery):
+    """A query with the ten best items of the run; none where the run does not rank it."""
+
+    items: tuple[RankedItem, ...]
+
+
+def values_under(run: Run, snapshot: QrelsSnapshot | None) -> dict[int, float | None]:
+    """The value of each query; none without qrels. Raises NotComparable."""
+    if snapshot is None:
+        return {}
+    found: dict[int, float | None] = cached_for_runs(
+        "values", [run], snapshot, lambda: inspection.values_of(run, snapshot)
+    )
+    return found
+
+
+def list_queries(request: QueriesRequest, context: OperationContext) -> Pages:
+    """The queries of a run, in its order or from the worst to the best. Raises NotComparable."""
+    run = run_named(request.run)
+    snapshot = _snapshot(run, request.qrels)
+    worst = request.order == WORST_FIRST
+    if worst and snapshot is None:
+        raise invalid("qrels", "missing")
+    values = values_under(run, snapshot)
+    ids = inspection.worst(values) if worst else inspection.queries_in_order(run)
+
+    def page(mark: int | None, size: int) -> tuple[Iterable[RunQuery], int | None]:
+        start, end = mark or 0, (mark or 0) + size
+        shown = inspection.shown_of(run, ids[start:end], asking=True)
+        rows = (_query(shown[each], values) for each in ids[start:end] if each in shown)
+        return rows, end if end < len(ids) else None
+
+    return Pages(page)
+
+
+def show_query(request: QueryRequest, context: OperationContext) -> InspectedQuery:
+    """One query of a run. Raises NotComparable."""
+    run = run_named(request.run)
+    asking = inspection.shown_of(run, [request.query], asking=True).get(request.query)
+    if asking is None:
+        raise invalid("query", "unknown", kind=_("query"), value=request.query)
+    snapshot = _snapshot(run, request.qrels)
+    return InspectedQuery(
+        **asdict(_query(asking, values_under(run, snapshot))),
+        items=tuple(
+            RankedItem(
+                place=each.place,
+                name=each.shown.name,
+                text=each.shown.text,
+                image=each.shown.image.key,
+                score=each.score,
+                original=each.judged.original,
+                relevance=each.judged.relevance,
+                judged=each.judged.judged,
+                answers=each.judged.answers,
+            )
+            for each in inspection.top_of(run, asking, snapshot) or ()
+        ),
+    )
+
+
+def _snapshot(run: Run, name: str | None) -> QrelsSnapshot | None:
+    """The qrels that are asked for, else the newest; None where there are none."""
+    return snapshot_named(name) if name is not None else next(iter(qrels_of_corpus(run)), None)
+
+
+def _query(asking: Any, values: Mapping[int, float | None]) -> RunQuery:
+    return RunQuery(
+        query=asking.key,
+        name=asking.name,
+        text=asking.text,
+        image=asking.image.key,
+        value=values.get(asking.key),
+    )
