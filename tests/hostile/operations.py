@@ -616,16 +616,25 @@ def _chain(at: At) -> str:
 get("campaigns", READERS, find="qua", sort="name", down=1, archived=lambda at: at.one("", "1"))
 get("campaign", READERS, _campaign)
 get("campaign_settings", READERS, _campaign)
-post("campaign_settings", RUNNERS, "quay", budget="12.5", until="2031-01-01", images="5", version=_settings)
+post(
+    "operation",
+    RUNNERS,
+    "set_stop_rules",
+    campaign="quay",
+    budget="12.5",
+    until="2031-01-01",
+    images="5",
+    base_version=_settings,
+)
 get("change_settings", RUNNERS, _campaign)
 post(
     "change_settings",
     RUNNERS,
     "quay",
-    settings="[lease]\nminutes = 5.0",
+    campaign_settings="[lease]\nminutes = 5.0",
     act="look",
-    version=_settings,
-    unpaid="yes",
+    base_version=_settings,
+    unpaid="on",
 )
 get("image_order", RUNNERS, _campaign)
 post(
@@ -811,9 +820,9 @@ post(
     screen_out_code="0UT",
 )
 get("known_items", RUNNERS, "review", kind=q.COREF_LINK, purpose="control", before=10**6)
-post("add_known_items", RUNNERS, "review", act="csv", file=KNOWN.encode())
-post("add_known_items", RUNNERS, "review", act="promote", kind=q.COREF_LINK, at_least="3", purpose="control")
-post("add_known_items", RUNNERS, "quay", act="layer", layer="import")
+post("operation", RUNNERS, "import_controls", campaign="review", file=KNOWN.encode())
+post("operation", RUNNERS, "promote_answers", campaign="review", kind=q.COREF_LINK, at_least="3")
+post("operation", RUNNERS, "add_controls_from_layer", campaign="quay", layer="import")
 
 
 def _split_not_asked_about(at: At) -> str:
@@ -828,7 +837,7 @@ def _split_not_asked_about(at: At) -> str:
     return "further"
 
 
-post("add_known_items", RUNNERS, "graded", act="captions", split=_split_not_asked_about)
+post("operation", RUNNERS, "add_controls_from_captions", campaign="graded", split=_split_not_asked_about)
 get("new_known_item", RUNNERS, "review", image="man", kind=lambda at: at.one(*q.QUESTIONS))
 post(
     "new_known_item",
@@ -844,11 +853,12 @@ post(
 )
 
 
-@by("retire_known_item", "sent", RUNNERS)
+@by("operation", "retire_control_item", RUNNERS)
 def retired(at: At) -> Call:
     item = Control.objects.filter(campaign__name="tested", active=True).values_list("pk", flat=True)
-    args = ["tested", item.order_by("-pk").first() or 1]
-    return Call("POST", reverse("retire_known_item", args=args), fields=[("act", at.one("disown", ""))])
+    fields = [("campaign", "tested"), ("item", str(item.order_by("-pk").first() or 1))]
+    address = reverse("operation", args=["retire_control_item"])
+    return Call("POST", address, fields=[*fields, ("wrong", at.one("true", "false"))])
 
 
 get("texts", RUNNERS, _campaign)
@@ -1206,10 +1216,11 @@ get("manage_corpus", RUNNERS, "quay", image="scene-1")
 get("withdraw_picture", RUNNERS, "quay", image="scene-1")
 
 
-@by("withdraw_picture", "sent", RUNNERS)
+@by("operation", "withdraw_picture", RUNNERS)
 def picture_withdrawn(at: At) -> Call:
     name = _spare_corpus(at)
-    return Call("POST", reverse("withdraw_picture", args=[name]), fields=[("image", "a")])
+    address = reverse("operation", args=["withdraw_picture"])
+    return Call("POST", address, fields=[("corpus", name), ("image", "a")])
 
 
 get("phrases", RUNNERS, "quay", "scene-1")
@@ -1224,13 +1235,13 @@ def phrases_marked(at: At) -> Call:
     return Call("POST", reverse("phrases", args=[name, "a"]), fields=[("phrases", sent), ("act", "save")])
 
 
-post("set_licence", RUNNERS, "quay", licence="CC BY 4.0")
+post("operation", RUNNERS, "set_licence", corpus="quay", licence="CC BY 4.0")
 
 
-@by("delete_corpus", "sent", RUNNERS)
+@by("operation", "delete_corpus", RUNNERS)
 def corpus_deleted(at: At) -> Call:
     name = _spare_corpus(at)
-    return Call("POST", reverse("delete_corpus", args=[name]), fields=[("name", name)])
+    return Call("POST", reverse("operation", args=["delete_corpus"]), fields=[("corpus", name)])
 
 
 def _spare_corpus(at: At) -> str:

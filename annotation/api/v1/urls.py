@@ -4,7 +4,6 @@ from django.urls import path
 
 from annotation.api import document
 from annotation.api.v1 import (
-    campaign_settings,
     campaigns,
     corpora,
     phrases,
@@ -16,7 +15,7 @@ from annotation.api.v1.preparing import control_items, plans, texts
 
 #: Whose functions are served.
 MODULES = (
-    *(corpora, phrases, campaigns, campaign_settings, texts, control_items),
+    *(corpora, phrases, campaigns, control_items, texts),
     *(plans, work, streams, uploads),
 )
 urlpatterns = [

@@ -57,6 +57,7 @@ WORDING: Mapping[str, str | Promise] = {
     "webhook_address": "%(message)s",
     "email": _("Expected an e-mail address."),
     "repeated": _("“%(value)s” is given twice."),
+    "unpaid": _("No pay is set for %(kinds)s: confirm that this is intended."),
     "file_expected": _("Expected a file."),
     "too_large": _("The files have %(size)s; expected at most %(most)s."),
     "unpacks_to_more": _("This unpacks to %(size)s; expected at most %(most)s."),

@@ -12,9 +12,11 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
+from annotation.common.operations import operation_named
 from annotation.common.roles import RESEARCHER
 from annotation.models import Campaign, Invitation, Study, Visit
-from annotation.web.common.access import for_roles_on
+from annotation.web.common.access import account_of, for_roles_on
+from annotation.web.common.request_forms import RequestForm
 from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, act_form, campaign_frame
 from annotation.workers import confirmation, invitations
 from annotation.workers.platform_visits import PROLIFIC, PROVIDERS
@@ -86,7 +88,7 @@ def recruiting_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             waiting=any(one.waiting for one in studies),
             webhook=request.build_absolute_uri(reverse("prolific_webhook")),
             signs=bool(settings.PROLIFIC_WEBHOOK_SECRET),
-            form=act_form(request, "make_invitation"),
+            form=RequestForm(operation_named("make_invitation"), account_of(request)),
             study=act_form(request, "save_study", ids="study-%s", platform=PROLIFIC),
         ),
     )

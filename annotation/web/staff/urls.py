@@ -33,13 +33,7 @@ urlpatterns = [
     path("campaigns/<slug:name>/workers/<str:pseudonym>/", workers.worker_detail, name="worker"),
     path("campaigns/<slug:name>/recruiting/", recruiting.recruiting_page, name="entry"),
     path("campaigns/<slug:name>/control-items/", items.control_item_list, name="known_items"),
-    path("campaigns/<slug:name>/control-items/add/", items.control_item_add, name="add_known_items"),
     path("campaigns/<slug:name>/control-items/new/", item.control_item_new, name="new_known_item"),
-    path(
-        "campaigns/<slug:name>/control-items/<int:item>/retire/",
-        items.control_item_retire,
-        name="retire_known_item",
-    ),
     path("campaigns/<slug:name>/texts/", campaign_texts.campaign_text_edit, name="texts"),
     path("campaigns/<slug:name>/texts/<str:kind>/", campaign_texts.campaign_text_edit, name="text"),
     path("campaigns/<slug:name>/jobs/", jobs.campaign_job_list, name="jobs"),

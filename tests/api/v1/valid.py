@@ -187,8 +187,12 @@ def _spare_run() -> str:
 
 def _settings() -> ValidCall:
     made = campaigns.create_campaign(name="to-change", corpus="quay", tasks="captions", settings={})
-    body = {"version": made.settings_version, "settings": {"lease": {"minutes": 20}}, "unpaid": True}
-    return ValidCall({"name": made.name}, body=body)
+    body = {
+        "base_version": made.settings_version,
+        "campaign_settings": {"lease": {"minutes": 20}},
+        "unpaid": True,
+    }
+    return ValidCall({"campaign": made.name}, body=body)
 
 
 def _layer() -> ValidCall:
@@ -306,12 +310,36 @@ def _spare(model: Any, name: str, place: str) -> ValidCall:
 
 def _spare_corpus() -> ValidCall:
     made = Corpus.objects.create(name="to-go", format="csv", source="x", published=True)
-    return ValidCall({"name": made.name})
+    return ValidCall({"corpus": made.name})
+
+
+#: A control item, written out, and as a row of a file.
+_LINK = {
+    "kind": "coref_link",
+    "purpose": "control",
+    "image": "man",
+    "mentions": ["0:0-2", "1:0-2"],
+    "answer": "yes",
+}
+_CONTROLS = (
+    b"kind,purpose,image,mentions,boxes,pending,known,explanation\nbox_requirement,control,man,0:3-5,,,box,\n"
+)
+
+
+def _further() -> ValidCall:
+    """A split with an image that no campaign asks about."""
+    corpus = Corpus.objects.get(name="quay")
+    image = Image.objects.create(
+        corpus=corpus, position=corpus.images.count(), key="further", filename="further.png", split="further"
+    )
+    for number in range(5):
+        Caption.objects.create(image=image, number=number, text=f"Boat {number} lies at a quay .")
+    return ValidCall({"campaign": "graded"}, body={"split": "further"})
 
 
 def _unlabelled() -> dict[str, Any]:
     """The place of an image whose phrases nothing names yet."""
-    made = Corpus.objects.get(name=_spare_corpus().place["name"])
+    made = Corpus.objects.get(name=_spare_corpus().place["corpus"])
     image = Image.objects.create(corpus=made, position=0, key="quay-1", filename="quay-1.png")
     Caption.objects.create(image=image, number=0, text="A boat at a quay .")
     return {"name": made.name, "key": image.key}
@@ -369,9 +397,9 @@ _BATCH = {
 
 #: By operation.
 VALID: dict[str, Make] = {
-    "corpora_list": nothing,
-    "corpus_show": at(name="quay"),
-    "corpus_change": told({"licence": "CC BY 4.0"}, name="quay"),
+    "list_corpora": nothing,
+    "show_corpus": at(corpus="quay"),
+    "set_licence": told({"licence": "CC BY 4.0"}, corpus="quay"),
     "images_list": asked({"layer": "import", "limit": 2}, name="quay"),
     "image_show": at(name="quay", key="scene-1"),
     "corpus_tags": asked({"contains": "dog"}, name="quay"),
@@ -380,7 +408,7 @@ VALID: dict[str, Make] = {
         _unlabelled(), body={"phrases": [{"caption": 0, "start": 0, "end": 2}]}
     ),
     "phrases_drop": lambda: ValidCall(_unlabelled()),
-    "layers_list": at(name="quay"),
+    "list_layers": at(corpus="quay"),
     "list_campaigns": nothing,
     "campaign_open": told(
         {"name": "fresh", "corpus": "quay", "tasks": "captions", "settings": {}, "unpaid": True, "images": 2}
@@ -396,11 +424,12 @@ VALID: dict[str, Make] = {
     "pause_campaign": told({"reason": "We look at it."}, campaign="quay"),
     "resume_campaign": at(campaign="paused"),
     "close_campaign": told({}, campaign="quay"),
-    "campaign_settings_show": at(name="quay"),
-    "campaign_settings_change": _settings,
-    "campaign_settings_versions_list": at(name="quay"),
-    "campaign_controls_list": at(name="tested"),
-    "campaign_control_counts_list": at(name="tested"),
+    "show_settings": at(campaign="quay"),
+    "change_settings": _settings,
+    "plan_settings": told({"set": ["lease.minutes=7.0"]}, campaign="quay"),
+    "list_settings_versions": at(campaign="quay"),
+    "list_control_items": at(campaign="tested"),
+    "count_control_items": at(campaign="tested"),
     "prioritise_images": told({"images": ["scene-1"], "priority": 1}, campaign="quay"),
     "list_texts": at(campaign="quay"),
     "publish_text": told({"kind": "consent", "base_version": 1, "text": "You agree."}, campaign="tested"),
@@ -409,9 +438,13 @@ VALID: dict[str, Make] = {
     "revoke_invitation": lambda: ValidCall(
         {"campaign": "quay", "invitation": Invitation.objects.get(campaign__name="quay").pk}
     ),
-    "control_items_add": told({"layer": "import"}, name="tested"),
-    "control_item_retire": lambda: ValidCall(
-        {"name": "tested", "item": Control.objects.filter(campaign__name="tested", active=True)[0].pk}
+    "control_items_add": told({"items": [_LINK]}, campaign="review"),
+    "add_controls_from_layer": told({"layer": "import"}, campaign="tested"),
+    "add_controls_from_captions": _further,
+    "promote_answers": told({"kind": "coref_link"}, campaign="tested"),
+    "import_controls": lambda: ValidCall({"campaign": "review"}, files={"file": ("items.csv", _CONTROLS)}),
+    "retire_control_item": lambda: ValidCall(
+        {"campaign": "tested", "item": Control.objects.filter(campaign__name="tested", active=True)[0].pk}
     ),
     "layer_refresh": at(name="quay"),
     "list_workers": at(campaign="quay"),
@@ -448,6 +481,7 @@ VALID: dict[str, Make] = {
     "resume_job": lambda: ValidCall({"job": _job("refresh_layer", Job.CANCELLED)}),
     "export_make": told({"format": "jsonl", "layer": "import"}, name="quay"),
     "export_download": lambda: ValidCall({"number": _job("export_dataset", Job.DONE)}),
+    "export_answers": at(campaign="quay"),
     "judgments_stream": at(name="quay"),
     "layer_mentions_stream": _layer,
     "show_me": nothing,
@@ -458,7 +492,7 @@ VALID: dict[str, Make] = {
     "list_audit": asked({"group": "people"}),
     "list_tokens": nothing,
     "revoke_token": _token,
-    "corpus_delete": _spare_corpus,
+    "delete_corpus": _spare_corpus,
     "list_machines": at(campaign="quay"),
     "add_machine": told({"name": "drawer"}, campaign="quay"),
     "machine_saving": at(campaign="quay"),
