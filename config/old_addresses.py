@@ -14,11 +14,8 @@ _CAMPAIGN = "campaigns/<slug:name>"
 OLD_ADDRESSES: dict[str, str] = {
     f"{_CAMPAIGN}/images/<str:key>/rule/": "rule",
     f"{_CAMPAIGN}/entry/": "entry",
-    f"{_CAMPAIGN}/entry/study/": "save_study",
     f"{_CAMPAIGN}/known/": "known_items",
-    f"{_CAMPAIGN}/known/add/": "add_known_items",
     f"{_CAMPAIGN}/known/new/": "new_known_item",
-    f"{_CAMPAIGN}/known/<int:item>/retire/": "retire_known_item",
     "account/erase/": "erase_me",
     "begun/": "invite_begun",
     "evaluation/bring/": "evaluation:bring",

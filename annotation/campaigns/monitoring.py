@@ -99,7 +99,7 @@ def alarms(campaign: Campaign, *, words: Wording = IN_WORDS) -> list[Alarm]:
 
 def _control_items(campaign: Campaign, settings: CampaignSettings, words: Wording) -> Iterator[Alarm]:
     """Tests that cannot be taken, and accuracy that cannot be measured."""
-    command = f"manage.py add_controls {campaign.name} --from-gold LAYER (or --csv FILE)"
+    command = f"manage.py add_controls_from_layer {campaign.name} --layer LAYER (or import_controls)"
     for kind, text in qualification.test_warnings(campaign=campaign, settings=settings, words=words).items():
         yield Alarm("qualification", kind, text, "", command)
     trust = settings.trust

@@ -29,7 +29,7 @@ from annotation.selectors.workers.choosing import RowNumber, campaign_of
 
 Mention = Annotated[str, Field(max_length=100)]
 Mentions = Annotated[tuple[Mention, ...], Field(max_length=200)]
-Corners = Annotated[tuple[int, ...], Field(min_length=4, max_length=4)]
+_Corners = Annotated[tuple[int, ...], Field(min_length=4, max_length=4)]
 ImageKey = Annotated[str, Field(max_length=200)]
 ReviewReason = Annotated[str, OneOf(lambda: dict.fromkeys(review.REASONS))]
 #: What a ruling needs beside its kind, by kind.
@@ -75,7 +75,7 @@ class MakeRulingRequest:
         Help(_("Groups"), _("Of a partition: each is a chain; mentions of two of them are never one")),
     ] = ()
     boxes: Annotated[
-        tuple[Corners, ...],
+        tuple[_Corners, ...],
         Field(max_length=200),
         Help(_("Boxes"), _("The chain's: left, top, right and bottom of each, in pixels from 1")),
     ] = ()
@@ -214,7 +214,7 @@ class ResolvedFlag:
     changed: bool
 
 
-def review_queue(request: ReviewQueueRequest, context: OperationContext) -> Pages:
+def list_waiting(request: ReviewQueueRequest, context: OperationContext) -> Pages:
     """The images that wait."""
     campaign = campaign_of(request).pk
 
@@ -231,7 +231,7 @@ def review_queue(request: ReviewQueueRequest, context: OperationContext) -> Page
     return Pages(page)
 
 
-def review_image(request: ReviewImageRequest, context: OperationContext) -> ReviewedImage:
+def show_reviewed_image(request: ReviewImageRequest, context: OperationContext) -> ReviewedImage:
     """All that is behind an image. Raises Invalid where it is not open."""
     campaign = campaign_of(request)
     _open(campaign, request.image)
@@ -260,7 +260,7 @@ def review_image(request: ReviewImageRequest, context: OperationContext) -> Revi
     )
 
 
-def make_ruling(request: MakeRulingRequest, context: OperationContext) -> RuledImage:
+def rule_about_image(request: MakeRulingRequest, context: OperationContext) -> RuledImage:
     """Rule about an image. Raises CannotRule, BadPlainData, and Invalid where it is not open."""
     campaign = campaign_of(request)
     row = _open(campaign, request.image)
@@ -278,7 +278,7 @@ def make_ruling(request: MakeRulingRequest, context: OperationContext) -> RuledI
     return _ruled(done)
 
 
-def withdraw_ruling(request: WithdrawRulingRequest, context: OperationContext) -> RuledImage:
+def take_ruling_back(request: WithdrawRulingRequest, context: OperationContext) -> RuledImage:
     """Take a ruling back. Raises CannotRule, and Invalid where the campaign has no such ruling."""
     campaign = campaign_of(request)
     if not Ruling.objects.filter(image__campaign=campaign, pk=request.ruling).exists():
@@ -299,7 +299,7 @@ def list_flags(request: FlagsRequest, context: OperationContext) -> Pages:
     return Pages(page)
 
 
-def resolve_flag(request: ResolveFlagRequest, context: OperationContext) -> ResolvedFlag:
+def mark_flag_handled(request: ResolveFlagRequest, context: OperationContext) -> ResolvedFlag:
     """Mark a report as handled. Raises Invalid where the campaign has no such report."""
     campaign = campaign_of(request)
     if not Flag.objects.filter(judgment__campaign=campaign, pk=request.flag).exists():

@@ -12,20 +12,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from pydantic import Field
 
 from annotation.audit import record
 from annotation.common import database
+from annotation.common.operations import Help, OperationContext, invalid
+from annotation.common.roles import ADMIN, RESEARCHER, REVIEWER, WHOLE_SERVER
 from annotation.datasets import archives
+from annotation.datasets.corpus_summaries import CorpusRequest
 from annotation.images import pictures, withdrawn
-from annotation.models import Account, Campaign, Control, Image, Item, Job, OpenImage, Task
+from annotation.models import Account, Campaign, Control, Corpus, Image, Item, Job, OpenImage, Task
 from annotation.moderation.control_items import lock_campaigns
 from annotation.protocol.kinds import is_page
 from annotation.quality.controls.authoring import raise_revision
 from annotation.queue import image_state, leases
+from annotation.selectors.stored_kinds import CORPORA
 
 #: The key that stands for all tasks of an open image.
 ALL_TASKS = image_state.ALL_WITHDRAWN
@@ -33,6 +39,29 @@ ALL_TASKS = image_state.ALL_WITHDRAWN
 
 class CannotWithdraw(ValueError):
     """An image whose picture cannot be withdrawn; one line with the remedy."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithdrawPictureRequest(CorpusRequest):
+    """It cannot be brought back: its file and small copy go, open tasks that show it, control items about it,
+    and exports of its corpora. Every corpus that has the same picture loses it. Captions and answers stay. A
+    restored backup withdraws it again."""
+
+    image: Annotated[str, Field(max_length=255), Help(gettext_lazy("Image"), gettext_lazy("By its key"))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PictureWithdrawal:
+    """What went with a picture: of how many images, and how many open tasks, leases, control items and
+    exports. `corpora` are those of its corpora that you may see; there are `others`."""
+
+    corpora: tuple[str, ...]
+    others: int
+    images: int
+    tasks: int
+    leases: int
+    controls: int
+    exports: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +89,38 @@ def withdraw_picture(*, image: Image, actor: Account | None = None) -> Withdrawn
         )
     withdrawn.note_withdrawn(image.picture)
     return _withdraw(image.picture, actor)
+
+
+def withdraw_named_picture(request: WithdrawPictureRequest, context: OperationContext) -> PictureWithdrawal:
+    """Withdraw a picture. Raises CannotWithdraw."""
+    image = Image.objects.filter(corpus=request.row(), key=request.image).first()
+    if image is None:
+        raise invalid("image", "unknown", kind=gettext_lazy("image"), value=request.image[:100])
+    if context.actor is not None and (why := why_picture_kept(context.actor, image)):
+        raise CannotWithdraw(why)
+    done = withdraw_picture(image=image, actor=context.actor)
+    visible = CORPORA.rows(context.actor, REVIEWER, RESEARCHER).filter(name__in=done.corpora)
+    corpora = tuple(visible.order_by("name").values_list("name", flat=True))
+    return PictureWithdrawal(
+        corpora=corpora,
+        others=len(done.corpora) - len(corpora),
+        images=done.images,
+        tasks=done.tasks,
+        leases=done.leases,
+        controls=done.controls,
+        exports=done.exports,
+    )
+
+
+def why_picture_kept(account: Account, image: Image) -> str:
+    """Why this account may not withdraw the picture of an image, which goes from every corpus that has it: it
+    is no researcher of one of them; "" where it may."""
+    if not image.picture or account.has_role(ADMIN, on=WHOLE_SERVER):
+        return ""
+    having = Corpus.objects.filter(images__picture=image.picture).distinct()
+    if all(account.has_role(RESEARCHER, on=each.scope) for each in having):
+        return ""
+    return _("Corpora of others have the same picture: ask an admin to withdraw it.")
 
 
 def withdraw_again(*, actor: Account | None = None) -> list[WithdrawnPicture]:

@@ -5,8 +5,9 @@ from django.utils.translation import gettext_lazy as _
 from annotation.common.operations import CommandLine, File, FormPage, Has, Operation, Rest, register
 from annotation.common.roles import RESEARCHER
 from annotation.operations import payments_texts as texts
-from annotation.workers import approvals, bonuses, paying
+from annotation.workers import approvals, bonuses
 from annotation.workers.payments import PaymentError
+from annotation.workers.requests import paying
 
 _ON_CAMPAIGN = Has((RESEARCHER,), on="campaign")
 _TAG = "payments"

@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 from annotation.common.operations import Listing
 from annotation.common.plain_text import plain_table
 from annotation.workers.bonuses import GivenBonuses
-from annotation.workers.paying import PaidWorkers, Payment, WorkerDue
+from annotation.workers.requests.paying import PaidWorkers, Payment, WorkerDue
 
 _HEADS = ["worker", "answers", "minutes", "earned", "bonuses", "paid", "due", "an hour", ""]
 

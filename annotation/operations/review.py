@@ -21,7 +21,7 @@ register(
         request=reviewing.ReviewQueueRequest,
         result=reviewing.QueuedImage,
         permission=_ON_CAMPAIGN,
-        run=reviewing.review_queue,
+        run=reviewing.list_waiting,
         listed=True,
         rest=Rest("GET", f"{_CAMPAIGN}/review", _TAG),
         command=CommandLine(positional=("campaign",), text=texts.queue_text),
@@ -34,7 +34,7 @@ register(
         request=reviewing.ReviewImageRequest,
         result=reviewing.ReviewedImage,
         permission=_ON_CAMPAIGN,
-        run=reviewing.review_image,
+        run=reviewing.show_reviewed_image,
         rest=Rest("GET", _IMAGE, _TAG),
         command=CommandLine(positional=("campaign", "image"), text=texts.image_text),
     )
@@ -46,7 +46,7 @@ register(
         request=reviewing.MakeRulingRequest,
         result=reviewing.RuledImage,
         permission=_ON_CAMPAIGN,
-        run=reviewing.make_ruling,
+        run=reviewing.rule_about_image,
         errors=(CannotRule, BadPlainData),
         rest=Rest(
             "POST",
@@ -55,7 +55,7 @@ register(
             creates="campaigns/{campaign}/review/images/{image}",
             example={"kind": "closure", "mentions": ["0:0-2"], "closure": "none"},
         ),
-        command=CommandLine(positional=("campaign", "image", "kind"), text=texts.made_text),
+        command=CommandLine(positional=("campaign", "image", "kind"), text=texts.ruling_made_text),
     )
 )
 register(
@@ -65,10 +65,10 @@ register(
         request=reviewing.WithdrawRulingRequest,
         result=reviewing.RuledImage,
         permission=_ON_CAMPAIGN,
-        run=reviewing.withdraw_ruling,
+        run=reviewing.take_ruling_back,
         errors=(CannotRule,),
         rest=Rest("DELETE", f"{_CAMPAIGN}/review/rulings/<int:ruling>", _TAG),
-        command=CommandLine(positional=("campaign", "ruling"), text=texts.withdrawn_text),
+        command=CommandLine(positional=("campaign", "ruling"), text=texts.ruling_withdrawn_text),
         page=FormPage(done=texts.withdrawn_message),
     )
 )
@@ -92,7 +92,7 @@ register(
         request=reviewing.ResolveFlagRequest,
         result=reviewing.ResolvedFlag,
         permission=_ON_CAMPAIGN,
-        run=reviewing.resolve_flag,
+        run=reviewing.mark_flag_handled,
         rest=Rest("POST", f"{_CAMPAIGN}/flags/<int:flag>/resolve", _TAG),
         command=CommandLine(positional=("campaign", "flag")),
         page=FormPage(done=_("Report marked as handled.")),

@@ -42,12 +42,12 @@ def image_text(one: ReviewedImage) -> str:
     return "\n".join(lines)
 
 
-def made_text(one: RuledImage) -> str:
+def ruling_made_text(one: RuledImage) -> str:
     """That a ruling is in force, and what it retired."""
     return _ruled_text(one, "in force")
 
 
-def withdrawn_text(one: RuledImage) -> str:
+def ruling_withdrawn_text(one: RuledImage) -> str:
     """That a ruling is withdrawn, and what that retired."""
     return _ruled_text(one, "withdrawn")
 

@@ -8,9 +8,9 @@ from annotation.jobs import emails
 from annotation.moderation import worker_acts
 from annotation.moderation.discarding import CannotDo
 from annotation.operations import workers_texts as texts
-from annotation.workers import erasing, listing
 from annotation.workers.messages import MessageError
 from annotation.workers.pseudonyms import CannotErase, Erased
+from annotation.workers.requests import erasing, listing
 
 _ON_CAMPAIGN = Has((RESEARCHER,), on="campaign")
 _SERVER = Has((ADMIN,), server=True)
@@ -155,7 +155,7 @@ register(
         request=erasing.EraseWorkerRequest,
         result=Erased,
         permission=_SERVER,
-        run=erasing.erase_worker,
+        run=erasing.erase_one,
         errors=(CannotErase, OSError),
         confirms=True,
         command=CommandLine(positional=("worker",), text=texts.erased_text),
@@ -169,7 +169,7 @@ register(
         request=erasing.EraseAgainRequest,
         result=erasing.ErasedAgain,
         permission=_SERVER,
-        run=erasing.erase_again,
+        run=erasing.erase_restored,
         errors=(OSError,),
         command=CommandLine(text=texts.erased_again_text),
     )

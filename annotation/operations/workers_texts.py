@@ -7,8 +7,8 @@ from django.utils.translation import ngettext
 
 from annotation.jobs.emails import MessagedWorkers
 from annotation.moderation.worker_acts import ChangedWorkers, RecomputedAnswers
-from annotation.workers.erasing import ErasedAgain
 from annotation.workers.pseudonyms import Erased, erasures_file
+from annotation.workers.requests.erasing import ErasedAgain
 
 
 def suspended_text(result: ChangedWorkers) -> str:

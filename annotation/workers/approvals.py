@@ -22,9 +22,9 @@ from annotation.models import Account, Assignment, Campaign, Study, Visit
 from annotation.protocol.money import amount_text, smallest_amount
 from annotation.selectors.campaign.cost import TEST_ROLE
 from annotation.selectors.workers.choosing import campaign_of
-from annotation.workers.paying import OfCampaign
 from annotation.workers.payments import PaymentError, currency_of, due_accounts
-from annotation.workers.platform_visits import ENDED, MTURK, PROLIFIC, PROVIDERS
+from annotation.workers.platform_visits import ENDED, MTURK, PROLIFIC, PROVIDERS, PlatformName
+from annotation.workers.requests.paying import OfCampaign
 
 #: What is drawn up of a platform: submissions to approve, or people to give a bonus.
 SUBMISSIONS, BONUSES = "submissions", "bonuses"
@@ -32,7 +32,6 @@ LISTS = {
     SUBMISSIONS: gettext_lazy("Submissions to approve"),
     BONUSES: gettext_lazy("What is due, as bonuses"),
 }
-PlatformName = Annotated[str, OneOf(lambda: PROVIDERS)]
 ListName = Annotated[str, OneOf(lambda: LISTS)]
 #: How many visits are read at once.
 _PAGE = 500

@@ -19,7 +19,6 @@ from annotation.models import Account, Bonus, Campaign, Worker
 from annotation.protocol.money import amount_text
 from annotation.selectors.campaign.cost import money
 from annotation.selectors.workers.choosing import ChosenWorkers, RowNumber, campaign_of, chosen_workers
-from annotation.workers.paying import OfCampaign, Reason
 from annotation.workers.payments import (
     PaymentError,
     check_real,
@@ -28,6 +27,7 @@ from annotation.workers.payments import (
     due_accounts,
     micros_of,
 )
+from annotation.workers.requests.paying import OfCampaign, Reason
 
 #: The highest bonus, in millionths: an amount that is larger was mistyped.
 HIGHEST_BONUS = 100_000 * 1_000_000

@@ -187,7 +187,7 @@ def pay(
                     )
                     % {"name": accounts[0].pseudonym}
                 ),
-                f"see study {campaign.name} --visits",
+                f"see list_visits {campaign.name}",
             )
         owed = accounts[0].due if accounts else 0
         if not 0 < amount <= owed:

@@ -15,12 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from django.utils.translation import gettext as _
 
 from annotation.audit import record
 from annotation.common import database
+from annotation.common.operations import OneOf
 from annotation.models import Account, Assignment, Campaign, Study, Visit
 from annotation.quality.qualification import QUALIFICATION_ROLE as TEST
 from annotation.queue import leases
@@ -29,6 +30,7 @@ from annotation.workers import sessions
 
 PROLIFIC, MTURK = "prolific", "mturk"
 PROVIDERS = {PROLIFIC: "Prolific", MTURK: "Mechanical Turk"}
+PlatformName = Annotated[str, OneOf(lambda: PROVIDERS)]
 #: Platforms that name their studies.
 NAMING = (PROLIFIC,)
 ENDED = Visit.OVER

@@ -2,12 +2,8 @@
 
 from django.urls import URLPattern
 
-from evaluation.api import (
-    captions_data,
-    features,
-    systems,
-)
+from evaluation.api import systems
 
 #: Whose functions are served.
-MODULES = (systems, features, captions_data)
+MODULES = (systems,)
 urlpatterns: list[URLPattern] = []

@@ -16,7 +16,7 @@ register(
         result=lessons.Taught,
         permission=Has((RESEARCHER,), on="campaign"),
         run=lessons.teach,
-        before_job=lessons.check_free,
+        before_job=lessons.check_machine_free,
         errors=(CampaignError, OSError, ValueError),
         as_job=True,
         rest=Rest("POST", "campaigns/<slug:campaign>/machines/<slug:machine>/teach", "machines", example={}),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from django.conf import settings
 
 from annotation.common.locks import exclusive_folder
 from annotation.common.operations import OperationContext
+from annotation.formats.base import FormatError
 from evaluation.models.kept import KeptPredictions
 from models_core.phase_cache import PhaseCache, PhaseProgress, no_progress
 
@@ -49,6 +49,23 @@ def check_same_corpus(context: OperationContext, row: Any) -> None:
 
 
 @contextmanager
+def file_as_sent(path: Path, context: OperationContext) -> Iterator[None]:
+    """While a file is read that was sent, or that is in `sources`: what is wrong with it names it without its
+    folder. Raises ImportRefused where it is gone."""
+    if context.by_path:
+        yield
+        return
+    if not path.exists():
+        raise ImportRefused(
+            f"{path.name} is no longer there: files that are sent are stored for a day; send it again"
+        )
+    try:
+        yield
+    except (FormatError, ImportRefused) as error:
+        raise ImportRefused(str(error).replace(f"{path.parent}/", "")) from error
+
+
+@contextmanager
 def exclusive_work(work: str, word: str, name: str) -> Iterator[None]:
     """While nobody else does `work`; raises Busy. Whatever is unpublished then belongs to nobody."""
     with exclusive_folder(
@@ -60,23 +77,6 @@ def exclusive_work(work: str, word: str, name: str) -> Iterator[None]:
 def phase_cache(progress: PhaseProgress = no_progress) -> PhaseCache:
     """Where finished phases of long work are kept, of all corpora."""
     return PhaseCache(Path(settings.DATA_DIR) / "kept", progress)
-
-
-def read_key_values(texts: Iterable[str]) -> dict[str, Any]:
-    """Settings written as KEY=VALUE, each value as JSON where it is some, else as text.
-
-    Raises ImportRefused.
-    """
-    found: dict[str, Any] = {}
-    for text in texts:
-        key, sign, value = text.partition("=")
-        if not sign:
-            raise ImportRefused(f"setting {text!r}: expected KEY=VALUE")
-        try:
-            found[key] = json.loads(value)
-        except ValueError:
-            found[key] = value
-    return found
 
 
 #: What facts of a set of predictions are called that do not bear their own name.

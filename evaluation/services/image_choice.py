@@ -1,15 +1,20 @@
-"""Which images a request asks for: a split of a corpus, a fold, or a run's; on the server a file of names."""
+"""Which images of a corpus a request asks for, and which layer: a split, a fold, or a run's images; on the
+server a file of names."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from django.utils.translation import gettext_lazy as _
+from pydantic import Field
 
 from annotation.common.operations import OperationContext, invalid
 from annotation.selectors.corpora import split_names
 from evaluation.comparison.subsets import FOLD, OF_RUN
 from evaluation.models import Run
+
+#: The name of a layer, or "".
+LayerField = Annotated[str, Field(pattern=r"^[-a-zA-Z0-9_]*$", max_length=100)]
 
 
 def check_images(
@@ -27,3 +32,16 @@ def check_images(
             return
     known = ", ".join(splits)
     raise invalid(field, "unknown_of" if known else "unknown", kind=_("split"), value=text[:100], known=known)
+
+
+def check_layer(field: str, name: str, corpus: Any) -> None:
+    """Raise Invalid where a field names no layer of a corpus; "" is always right."""
+    known = ", ".join(layers_of(corpus))
+    if name and name not in layers_of(corpus):
+        raise invalid(field, "unknown_of" if known else "unknown", kind=_("layer"), value=name, known=known)
+
+
+def layers_of(corpus: Any) -> list[str]:
+    """The names of the layers of a corpus."""
+    names = corpus.layers.filter(published=True).order_by("name").values_list("name", flat=True)
+    return list(names)

@@ -6,7 +6,6 @@ not; a file that a job is to read stays for a day.
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import tempfile
@@ -29,7 +28,6 @@ from annotation.formats.base import FormatError
 from evaluation.formats.unpacked import bytes_inside
 from evaluation.services.common import ImportRefused
 from evaluation.web.splits import NotOffered
-from models_core.storage import file_digest
 
 #: Bytes that are taken by page, as the proxy has it; what is larger is brought by command.
 LARGEST_UPLOAD = 64 * 2**20
@@ -94,18 +92,6 @@ def uploaded_file(
         return None
     folder.mkdir(exist_ok=True)
     return [_write(file, folder, most or UNPACKED) for file in (sent, *request.FILES.getlist(beside))][0]
-
-
-def kept_for_job(file: Path) -> Path:
-    """Where a job finds a file that was sent: beside the folders of uploads, by its digest, for a day.
-
-    The same file is kept once, for a day from now.
-    """
-    place = Path(settings.DATA_DIR) / "uploads" / file_digest(file) / file.name
-    place.parent.mkdir(exist_ok=True)
-    file.replace(place)
-    os.utime(place.parent)
-    return place
 
 
 def _write(file: Any, folder: Path, most: int) -> Path:

@@ -12,8 +12,8 @@ from evaluation.web import (
     reports,
     runs,
 )
-from evaluation.web.features import captions_data, weak_collections
 from evaluation.web.features import pages as features
+from evaluation.web.features import weak_collections
 from evaluation.web.systems import captions, localizations, tagging, training, upload
 from evaluation.web.systems import pages as systems
 
@@ -27,12 +27,7 @@ urlpatterns = [
     path("train/", training.system_train, name="train"),
     path("add-system/", upload.system_upload, name="bring"),
     path("features/", features.feature_list, name="features"),
-    path("features/remove/", features.feature_remove, name="remove_features"),
-    path("features/extract/", features.feature_extract, name="extract_features"),
-    path("features/parses/", captions_data.parses_import, name="import_parses"),
-    path("features/word-vectors/", captions_data.word_vectors_train, name="train_word_vectors"),
     path("features/collections/", weak_collections.collection_list, name="weak_collections"),
-    path("features/collections/features/", weak_collections.collection_features, name="collection_features"),
     path("runs/", runs.run_list, name="runs"),
     path("runs/<slug:name>/", runs.run_detail, name="run"),
     path("runs/<slug:name>/queries/", queries.query_list, name="queries"),

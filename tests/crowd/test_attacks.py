@@ -500,9 +500,9 @@ def test_a_suspended_participant_does_not_escape_by_coming_unconfirmed(ann: tupl
 def test_a_researcher_confirms_by_hand(work: World):
     arrive()
     out = StringIO()
-    call_command("study", "quay", "--visits", stdout=out)
-    assert "waiting" in out.getvalue() and "1 wait for the platform's confirmation" in out.getvalue()
-    call_command("study", "quay", "--confirm", FIRST, ANN, stdout=out)
+    call_command("list_visits", "quay", stdout=out)
+    assert "waiting" in out.getvalue()
+    call_command("confirm_visit", "quay", FIRST, ANN, stdout=out)
     assert (visit().verification, visit().verified_by) == ("confirmed", "hand")
     # The line stays when the person is erased, so it holds no id of theirs.
     assert AuditEntry.objects.get(act="confirm_visit").about == {"visit": visit().pk}
@@ -517,11 +517,11 @@ def test_a_visit_is_confirmed_to_the_study_that_was_named(work: World):
     client = Client()
     assert client.get(platform.address(study="b" * 24, name="other")).status_code == 302
     arrive(client=client)
-    call_command("study", "quay", "--confirm", FIRST, ANN, stdout=StringIO())
+    call_command("confirm_visit", "quay", FIRST, ANN, stdout=StringIO())
     here, there = (Visit.objects.get(study__campaign=each.campaign) for each in (work, other))
     assert (here.verification, there.verification) == ("confirmed", "refused")
     assert AuditEntry.objects.get(act="confirm_visit").about == {"visit": here.pk}
-    call_command("study", "quay", "--confirm", FIRST, ANN, stdout=StringIO())
+    call_command("confirm_visit", "quay", FIRST, ANN, stdout=StringIO())
     assert AuditEntry.objects.filter(act="confirm_visit").count() == 1, "nothing changed"
 
 

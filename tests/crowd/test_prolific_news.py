@@ -138,7 +138,7 @@ def test_the_signature_is_as_prolific_computes_it():
 def test_a_researcher_sets_up_a_study_and_copies_its_address(work: World):
     ada = people.signed_in("ada", "researcher")
     page = press(
-        ada, reverse("entry", args=["quay"]), "Save the study", study=BOB, wanted="30", completion="XY"
+        ada, reverse("entry", args=["quay"]), "Save the study", study=BOB, wanted="30", completion_code="XY"
     )
     assert Study.objects.get(external_id=BOB).wanted == 30
     assert "/prolific/quay/?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}" in words(page)
@@ -166,7 +166,7 @@ def test_a_study_belongs_to_one_campaign(work: World):
 
 def command(*arguments: str) -> dict[str, Any]:
     out = StringIO()
-    call_command("study", *arguments, "--json", stdout=out)
+    call_command(*arguments, "--json", stdout=out)
     found: dict[str, Any] = json.loads(out.getvalue())
     return found
 
@@ -175,17 +175,18 @@ def test_the_command_sets_up_studies_and_lists_their_visits(work: World):
     come()
     work_as(work, answers=2)
     platform_visits.finish_visit(visit())
-    (row,) = command("quay", "--visits")["visits"]
+    (row,) = command("list_visits", "quay")["results"]
     assert (row["submission"], row["answered"], row["outcome"]) == (FIRST, 2, "complete")
-    found = command("quay", "--set", "mturk", "--wanted", "3", "--complete", "thanks")["studies"]
+    command("save_study", "quay", "mturk", "--wanted", "3", "--completion-code", "thanks")
+    found = command("list_studies", "quay")["results"]
     assert [one["platform"] for one in found] == ["prolific", "mturk"]
     with pytest.raises(CommandError, match="needs its id"):
-        command("quay", "--set", "prolific")
+        command("save_study", "quay", "prolific")
 
 
 def test_the_command_prints_tables(work: World):
     out = StringIO()
-    call_command("study", "quay", stdout=out)
+    call_command("list_studies", "quay", stdout=out)
     assert "C0MPLETE" in out.getvalue()
-    call_command("study", "quay", "--visits", stdout=out)
-    assert "has no visits" in out.getvalue()
+    call_command("list_visits", "quay", stdout=out)
+    assert out.getvalue().endswith("none\n")

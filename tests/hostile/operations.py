@@ -16,7 +16,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import numpy as np
 import pyotp
 from django.conf import settings
 from django.contrib.auth.tokens import default_token_generator
@@ -72,7 +71,6 @@ from annotation.workers import invitations
 from annotation.workers.accounts import inviting, second_factor
 from config.old_addresses import OLD_ADDRESSES
 from evaluation.models import System
-from evaluation.services.features.store import NewSet, write_set
 from models_core.estimators.base import METHODS
 from models_core.systems.table11 import TABLE_11
 from tests.crowd import platform
@@ -618,16 +616,25 @@ def _chain(at: At) -> str:
 get("campaigns", READERS, find="qua", sort="name", down=1, archived=lambda at: at.one("", "1"))
 get("campaign", READERS, _campaign)
 get("campaign_settings", READERS, _campaign)
-post("campaign_settings", RUNNERS, "quay", budget="12.5", until="2031-01-01", images="5", version=_settings)
+post(
+    "operation",
+    RUNNERS,
+    "set_stop_rules",
+    campaign="quay",
+    budget="12.5",
+    until="2031-01-01",
+    images="5",
+    base_version=_settings,
+)
 get("change_settings", RUNNERS, _campaign)
 post(
     "change_settings",
     RUNNERS,
     "quay",
-    settings="[lease]\nminutes = 5.0",
+    campaign_settings="[lease]\nminutes = 5.0",
     act="look",
-    version=_settings,
-    unpaid="yes",
+    base_version=_settings,
+    unpaid="on",
 )
 get("image_order", RUNNERS, _campaign)
 post(
@@ -802,19 +809,20 @@ post("operation", RUNNERS, "teach_machine", campaign="quay", machine=_machine)
 post("operation", [ADMIN], "erase_worker", worker=_worker)
 get("entry", RUNNERS, "quay")
 post(
-    "save_study",
+    "operation",
     RUNNERS,
-    "quay",
-    provider="prolific",
+    "save_study",
+    campaign="quay",
+    platform="prolific",
     study=lambda at: at.new("study"),
     wanted="3",
-    completion="C0DE",
-    screen_out="0UT",
+    completion_code="C0DE",
+    screen_out_code="0UT",
 )
 get("known_items", RUNNERS, "review", kind=q.COREF_LINK, purpose="control", before=10**6)
-post("add_known_items", RUNNERS, "review", act="csv", file=KNOWN.encode())
-post("add_known_items", RUNNERS, "review", act="promote", kind=q.COREF_LINK, at_least="3", purpose="control")
-post("add_known_items", RUNNERS, "quay", act="layer", layer="import")
+post("operation", RUNNERS, "import_controls", campaign="review", file=KNOWN.encode())
+post("operation", RUNNERS, "promote_answers", campaign="review", kind=q.COREF_LINK, at_least="3")
+post("operation", RUNNERS, "add_controls_from_layer", campaign="quay", layer="import")
 
 
 def _split_not_asked_about(at: At) -> str:
@@ -829,7 +837,7 @@ def _split_not_asked_about(at: At) -> str:
     return "further"
 
 
-post("add_known_items", RUNNERS, "graded", act="captions", split=_split_not_asked_about)
+post("operation", RUNNERS, "add_controls_from_captions", campaign="graded", split=_split_not_asked_about)
 get("new_known_item", RUNNERS, "review", image="man", kind=lambda at: at.one(*q.QUESTIONS))
 post(
     "new_known_item",
@@ -845,11 +853,12 @@ post(
 )
 
 
-@by("retire_known_item", "sent", RUNNERS)
+@by("operation", "retire_control_item", RUNNERS)
 def retired(at: At) -> Call:
     item = Control.objects.filter(campaign__name="tested", active=True).values_list("pk", flat=True)
-    args = ["tested", item.order_by("-pk").first() or 1]
-    return Call("POST", reverse("retire_known_item", args=args), fields=[("act", at.one("disown", ""))])
+    fields = [("campaign", "tested"), ("item", str(item.order_by("-pk").first() or 1))]
+    address = reverse("operation", args=["retire_control_item"])
+    return Call("POST", address, fields=[*fields, ("wrong", at.one("true", "false"))])
 
 
 get("texts", RUNNERS, _campaign)
@@ -950,70 +959,7 @@ get("evaluation:bring", RUNNERS)
 get("evaluation:features", RUNNERS)
 
 
-@by("evaluation:features", "upload", RUNNERS)
-def features_imported(at: At) -> Call:
-    fields = [("name", at.new("f")), ("corpus", "quay"), ("kind", "image"), ("dtype", "float16")]
-    ids = "\n".join(f"scene-{n}.png" for n in range(IMAGES)).encode()
-    files = [
-        ("file", 'filename="x.npy"', numbers(IMAGES, 3)),
-        ("ids", 'filename="x.ids.txt"', ids),
-    ]
-    return Call("POST", reverse("evaluation:features"), fields=fields, files=files)
-
-
-@by("evaluation:remove_features", "sent", RUNNERS)
-def features_removed(at: At) -> Call:
-    name = at.new("spare")
-    new = NewSet(corpus="quay", name=name, kind="image", ids=["a"], dimensions=1, dtype="float32", origin={})
-    write_set(new, lambda done: [np.ones((1, 1))][done:])
-    fields = [("corpus", "quay"), ("set", f"{name}:1")]
-    return Call("POST", reverse("evaluation:remove_features"), fields=fields)
-
-
-post(
-    "evaluation:extract_features",
-    RUNNERS,
-    name=lambda at: at.new("net"),
-    corpus="quay",
-    network="colours.onnx",
-    method="grid",
-    limit="4",
-    settings="shorter=8 output=means",
-)
-
-
-post(
-    "evaluation:import_parses",
-    RUNNERS,
-    corpus="quay",
-    file="quay.conllu",
-    replace=lambda at: at.one("", "1"),
-)
-post(
-    "evaluation:train_word_vectors",
-    RUNNERS,
-    name=lambda at: at.new("words"),
-    corpus="quay",
-    split=lambda at: at.one("", "all"),
-    dimensions="4",
-    epochs="1",
-    least="1",
-)
 get("evaluation:weak_collections", RUNNERS)
-post(
-    "evaluation:weak_collections",
-    RUNNERS,
-    name=lambda at: at.new("weak"),
-    file="weak.csv",
-)
-post(
-    "evaluation:collection_features",
-    RUNNERS,
-    collection="weak",
-    name=lambda at: at.new("cnn"),
-    file="weak.npz",
-    dtype="float32",
-)
 
 
 @by("evaluation:bring", "scores", RUNNERS)
@@ -1270,10 +1216,11 @@ get("manage_corpus", RUNNERS, "quay", image="scene-1")
 get("withdraw_picture", RUNNERS, "quay", image="scene-1")
 
 
-@by("withdraw_picture", "sent", RUNNERS)
+@by("operation", "withdraw_picture", RUNNERS)
 def picture_withdrawn(at: At) -> Call:
     name = _spare_corpus(at)
-    return Call("POST", reverse("withdraw_picture", args=[name]), fields=[("image", "a")])
+    address = reverse("operation", args=["withdraw_picture"])
+    return Call("POST", address, fields=[("corpus", name), ("image", "a")])
 
 
 get("phrases", RUNNERS, "quay", "scene-1")
@@ -1288,13 +1235,13 @@ def phrases_marked(at: At) -> Call:
     return Call("POST", reverse("phrases", args=[name, "a"]), fields=[("phrases", sent), ("act", "save")])
 
 
-post("set_licence", RUNNERS, "quay", licence="CC BY 4.0")
+post("operation", RUNNERS, "set_licence", corpus="quay", licence="CC BY 4.0")
 
 
-@by("delete_corpus", "sent", RUNNERS)
+@by("operation", "delete_corpus", RUNNERS)
 def corpus_deleted(at: At) -> Call:
     name = _spare_corpus(at)
-    return Call("POST", reverse("delete_corpus", args=[name]), fields=[("name", name)])
+    return Call("POST", reverse("operation", args=["delete_corpus"]), fields=[("corpus", name)])
 
 
 def _spare_corpus(at: At) -> str:

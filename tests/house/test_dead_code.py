@@ -45,21 +45,14 @@ NAMED_BY_NOBODY = {
     **dict.fromkeys(("startElement", "endElement"), "the XML parser calls it"),
     **dict.fromkeys(
         (
-            *("change_settings_job", "export_dataset_job", "open_images_job"),
-            *("mail_messages_job", "delete_corpus_job", "extract_features_job"),
+            *("export_dataset_job", "open_images_job"),
+            *("mail_messages_job", "delete_corpus_job"),
             *(
-                "extract_regions_job",
-                "extract_set_job",
-                "import_features_job",
-                "import_parses_job",
-                "import_weak_job",
                 "check_upload_job",
                 "import_upload_job",
                 "propose_boxes_job",
                 "send_alarms_job",
                 "send_test_mail_job",
-                "train_system_job",
-                "train_word_vectors_job",
             ),
         ),
         "the registry of job kinds calls it",

@@ -18,7 +18,7 @@ NO_OUTPUT = {
     "import_judgments": "what people judged",
     "import_parses": "how sentences are built, which no figure is of",
     "import_qrels": "what is relevant",
-    "import_weak": "training data: its images count where a system learns from them",
+    "import_weak_collection": "training data: its images count where a system learns from them",
     "judgment_sets": "what people judged",
     "qrels": "names of images",
     "reproduce_hodosh": "a study with data of its own",

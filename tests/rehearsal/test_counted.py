@@ -71,7 +71,9 @@ def test_bad_judges_of_pages_are_suspended_and_what_they_ticked_is_asked_again(t
         *("open_campaign", "work", "--corpus", "quay", "--tasks", "relevance"),
         *("--split", "test", "--config", str(config)),
     )
-    report = run("add_controls", "work", "--from-captions", "dev", "--purpose", "control")
+    report = run(
+        "add_controls_from_captions", "work", "--split", "dev", "--seed", "0", "--purpose", "control"
+    )
     assert report["added"] == 30
     report = run(
         "simulate_crowd", "work", "--workers", "8", "--mix", "perfect=0.75,always_yes=0.25", "--orderly"

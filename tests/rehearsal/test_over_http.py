@@ -75,7 +75,7 @@ def kill(server: Server) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
 def test_a_crowd_over_http_finishes_although_the_server_is_killed_in_between(tmp_path: Path) -> None:
     opened(tmp_path, "rehearsal")
-    done(tmp_path, "add_controls", "rehearsal", "--from-gold", "import")
+    done(tmp_path, "add_controls_from_layer", "rehearsal", "--layer", "import")
     port = free_port()
     with serving(tmp_path, port=port) as server:
         process = crowd(tmp_path, "rehearsal", f"http://127.0.0.1:{port}")

@@ -74,11 +74,3 @@ def test_questions_of_the_chain_are_told_with_their_boxes(tmp_path: Path):
     drawn = [record["box"] for record in found if record["answer"] == "drawn"]
     assert [10, 10, 100, 200] in drawn
     assert all(record["box"] is None for record in found if record["answer"] != "drawn")
-
-
-def test_a_file_that_is_there_is_left_alone(tmp_path: Path):
-    exported("captions", tmp_path)
-    before = (tmp_path / "answers.jsonl").read_bytes()
-    with pytest.raises(CommandError, match="already exists"):
-        call_command("export_answers", "work", "--simulated", "--out", str(tmp_path / "answers.jsonl"))
-    assert (tmp_path / "answers.jsonl").read_bytes() == before

@@ -147,7 +147,7 @@ class Side:
             self._opened(tasks, tasks, wait=True)
         for number in range(1, 3):
             self._opened(f"entities-{number}", "entities", wait=True)
-        product.manage("add_controls", "entities", "--from-gold", "import")
+        product.manage("add_controls_from_layer", "entities", "--layer", "import")
         out = self.folder / "people.json"
         sessions = str(self.workers // 4)
         product.run(

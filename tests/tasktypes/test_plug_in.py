@@ -164,7 +164,7 @@ def test_a_crowd_finishes_it_and_staff_read_every_page_and_export(plugged_in: No
         or "fluency" in ada.get(home).content.decode()
     )
     out = tmp_path / "answers.jsonl"
-    call_command("export_answers", "quay", out=out, simulated=True, verbosity=0)
+    call_command("export_answers", "quay", "--simulated", out=out, verbosity=0)
     records = [json.loads(line) for line in out.read_text().splitlines()]
     assert len(records) >= answers
     assert {record["kind"] for record in records} == {KIND}

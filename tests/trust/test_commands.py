@@ -35,37 +35,37 @@ def said(name: str, *arguments: str) -> str:
     return out.getvalue()
 
 
-def test_known_items_are_added_from_a_layer_and_what_lacks_is_said():
+def test_control_items_are_added_from_a_layer_and_what_is_missing_is_said():
     scenes(6)
-    report = told("add_controls", "scenes", "--from-gold", "import", "--images", "4", "--seed", "2")
-    assert report["added"] == Control.objects.count() > 50 and report["there_already"] == 0
-    assert {row["kind"] for row in report["items"]} == set(q.QUESTIONS)
-    again = said("add_controls", "scenes", "--from-gold", "import", "--images", "4", "--seed", "2")
-    assert again.startswith("0 control items added to campaign 'scenes'") and "qualification" in again
+    from_layer = ["add_controls_from_layer", "scenes", "--layer", "import", "--images", "4", "--seed", "2"]
+    report = told(*from_layer)
+    assert report["added"] == Control.objects.count() > 50 and report["there"] == 0
+    assert {row["kind"] for row in told("count_control_items", "scenes")["counts"]} == set(q.QUESTIONS)
+    assert told(*from_layer)["added"] == 0 and "qualification" in said("count_control_items", "scenes")
 
 
 def test_one_purpose_only_where_one_is_named():
     scenes(3)
-    told("add_controls", "scenes", "--from-gold", "import", "--purpose", "qualification")
+    told("add_controls_from_layer", "scenes", "--layer", "import", "--purpose", "qualification")
     assert set(Control.objects.values_list("purpose", flat=True)) == {"qualification"}
 
 
 def test_known_items_are_added_from_a_table(tmp_path: Path):
     World()
-    assert told("add_controls", "quay", "--csv", str(table(tmp_path, GOOD)))["added"] == 7
+    assert told("import_controls", "quay", str(table(tmp_path, GOOD)))["added"] == 7
 
 
 def test_every_bad_line_of_a_table_is_said(tmp_path: Path):
     World()
     bad = "relevance,control,1000,0:0-2,,,yes,\n"
     with pytest.raises(CommandError) as raised:
-        told("add_controls", "quay", "--csv", str(table(tmp_path, bad + GOOD + bad)))
+        told("import_controls", "quay", str(table(tmp_path, bad + GOOD + bad)))
     lines = str(raised.value).splitlines()
     assert [line.split(":")[0] for line in lines] == ["line 2", "line 10"]
     with pytest.raises(CommandError, match="lacks the column 'known'"):
-        told("add_controls", "quay", "--csv", str(table(tmp_path, GOOD, head=HEAD.replace("known", "why"))))
+        told("import_controls", "quay", str(table(tmp_path, GOOD, head=HEAD.replace("known", "why"))))
     with pytest.raises(CommandError, match="cannot be opened"):
-        told("add_controls", "quay", "--csv", str(tmp_path / "nowhere.csv"))
+        told("import_controls", "quay", str(tmp_path / "nowhere.csv"))
     assert not Control.objects.exists()
 
 
@@ -73,17 +73,17 @@ def test_agreement_is_promoted():
     world = World(some_images(1), settings={**TRUSTING, "link_votes": 5}, workers=5)
     for worker in range(3):
         world.submit(worker, world.held(worker), Answer("no"), then=False)
-    assert told("add_controls", "quay", "--promote", "coref_link", "--at-least", "4")["added"] == 0
-    assert told("add_controls", "quay", "--promote", "coref_link")["added"] == 1
-    with pytest.raises(CommandError, match="1 worker is too few to agree"):
-        told("add_controls", "quay", "--promote", "coref_link", "--at-least", "1")
+    assert told("promote_answers", "quay", "--kind", "coref_link", "--at-least", "4")["added"] == 0
+    assert told("promote_answers", "quay", "--kind", "coref_link")["added"] == 1
+    with pytest.raises(CommandError, match="--at-least: Expected 2 or more."):
+        told("promote_answers", "quay", "--kind", "coref_link", "--at-least", "1")
 
 
 def test_without_a_source_the_items_and_what_lacks_are_told():
     World()
-    report = told("add_controls", "quay")
-    assert report["items"] == [] and len(report["warnings"]) == 5
-    assert "warning: accuracy is not measured at coref_link" in said("add_controls", "quay")
+    report = told("count_control_items", "quay")
+    assert report["counts"] == [] and len(report["warnings"]) == 5
+    assert "warning: accuracy is not measured at coref_link" in said("count_control_items", "quay")
 
 
 def test_a_worker_is_suspended_and_let_back():

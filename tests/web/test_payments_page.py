@@ -303,7 +303,7 @@ def test_a_refused_bonus_or_payment_keeps_what_was_ticked_and_typed(world, ada):
     page = press(ada, PAGE, "Give the bonus", workers=["quay-w0", "quay-w1"], amount="much", reason="A & b")
     assert page.status_code == 400 and "Expected a decimal number, as 12.00" in words(page)
     (form,) = (form for form in forms(page) if "Give workers a bonus" in form.buttons)
-    assert form.fields["workers"] == ["quay-w0 quay-w1"]
+    assert form.fields["workers"] == ["quay-w0, quay-w1"]
     assert (form.fields["amount"], form.fields["reason"]) == (["much"], ["A & b"])
     page = press(ada, f"{WORKERS}quay-w0/", "Record as paid", amount="9", reference="bank 7")
     (form,) = (form for form in forms(page) if "Record that a worker was paid" in form.buttons)

@@ -203,10 +203,7 @@ def built() -> dict[str, Any]:
         "arguments": Arguments(
             {
                 "corpus": [world.corpus.name],
-                **{
-                    route: [world.corpus.name]
-                    for route in ("manage_corpus", "set_licence", "delete_corpus", "withdraw_picture")
-                },
+                **{route: [world.corpus.name] for route in ("manage_corpus", "withdraw_picture")},
                 **{
                     route: ["0" * 32]
                     for route in ("upload", "upload_state", "act_on_upload", "upload_problems")
@@ -232,7 +229,7 @@ def built() -> dict[str, Any]:
                             "workers",
                             "entry",
                         ),
-                        *("save_study", "known_items", "add_known_items"),
+                        "known_items",
                         *("new_known_item", "texts", "jobs", "start_job", "task_consent", "api_consent"),
                         *("payments", "dashboard"),
                         *("machines", "duplicate_campaign", "go_on_with_all"),
@@ -244,7 +241,6 @@ def built() -> dict[str, Any]:
                 "person": [1],
                 "read_message": [1],
                 "webhook": [hook.pk],
-                "retire_known_item": [name, 1],
                 "text": [name, "consent"],
                 "download": [name, export.pk],
                 **{
@@ -296,8 +292,8 @@ def _places_of_the_api(world: Any, campaign: str, job: int) -> dict[str, list[An
         "webhooks/": [line.webhook_id],
         "alarm-subscriptions/": [1],
     }
-    more: dict[str, Any] = {"<str:key>": "man", "<str:pseudonym>": worker, "<slug:layer>": campaign}
-    more |= {"<str:image>": "man", "<str:worker>": worker}
+    more: dict[str, Any] = {"<str:key>": "man", "<str:image>": "man", "<str:worker>": worker}
+    more["<slug:layer>"] = campaign
     more |= {"<int:invitation>": Invitation.objects.get().pk, "<int:item>": 1, "<int:delivery>": line.pk}
     more |= {"<int:flag>": flag.pk, "<int:ruling>": ruling.pk, "<int:payment>": 1, "<int:bonus>": 1}
     more |= {"<slug:machine>": "nobody", "files/<int:number>": 0, "<int:query>": 1}
@@ -348,7 +344,8 @@ def tried(client: Client, route: str, world: dict[str, Any]) -> Any:
 
 #: How it is said that what an address names is not there, or not open.
 NOT_THERE = re.compile(
-    r"There (is no (campaign|corpus|system|run|batch|report|job|webhook|(caption|localization|tag) set)"
+    r"There (is no (campaign|corpus|system|run|batch|report|qrels|set of judgments|job|webhook"
+    r"|(caption|localization|tag) set)"
     r"|are no qrels) \S+( here)?[.;]"
 )
 

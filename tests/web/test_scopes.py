@@ -95,10 +95,9 @@ def test_an_export_of_another_layer_is_not_there_for_a_role_for_the_campaign(cam
 
 def test_known_items_are_made_of_no_layer_that_is_not_open(campaign: Campaign):
     bob = somebody(RESEARCHER, campaign=campaign)
-    page = bob.post(
-        reverse("add_known_items", args=[campaign.name]), {"act": "layer", "layer": OTHER_LAYER}, follow=True
-    )
-    assert "Your role covers only this campaign" in said(page)[0] and not Control.objects.exists()
+    sent = {"campaign": campaign.name, "layer": OTHER_LAYER}
+    page = bob.post(reverse("operation", args=["add_controls_from_layer"]), sent)
+    assert "Your role covers only this campaign" in page.content.decode() and not Control.objects.exists()
 
 
 def test_whose_role_is_taken_away_is_out_at_once(campaign: Campaign):

@@ -46,9 +46,6 @@ ACTS = {
     "rule": (OF_IMAGE, READERS),
     "duplicate_campaign": (OF_IT, RUNNERS),
     "go_on_with_all": (OF_IT, RUNNERS),
-    "save_study": (OF_IT, RUNNERS),
-    "add_known_items": (OF_IT, RUNNERS),
-    "retire_known_item": (["review", "1"], RUNNERS),
     "start_job": (OF_IT, RUNNERS),
 }
 #: Pages that also take a POST, and who may do it.

@@ -66,7 +66,8 @@ class On:
         """The thing itself."""
         if not account.has_role_somewhere(*self.roles):
             raise no_role(*self.roles)
-        name = place.pop("name")
+        # An address is shared with declared operations, whose placeholder is called as their field.
+        name = place.pop(next(word for word in ("campaign", "name") if word in place))
         try:
             found = self.thing(name)
         except Http404 as error:

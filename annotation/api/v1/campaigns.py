@@ -1,18 +1,21 @@
-"""Campaigns by API: the list, one with its figures, opening, pausing, closing, which images come first."""
+"""Campaigns by API: opening them."""
 
 from __future__ import annotations
+
+from typing import Any
+
+from django.utils.translation import gettext as _
 
 from annotation import campaigns, jobs
 from annotation.api.rest.doors import Anywhere
 from annotation.api.rest.operations import POST, ApiCall, ApiRoute, serves
 from annotation.api.v1.addressed import CAMPAIGN_PATH, CAMPAIGNS_TAG, RUNS_CAMPAIGN
-from annotation.api.v1.campaign_settings import check_pay
 from annotation.api.v1.preparing.plans import CampaignPlanned, campaign_plan, check_plan, settings_planned
 from annotation.campaigns.drafts.opening import check_no_running_pilot, go_on_with_all, pilot_of
 from annotation.common.roles import RESEARCHER
 from annotation.datasets.layer_rows import LayerError
 from annotation.models import Campaign, Job
-from annotation.protocol.campaign_settings import CampaignError
+from annotation.protocol.campaign_settings import CampaignError, settings_of
 
 _EXAMPLE = {
     "name": "quay",
@@ -90,3 +93,13 @@ def campaign_go_on_call(call: ApiCall, campaign: Campaign) -> Job:
             kind="open_images", arguments=arguments, campaign=row, actor=call.account
         ),
     )
+
+
+def check_pay(settings: dict[str, Any], kinds: tuple[str, ...], *, meant: bool) -> None:
+    """Raise CampaignError where some kind would earn nothing and nobody said that this is meant."""
+    unpaid = settings_of(settings).pay.unpaid(kinds)
+    if unpaid and not meant:
+        raise CampaignError(
+            _("No pay is set for %(kinds)s: set it in the settings, under “pay”, or send “unpaid”: true.")
+            % {"kinds": ", ".join(unpaid)}
+        )

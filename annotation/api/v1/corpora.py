@@ -7,20 +7,14 @@ from typing import Any
 from django.utils.translation import gettext as _
 from rest_framework import serializers
 
-from annotation.api.contents import json_time
 from annotation.api.rest.cursors import CursorPage
-from annotation.api.rest.doors import Anywhere, On, missing
-from annotation.api.rest.fields import CallFields, NameField, PlainField, TextField
-from annotation.api.rest.operations import DELETE, GET, PATCH, ApiCall, ApiRoute, serves
-from annotation.common.roles import RESEARCHER
-from annotation.datasets.deleting import CorpusInUse
-from annotation.datasets.layers import update_layers, update_layers_of_image
-from annotation.datasets.licences import LONGEST_LICENCE, BadLicence, set_licence
-from annotation.jobs.kinds.delete_corpus import begin_deleting_corpus
+from annotation.api.rest.doors import On, missing
+from annotation.api.rest.fields import CallFields, NameField, TextField
+from annotation.api.rest.operations import GET, ApiCall, ApiRoute, serves
+from annotation.datasets.layers import update_layers_of_image
 from annotation.models import Corpus, Image, Layer
 from annotation.selectors import browse
 from annotation.selectors.browse import Filter
-from annotation.selectors.scopes import corpora_of
 from annotation.selectors.tags.kept import frequent_tags, tag_list_of, tags_of_image
 from annotation.selectors.tags.queries import BadTagQuery, read_tag_query
 from annotation.web.common.access import BROWSING
@@ -29,41 +23,6 @@ from annotation.web.corpus.browse import CORPUS_OF_ADDRESS
 
 _TAG = "corpora"
 ON_CORPUS = On(CORPUS_OF_ADDRESS, BROWSING)
-
-
-class CorpusShown(serializers.Serializer[Any]):
-    """A corpus: images with captions."""
-
-    name = NameField()
-    format = serializers.CharField()
-    images = serializers.IntegerField()
-    captions = serializers.IntegerField()
-    licence = serializers.CharField(help_text="As its owner says; empty where nobody said.")
-    digest = serializers.CharField(help_text="SHA-256 over all records that were read.")
-    created_at = serializers.DateTimeField()
-
-
-class LayerShown(serializers.Serializer[Any]):
-    """A layer: mentions, chains and boxes over a corpus. Counts are of the images that it covers."""
-
-    name = NameField()
-    source = serializers.CharField()  # type: ignore[assignment]
-    version = serializers.IntegerField(help_text="Rises whenever anything in it changes.")
-    images = serializers.IntegerField()
-    mentions = serializers.IntegerField()
-    chains = serializers.IntegerField()
-    boxes = serializers.IntegerField()
-    unfinished = serializers.IntegerField(help_text="Chains without a verdict.")
-    behind = serializers.IntegerField(help_text="Images whose newest answers are not in it yet.")
-    cost = PlainField()
-    created_at = serializers.DateTimeField()
-
-
-class CorpusDetailShown(CorpusShown):
-    """A corpus with its splits and layers."""
-
-    splits = serializers.ListField(child=serializers.CharField())
-    layers = LayerShown(many=True)
 
 
 class CaptionShown(serializers.Serializer[Any]):
@@ -153,12 +112,6 @@ class TagFilter(CallFields):
     contains = TextField(required=False, max_length=100, help_text="A part of the tag, in any case.")
 
 
-class CorpusChange(CallFields):
-    """Under which licence it may be used; empty says that nobody knows."""
-
-    licence = TextField(allow_blank=True, max_length=LONGEST_LICENCE)
-
-
 class ImageFilter(CallFields):
     """Which images: of a split, with a text in a caption, with kept tags; of a layer, with a category or
     unfinished chains."""
@@ -169,64 +122,6 @@ class ImageFilter(CallFields):
     layer = NameField(required=False)
     category = TextField(required=False)
     unfinished = serializers.BooleanField(required=False)
-
-
-@serves(
-    ApiRoute(
-        route="corpora",
-        method=GET,
-        path="corpora",
-        tag=_TAG,
-        opens=Anywhere(BROWSING),
-        answers=CorpusShown,
-        listed=True,
-    )
-)
-def corpora_list_call(call: ApiCall) -> CursorPage:
-    """List corpora.
-
-    The published corpora that are open to you, by name.
-    """
-    found = corpora_of(call.account, *BROWSING).filter(published=True)
-    return call.rows.of_rows(found, "name", corpus_plain)
-
-
-@serves(
-    ApiRoute(
-        route="corpus",
-        method=GET,
-        path="corpora/<slug:name>",
-        tag=_TAG,
-        opens=ON_CORPUS,
-        answers=CorpusDetailShown,
-    )
-)
-def corpus_show_call(call: ApiCall, corpus: Corpus) -> dict[str, Any]:
-    """Show a corpus, with its splits and layers."""
-    return {
-        **corpus_plain(corpus),
-        "splits": browse.splits_in_order(corpus),
-        "layers": layers_plain(corpus, browse.layers_of(corpus)),
-    }
-
-
-@serves(
-    ApiRoute(
-        route="corpus",
-        method=PATCH,
-        path="corpora/<slug:name>",
-        tag=_TAG,
-        opens=On(CORPUS_OF_ADDRESS, (RESEARCHER,)),
-        body=CorpusChange,
-        answers=CorpusShown,
-        refuses=(BadLicence,),
-        example={"licence": "CC BY 4.0"},
-    )
-)
-def corpus_change_call(call: ApiCall, corpus: Corpus) -> dict[str, Any]:
-    """Say under which licence a corpus may be used: datasheets and dataset cards repeat it."""
-    set_licence(corpus=corpus, licence=call.data["licence"], actor=call.account)
-    return corpus_plain(corpus)
 
 
 @serves(
@@ -302,59 +197,6 @@ def corpus_tags_call(call: ApiCall, corpus: Corpus) -> CursorPage:
     return rows.page(plain, skip + rows.limit if page.more else None)
 
 
-@serves(
-    ApiRoute(
-        route="layers",
-        method=GET,
-        path="corpora/<slug:name>/layers",
-        tag=_TAG,
-        opens=ON_CORPUS,
-        answers=LayerShown,
-        listed=True,
-    )
-)
-def layers_list_call(call: ApiCall, corpus: Corpus) -> CursorPage:
-    """List the layers of a corpus, with what each holds."""
-    found = Layer.objects.filter(corpus=corpus, published=True)
-    page = call.rows.of_rows(found, "name", lambda layer: layer)
-    return page._replace(results=layers_plain(corpus, page.results))
-
-
-def corpus_plain(corpus: Corpus) -> dict[str, Any]:
-    """A corpus as plain data."""
-    return {
-        "name": corpus.name,
-        "format": corpus.format,
-        "images": corpus.image_count,
-        "captions": corpus.caption_count,
-        "licence": corpus.licence,
-        "digest": corpus.digest,
-        "created_at": json_time(corpus.created_at),
-    }
-
-
-def layers_plain(corpus: Corpus, layers: list[Layer]) -> list[dict[str, Any]]:
-    """Layers of a corpus as plain data, brought up to the answers as far as that is quick."""
-    behind = update_layers(corpus)
-    figures = browse.layer_figures(layers)
-    return [
-        {
-            "name": layer.name,
-            "source": layer.source,
-            "version": layer.version,
-            "images": figures[layer.pk].images,
-            "mentions": figures[layer.pk].mentions,
-            "chains": figures[layer.pk].chains,
-            "boxes": figures[layer.pk].boxes,
-            "unfinished": figures[layer.pk].unfinished,
-            "behind": behind.get(layer.name, 0),
-            "cost": layer.cost,
-            "created_at": json_time(layer.created_at),
-        }
-        for layer in layers
-    ]
-
-
 def image_plain(call: ApiCall, image: Image, captions: list[Any]) -> dict[str, Any]:
     """An image and these captions of it as plain data."""
     return {
@@ -417,21 +259,3 @@ def _layer(corpus: Corpus, name: str) -> Layer:
             _("Corpus “%(corpus)s” has no layer “%(name)s”.") % {"corpus": corpus.name, "name": name}
         )
     return found
-
-
-@serves(
-    ApiRoute(
-        route="corpus",
-        method=DELETE,
-        path="corpora/<slug:name>",
-        tag=_TAG,
-        opens=On(CORPUS_OF_ADDRESS, (RESEARCHER,)),
-        refuses=(CorpusInUse,),
-    )
-)
-def corpus_delete_call(call: ApiCall, corpus: Corpus) -> None:
-    """Delete a corpus with its layers and pictures; refused while anything depends on it.
-
-    It is out of sight at once. A job takes away what it had.
-    """
-    begin_deleting_corpus(corpus=corpus, actor=call.account)

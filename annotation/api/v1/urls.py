@@ -4,7 +4,6 @@ from django.urls import path
 
 from annotation.api import document
 from annotation.api.v1 import (
-    campaign_settings,
     campaigns,
     corpora,
     phrases,
@@ -12,13 +11,12 @@ from annotation.api.v1 import (
     uploads,
     work,
 )
-from annotation.api.v1.crowd import studies
 from annotation.api.v1.preparing import control_items, plans, texts
 
 #: Whose functions are served.
 MODULES = (
-    *(corpora, phrases, campaigns, campaign_settings, texts, control_items),
-    *(plans, work, streams, studies, uploads),
+    *(corpora, phrases, campaigns, control_items, texts),
+    *(plans, work, streams, uploads),
 )
 urlpatterns = [
     path("openapi.json", document.openapi_document, name="v1_openapi"),

@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext_lazy
 
 from annotation.common import database
 from annotation.common.locks import Busy
+from annotation.common.operations import OperationContext
+from annotation.datasets.corpus_summaries import CorpusRequest
 from annotation.datasets.deleting import (
     CorpusInUse,
+    delete_corpus,
     hide_corpus,
     remove_half_written,
     remove_hidden_corpus,
 )
 from annotation.jobs import JobProgress, enqueue, job_kind
 from annotation.models import Account, Corpus, Job
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteCorpusRequest(CorpusRequest):
+    """With its layers, and pictures that no other corpus shows. It is out of sight at once. It is refused
+    while anything depends on it: a campaign, system, run, qrels, batch, report or feature set. Its entries in
+    the audit log stay."""
+
+
+def delete_named_corpus(request: DeleteCorpusRequest, context: OperationContext) -> None:
+    """Delete a corpus: for a command at once, else a job removes what it had."""
+    row = request.row()
+    if context.actor is None:
+        delete_corpus(corpus=row)
+    else:
+        begin_deleting_corpus(corpus=row, actor=context.actor)
 
 
 def begin_deleting_corpus(*, corpus: Corpus, actor: Account | None = None) -> Job:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, asdict, dataclass, fields, is_dataclass
-from http import HTTPStatus
 from typing import Any
 
 from django.contrib import messages
@@ -15,19 +14,18 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotation import campaigns, jobs
-from annotation.common.operations import operation_named
+from annotation import campaigns
+from annotation.campaigns.settings import ChangedSettings, plan_settings
+from annotation.common.operations import Invalid, OperationContext, operation_named
 from annotation.common.roles import RESEARCHER
-from annotation.models import Campaign, OpenImage, SettingsVersion
+from annotation.models import Campaign, SettingsVersion
 from annotation.protocol.campaign_settings import CampaignError, CampaignSettings, as_toml, settings_of
 from annotation.protocol.counted import AnswerSettings
 from annotation.protocol.kinds import is_page, kind_of, kinds_of_tasks, machine_kinds
 from annotation.selectors.settings_versions import images_by_version, settings_versions
 from annotation.web.common.access import BROWSING, account_of, for_roles_on
-from annotation.web.common.filters import query_number
 from annotation.web.common.request_forms import RequestForm
 from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame
-from annotation.web.staff.wording import kind_in_words
 from models_core.checked_fields import field_rules
 
 #: The tables of settings, in the order of the page, and what each is about.
@@ -46,8 +44,6 @@ TITLES = {
 }
 #: Characters of a setting that the page shows; the form to change it has all.
 LONGEST_VALUE = 80
-#: Images that are reopened while somebody waits for the page; more are left to a job.
-MOST_REOPENED = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,56 +93,50 @@ def settings_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def settings_change(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """Change a campaign's settings: as TOML, first looked at, then put in force as the next version."""
-    wrong, status = "", 200
-    found: tuple[campaigns.SettingsDifference, ...] | None = None
-    text = request.POST.get("settings", as_toml(settings_of(campaign.settings)))
+    """Change a campaign's settings: first looked at, then put in force as the next version."""
+    account, operation = account_of(request), operation_named("change_settings")
+    sent = request.POST.copy()
+    sent["campaign"] = campaign.name
+    sent["campaign_settings"] = (
+        sent.get("campaign_settings", "").strip() or "#"
+    )  # a text that sets nothing, not none
+    form = RequestForm(
+        operation,
+        account,
+        sent if request.method == "POST" else None,
+        initial={"campaign_settings": as_toml(settings_of(campaign.settings))},
+        fields_shown=("campaign", "campaign_settings", "base_version", "unpaid"),
+    )
+    plan, wrong, status = None, "", 200
     if request.method == "POST":
         try:
-            wanted = settings_in(text)
-            seen = seen_version(request.POST)
-            campaigns.check_seen(campaign, seen)
-            found = campaigns.settings_differences(campaign, wanted)
-            if request.POST.get("act") == "change":
-                _check_unpaid(campaign, wanted, request.POST.get("unpaid") == "yes")
-                if _images_to_reopen(campaign, found) > MOST_REOPENED:
-                    arguments = {"settings": wanted, "seen": seen}
-                    jobs.enqueue(
-                        kind="change_settings",
-                        arguments=arguments,
-                        campaign=campaign,
-                        actor=account_of(request),
-                    )
-                    messages.success(request, _("The new settings take effect once the images are reopened."))
-                    return redirect("jobs", campaign.name)
-                done = campaigns.change_campaign_settings(
-                    campaign=campaign, settings=wanted, seen=seen, actor=account_of(request)
-                )
+            status = 200 if form.is_valid() else 400
+            if status == 200 and request.POST.get("act") == "change":
+                done = operation.run(form.request, OperationContext(account))
                 messages.success(request, _told_change(done))
                 return redirect("campaign_settings", campaign.name)
-        except (CampaignError, jobs.JobError) as error:
-            wrong, status, found = str(error), status_of(error), None
-            campaign.refresh_from_db()
-    stale = status == HTTPStatus.PRECONDITION_FAILED
+            plan = plan_settings(form.request, OperationContext(account)) if status == 200 else None
+        except Invalid as error:
+            form.refuse(error)
+            status = 400
+        except campaigns.StaleSettings as error:
+            wrong, status = str(error), 412
+        except CampaignError as error:
+            wrong, status = str(error), 409
+        campaign.refresh_from_db()
+    found = plan.changed if plan is not None else ()
     about = {
-        "text": text,
+        "form": form,
+        "plan": plan,
         "found": [
-            (each, _told(each.before), _told(each.after), str(campaigns.WHEN[each.when]))
-            for each in found or ()
+            (each, _told(each.before), _told(each.after), str(campaigns.WHEN[each.when])) for each in found
         ],
-        "same": found == (),
-        "unpaid": bool(found) and _newly_unpaid(campaign, settings_in(text)),
-        "reopened": _images_to_reopen(campaign, found or ()),
-        "in_force": as_toml(settings_of(campaign.settings)) if stale else None,
+        "in_force": as_toml(settings_of(campaign.settings)) if status == 412 else None,
         "begun": campaigns.work_has_begun(campaign),
         "wrong": wrong,
     }
-    return render(
-        request,
-        "annotation/staff/change_settings.html",
-        campaign_frame(request, campaign, "settings", **about),
-        status=status,
-    )
+    frame = campaign_frame(request, campaign, "settings", **about)
+    return render(request, "annotation/staff/change_settings.html", frame, status=status)
 
 
 def settings_in(text: str) -> dict[str, Any]:
@@ -157,42 +147,8 @@ def settings_in(text: str) -> dict[str, Any]:
         raise CampaignError(_("The settings are not valid TOML: %(error)s") % {"error": error}) from error
 
 
-def seen_version(data: Mapping[str, str]) -> int:
-    """The version of the settings that a form was made from. Raises StaleSettings where it names none."""
-    number = query_number(data, "version")
-    if number is None:
-        raise campaigns.StaleSettings(
-            _("The form does not say which version of the settings it shows: open the page again.")
-        )
-    return number
-
-
-def status_of(error: Exception) -> int:
-    """The status of a refused change: a stale one is told from one that cannot be."""
-    return HTTPStatus.PRECONDITION_FAILED if isinstance(error, campaigns.StaleSettings) else 409
-
-
-def _newly_unpaid(campaign: Campaign, wanted: Mapping[str, Any]) -> list[str]:
-    """The kinds of question that would earn nothing any more, in words."""
-    before = settings_of(campaign.settings).pay.unpaid(campaign.kinds)
-    after = settings_of(wanted).pay.unpaid(campaign.kinds)
-    return [str(kind_in_words(kind)) for kind in after if kind not in before]
-
-
-def _check_unpaid(campaign: Campaign, wanted: Mapping[str, Any], meant: bool) -> None:
-    if not meant and (kinds := _newly_unpaid(campaign, wanted)):
-        raise CampaignError(
-            _("No pay would be left for %(kinds)s: tick the box to confirm.") % {"kinds": ", ".join(kinds)}
-        )
-
-
-def _images_to_reopen(campaign: Campaign, found: Sequence[campaigns.SettingsDifference]) -> int:
-    """How many images a change reopens."""
-    return OpenImage.objects.filter(campaign=campaign).count() if campaigns.reopens(found) else 0
-
-
-def _told_change(done: campaigns.SettingsChange) -> str:
-    if not done.differences:
+def _told_change(done: ChangedSettings) -> str:
+    if not done.changed:
         return _("The settings are the same as before; nothing was changed.")
     said = _("Version %(number)d of the settings is in force.") % {"number": done.version}
     if done.reopened:

@@ -6,23 +6,21 @@ from collections import Counter
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.urls import reverse
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from annotation.common.operations import operation_named
 from annotation.common.roles import RESEARCHER
 from annotation.models import Campaign, Invitation, Study, Visit
 from annotation.web.common.access import account_of, for_roles_on
 from annotation.web.common.request_forms import RequestForm
-from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame
-from annotation.workers import confirmation, invitations, platform_visits
-from annotation.workers.invitations import InvitationError
-from annotation.workers.platform_visits import PROLIFIC, PROVIDERS, VisitError
+from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, act_form, campaign_frame
+from annotation.workers import confirmation, invitations
+from annotation.workers.platform_visits import PROLIFIC, PROVIDERS
+from annotation.workers.requests.studies import study_address
 
 #: How platforms say who comes, in words.
 _WAYS = {
@@ -30,8 +28,6 @@ _WAYS = {
     Visit.WEBHOOK: gettext_lazy("webhooks"),
     Visit.API: gettext_lazy("the API"),
 }
-#: What Prolific is to fill in.
-PARAMETERS = "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +62,6 @@ class ShownStudy:
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def recruiting_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """How people come to this campaign."""
-    return _page(request, campaign)
-
-
-def _page(request: HttpRequest, campaign: Campaign, *, study: QueryDict | None = None) -> HttpResponse:
-    """The page of recruiting; where its form for a study was refused, with what was typed, as status 409."""
     languages = dict(settings.LANGUAGES)
     rows = campaign.invitations.select_related("campaign").order_by("-pk")
     studies = [_study(request, row) for row in campaign.studies.order_by("pk")]
@@ -95,43 +86,12 @@ def _page(request: HttpRequest, campaign: Campaign, *, study: QueryDict | None =
             unverified=list(unverified.values()),
             verifiable=PROLIFIC in unverified,
             waiting=any(one.waiting for one in studies),
-            platforms=PROVIDERS.items(),
             webhook=request.build_absolute_uri(reverse("prolific_webhook")),
             signs=bool(settings.PROLIFIC_WEBHOOK_SECRET),
             form=RequestForm(operation_named("make_invitation"), account_of(request)),
-            study=study or {},
+            study=act_form(request, "save_study", ids="study-%s", platform=PROLIFIC),
         ),
-        status=409 if study is not None else 200,
     )
-
-
-@require_POST
-@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
-def study_edit(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """Tell of a study on a platform, or change one. Where that is refused, the page is shown again with what
-    was typed."""
-    sent = request.POST
-    try:
-        platform_visits.save_study(
-            campaign=campaign,
-            provider=sent.get("provider", ""),
-            external_id=_plain(sent.get("study", "")),
-            wanted=_uses(sent.get("wanted", "")) or 0,
-            completion_code=_plain(sent.get("completion", "")),
-            screen_out_code=_plain(sent.get("screen_out", "")),
-            actor=account_of(request),
-        )
-    except (InvitationError, VisitError) as error:
-        messages.error(request, str(error))
-        return _page(request, campaign, study=sent)
-    messages.success(request, _("Study saved. Give its address to the platform."))
-    return redirect("entry", campaign.name)
-
-
-def study_address(request: HttpRequest, row: Study) -> str:
-    """The address that a study's platform is to open."""
-    address = request.build_absolute_uri(reverse(row.provider, args=[row.campaign.name]))
-    return address + PARAMETERS if row.provider == PROLIFIC else address
 
 
 def _study(request: HttpRequest, row: Study) -> ShownStudy:
@@ -140,23 +100,10 @@ def _study(request: HttpRequest, row: Study) -> ShownStudy:
     return ShownStudy(
         row,
         PROVIDERS[row.provider],
-        study_address(request, row),
+        study_address(row, request.build_absolute_uri("/").rstrip("/")),
         sum(outcomes.values()),
         outcomes[Visit.COMPLETE],
         outcomes[Visit.SCREENED_OUT],
         [str(_WAYS[way]) for way in confirmation.ways_to_confirm(row.provider)],
         *(verified[each] for each in (Visit.CONFIRMED, Visit.WAITING, Visit.UNVERIFIED, Visit.REFUSED)),
     )
-
-
-def _plain(text: str) -> str:
-    return text.replace("\0", "").strip()
-
-
-def _uses(text: str) -> int | None:
-    text = text.strip()
-    if not text:
-        return None
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise InvitationError(_("“%(text)s” is not a number of people.") % {"text": text[:40]})
-    return int(text)

@@ -132,7 +132,7 @@ class Command(BaseCommand):
         first = not Campaign.objects.filter(name=campaign).exists()
         if first:
             self._run("open_campaign", campaign, **options, images=done, quiet=True)
-            self._run("add_controls", campaign, from_gold="import", images=images)
+            self._run("add_controls_from_layer", campaign, layer="import", images=images)
             self._run(
                 "simulate_crowd", campaign, workers=PEOPLE_WORKERS, seed=seed, mix=PEOPLE_MIX, through="queue"
             )

@@ -33,7 +33,7 @@ from evaluation.services.alignments.localizing import (
 )
 from evaluation.services.common import ImportRefused, check_same_corpus
 from evaluation.services.features.store import feature_set
-from evaluation.services.image_choice import check_images
+from evaluation.services.image_choice import LayerField, check_images, check_layer
 from evaluation.services.phases import PhaseShares
 from evaluation.services.systems.described_alike import check_described_alike
 from evaluation.services.systems.examples import Examples, examples_from
@@ -82,9 +82,7 @@ class DecodeRequest:
             _("Choose beta on"), _("A split, where the beta that finds the most of people’s boxes is taken")
         ),
     ] = ""
-    gold: Annotated[
-        Annotated[str, Field(max_length=100)] | None, Help(_("Compare with people’s boxes"), _("A layer"))
-    ] = None
+    gold: Annotated[LayerField, Help(_("Compare with people’s boxes"), _("A layer"))] = ""
     regions: RegionsField = ""
     seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed of folds"))] = 0
     replace: Annotated[bool, Help(_("Replace"), _("An alignment's layer of that name makes place"))] = False
@@ -93,7 +91,7 @@ class DecodeRequest:
         """What does not fit together."""
         if self.choose_beta_on and self.beta is not None:
             yield FieldError("beta", "not_with", {"other": "choose_beta_on"})
-        if self.choose_beta_on and self.gold is None:
+        if self.choose_beta_on and not self.gold:
             yield FieldError("gold", "missing")
 
 
@@ -143,9 +141,7 @@ def _check_choices(request: DecodeRequest, row: System, context: OperationContex
     check_same_corpus(context, row)
     for field in ("split", "choose_beta_on"):
         check_images(field, getattr(request, field), row.corpus, context)
-    layers = row.corpus.layers.filter(published=True).order_by("name").values_list("name", flat=True)
-    if request.gold is not None and request.gold not in layers:
-        raise invalid("gold", "unknown_of", kind=_("layer"), value=request.gold, known=", ".join(layers))
+    check_layer("gold", request.gold, row.corpus)
 
 
 def decode_alignments(wanted: DecodeRequest, context: OperationContext) -> Decoded:
@@ -267,7 +263,7 @@ class _Decoder:
             "regions_digest": chosen.digest,
             "system_digest": storage.read_manifest(system_folder(wanted.system))["sha256"],
         }
-        return cls(stored.model, stored, words, found, chosen.boxes(), wanted.gold or "", facts, wanted.seed)
+        return cls(stored.model, stored, words, found, chosen.boxes(), wanted.gold, facts, wanted.seed)
 
     def shares(self, split: str, betas: Sequence[float], progress: PhaseProgress) -> dict[float, float]:
         """Beta -> the share of people's mentions on these images that are found."""

@@ -110,7 +110,7 @@ def parses_of(corpus: str) -> ParsedCaptions:
     found = stored_parses(corpus)
     if found is not None:
         return found
-    raise UnknownName(f"corpus {corpus!r} has no parses; import_parses {corpus} FILE takes a CoNLL-U file")
+    raise UnknownName(f"corpus {corpus!r} has no parses; import them as a CoNLL-U file")
 
 
 def import_parses(
@@ -135,7 +135,7 @@ def import_parses(
             if standing.digest == digest:
                 return ImportedParses(standing, True, remarks)
             if not replace:
-                raise ImportRefused(f"corpus {corpus!r} has other parses already; --replace replaces them")
+                raise ImportRefused(f"corpus {corpus!r} has other parses already, which stay")
         folder = _folder(corpus)
         part = folder.with_name(f".{corpus}.part")
         shutil.rmtree(part, ignore_errors=True)

@@ -33,7 +33,7 @@ from evaluation.models import LocalizationSet, System
 from evaluation.selectors import digest_of_images
 from evaluation.services.common import ImportRefused
 from evaluation.services.features.store import FeatureSet, feature_set
-from evaluation.services.layer_choice import LayerField, check_layer
+from evaluation.services.image_choice import LayerField, check_layer
 from evaluation.services.localizations.sets import (
     REGION_NUMBERS,
     DetectedPhrase,

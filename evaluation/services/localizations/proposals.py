@@ -27,8 +27,7 @@ from evaluation.models import LocalizationSet
 from evaluation.selectors import names_of
 from evaluation.services.features.store import FeatureSet, feature_set
 from evaluation.services.figure_requests import IntervalRequest
-from evaluation.services.image_choice import check_images
-from evaluation.services.layer_choice import LayerField, check_layer
+from evaluation.services.image_choice import LayerField, check_images, check_layer
 from evaluation.services.localizations.gold import BoxedMention, boxed_mentions_of
 from evaluation.services.predicting import SetField
 from evaluation.services.systems.sources import Sources

@@ -17,8 +17,7 @@ from evaluation.formats.figure_basis import FigureBasis
 from evaluation.selectors import digest_of_images, names_of
 from evaluation.services.common import ImportRefused, check_same_corpus
 from evaluation.services.figure_requests import ALL_IMAGES, FigureRequest
-from evaluation.services.image_choice import check_images
-from evaluation.services.layer_choice import LayerField, check_layer
+from evaluation.services.image_choice import LayerField, check_images, check_layer
 from evaluation.services.localizations.differences import differences_from
 from evaluation.services.localizations.gold import boxed_mentions_of, layer_and_state
 from evaluation.services.localizations.kept_scores import keep_localization_scores

@@ -34,7 +34,7 @@ class TeachMachineRequest:
     ] = CPU
 
 
-def check_free(request: TeachMachineRequest, context: OperationContext) -> TeachMachineRequest:
+def check_machine_free(request: TeachMachineRequest, context: OperationContext) -> TeachMachineRequest:
     """Raise CampaignError where the campaign is closed, or the machine is busy, and Invalid where the
     campaign has no such machine."""
     campaign = campaign_named(request.campaign)

@@ -24,7 +24,7 @@ from evaluation.comparison.subsets import FOLD
 from evaluation.models import System
 from evaluation.services.features.parses import stored_parses
 from evaluation.services.features.store import feature_sets, is_label
-from evaluation.services.image_choice import check_images
+from evaluation.services.image_choice import LayerField, check_images, check_layer
 from evaluation.services.systems.registry import register_unlisted_systems
 from evaluation.services.systems.sources import (
     FeatureIdsField,
@@ -81,9 +81,7 @@ class TrainingRequest:
         str, Field(max_length=200), Help(_("Word vectors"), _("A feature set that the training begins with"))
     ] = ""
     text: TextField = ""
-    layer: Annotated[
-        str, Field(max_length=100), Help(_("Layer"), _("Its mentions are what is said of regions"))
-    ] = ""
+    layer: Annotated[LayerField, Help(_("Layer"), _("Its mentions are what is said of regions"))] = ""
     weak: Annotated[
         str,
         Field(max_length=200),
@@ -145,6 +143,7 @@ def checked_training(request: TrainingRequest, context: OperationContext) -> Che
         check_images("held_out", held_out, corpus, context)
     sources = _sources(request, context)
     check_sets(recipe, sources)
+    check_layer("layer", request.layer, corpus)
     if errors := list(_missing(request, recipe, sources)):
         raise Invalid(*errors)
     auxiliary = (f"weak={request.weak}",) if request.weak else ()
@@ -202,9 +201,6 @@ def _missing(request: TrainingRequest, recipe: Recipe, sources: Sources) -> Iter
         yield FieldError("features", "recipe_ignores", about)
     if recipe.reads == "edges" and stored_parses(corpus.name) is None:
         yield FieldError("recipe", "no_parses", {**about, "corpus": corpus.name})
-    layers = corpus.layers.filter(published=True).order_by("name").values_list("name", flat=True)
-    if request.layer and request.layer not in layers:
-        yield FieldError("layer", *_unknown(_("layer"), request.layer, layers))
     weak, known = request.weak.partition("/")[0], [one.name for one in weak_collections()]
     if recipe.kind.needs and not weak:
         yield FieldError("weak", "recipe_needs", about)

@@ -30,7 +30,7 @@ from annotation.selectors.records import stream_records
 from annotation.selectors.stored_kinds import CORPORA
 from evaluation.selectors import image_names, names_of
 from evaluation.services.features.parses import parses_of
-from evaluation.services.layer_choice import LayerField, check_layer
+from evaluation.services.image_choice import LayerField, check_layer
 from evaluation.services.phases import PhaseShares
 from evaluation.services.tags.reading import (
     CaptionToRead,

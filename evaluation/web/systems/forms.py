@@ -10,7 +10,7 @@ from annotation.web.common.access import account_of
 from annotation.web.common.request_forms import RequestForm
 from evaluation.models import System
 from evaluation.services.captions.writing import writes_captions
-from evaluation.services.layer_choice import layers_of
+from evaluation.services.image_choice import layers_of
 from evaluation.services.localizations.predicting import localizes
 from evaluation.services.predicting import method_of, region_sets
 from evaluation.services.tagging.writing import OF_CORPUS, ways_to_rank_tags

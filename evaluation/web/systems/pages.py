@@ -48,7 +48,7 @@ _SORTS = {
 _KINDS = (
     "train_system",
     "rank",
-    "extract_features",
+    "extract_visual_words",
     "decode_alignments",
     "generate_captions",
     "judge_captions",

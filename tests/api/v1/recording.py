@@ -17,8 +17,8 @@ ROOT = Path(__file__).resolve().parents[3]
 #: The operations whose answers are shown: the lists and details that programs read most, and the plans.
 SHOWN = frozenset(
     {
-        *("campaigns_list", "campaign_show", "campaign_plan", "campaign_controls_list"),
-        *("corpora_list", "corpus_show", "images_list", "layers_list"),
+        *("list_campaigns", "campaign_status", "campaign_plan", "list_control_items"),
+        *("list_corpora", "show_corpus", "images_list", "list_layers"),
         *("workers_list", "worker_show", "list_jobs", "show_job", "show_me"),
         *("list_batches", "batch_status", "plan_batch", "list_reports", "show_report"),
         *("list_runs", "show_run", "systems_list", "system_show", "list_qrels", "show_qrels"),

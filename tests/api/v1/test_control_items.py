@@ -53,7 +53,7 @@ def test_an_item_made_by_hand_is_listed_with_the_number_by_which_it_is_retired(a
     assert ada.post(f"{ITEMS}/{link['number']}/retire", {}).status_code == 200
     assert ada.get(ITEMS).json()["results"] == [drawn]
     assert ada.get(ITEMS, retired="true").json()["results"] == [{**link, "in_use": False}]
-    (count,) = ada.get(f"{ITEMS}/counts").json()["results"]
+    (count,) = ada.get(f"{ITEMS}/counts").json()["counts"]
     assert (count["kind"], count["items"]) == (q.BOX_DRAWING, 1)
 
 

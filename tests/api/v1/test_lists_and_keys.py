@@ -208,9 +208,9 @@ def test_money_is_a_decimal_text_and_a_job_says_where_it_is(ada: Caller) -> None
 
 def test_a_stale_change_of_settings_is_told_from_one_that_cannot_be(ada: Caller) -> None:
     assert ada.post("campaigns", DRAFT).status_code == 202
-    wanted = {"version": 2, "settings": {}, "unpaid": True}
+    wanted = {"base_version": 2, "campaign_settings": {}, "unpaid": True}
     assert codes(ada.send("PATCH", "campaigns/quay/settings", wanted)) == (412, "stale")
-    wanted = {"version": 1, "settings": {"nothing": 1}, "unpaid": True}
+    wanted = {"base_version": 1, "campaign_settings": {"nothing": 1}, "unpaid": True}
     assert codes(ada.send("PATCH", "campaigns/quay/settings", wanted)) == (409, "refused")
 
 

@@ -273,7 +273,7 @@ def test_of_jobs_about_no_corpus_researchers_of_the_server_steer_evaluations_and
 ) -> None:
     eve = web.account("eve", "researcher")
     ada = web.account("ada", "researcher")
-    weak = Job.objects.create(kind="import_weak", created_by=eve)
+    weak = Job.objects.create(kind="import_weak_collection", created_by=eve)
     own, anothers = (Job.objects.create(kind="delete_corpus", created_by=one) for one in (ada, eve))
     seen = Caller(ada).get("jobs").json()["results"]
     assert [one["number"] for one in seen] == [own.pk, weak.pk]

@@ -187,8 +187,12 @@ def _spare_run() -> str:
 
 def _settings() -> ValidCall:
     made = campaigns.create_campaign(name="to-change", corpus="quay", tasks="captions", settings={})
-    body = {"version": made.settings_version, "settings": {"lease": {"minutes": 20}}, "unpaid": True}
-    return ValidCall({"name": made.name}, body=body)
+    body = {
+        "base_version": made.settings_version,
+        "campaign_settings": {"lease": {"minutes": 20}},
+        "unpaid": True,
+    }
+    return ValidCall({"campaign": made.name}, body=body)
 
 
 def _layer() -> ValidCall:
@@ -306,12 +310,36 @@ def _spare(model: Any, name: str, place: str) -> ValidCall:
 
 def _spare_corpus() -> ValidCall:
     made = Corpus.objects.create(name="to-go", format="csv", source="x", published=True)
-    return ValidCall({"name": made.name})
+    return ValidCall({"corpus": made.name})
+
+
+#: A control item, written out, and as a row of a file.
+_LINK = {
+    "kind": "coref_link",
+    "purpose": "control",
+    "image": "man",
+    "mentions": ["0:0-2", "1:0-2"],
+    "answer": "yes",
+}
+_CONTROLS = (
+    b"kind,purpose,image,mentions,boxes,pending,known,explanation\nbox_requirement,control,man,0:3-5,,,box,\n"
+)
+
+
+def _further() -> ValidCall:
+    """A split with an image that no campaign asks about."""
+    corpus = Corpus.objects.get(name="quay")
+    image = Image.objects.create(
+        corpus=corpus, position=corpus.images.count(), key="further", filename="further.png", split="further"
+    )
+    for number in range(5):
+        Caption.objects.create(image=image, number=number, text=f"Boat {number} lies at a quay .")
+    return ValidCall({"campaign": "graded"}, body={"split": "further"})
 
 
 def _unlabelled() -> dict[str, Any]:
     """The place of an image whose phrases nothing names yet."""
-    made = Corpus.objects.get(name=_spare_corpus().place["name"])
+    made = Corpus.objects.get(name=_spare_corpus().place["corpus"])
     image = Image.objects.create(corpus=made, position=0, key="quay-1", filename="quay-1.png")
     Caption.objects.create(image=image, number=0, text="A boat at a quay .")
     return {"name": made.name, "key": image.key}
@@ -369,9 +397,9 @@ _BATCH = {
 
 #: By operation.
 VALID: dict[str, Make] = {
-    "corpora_list": nothing,
-    "corpus_show": at(name="quay"),
-    "corpus_change": told({"licence": "CC BY 4.0"}, name="quay"),
+    "list_corpora": nothing,
+    "show_corpus": at(corpus="quay"),
+    "set_licence": told({"licence": "CC BY 4.0"}, corpus="quay"),
     "images_list": asked({"layer": "import", "limit": 2}, name="quay"),
     "image_show": at(name="quay", key="scene-1"),
     "corpus_tags": asked({"contains": "dog"}, name="quay"),
@@ -380,7 +408,7 @@ VALID: dict[str, Make] = {
         _unlabelled(), body={"phrases": [{"caption": 0, "start": 0, "end": 2}]}
     ),
     "phrases_drop": lambda: ValidCall(_unlabelled()),
-    "layers_list": at(name="quay"),
+    "list_layers": at(corpus="quay"),
     "list_campaigns": nothing,
     "campaign_open": told(
         {"name": "fresh", "corpus": "quay", "tasks": "captions", "settings": {}, "unpaid": True, "images": 2}
@@ -396,11 +424,12 @@ VALID: dict[str, Make] = {
     "pause_campaign": told({"reason": "We look at it."}, campaign="quay"),
     "resume_campaign": at(campaign="paused"),
     "close_campaign": told({}, campaign="quay"),
-    "campaign_settings_show": at(name="quay"),
-    "campaign_settings_change": _settings,
-    "campaign_settings_versions_list": at(name="quay"),
-    "campaign_controls_list": at(name="tested"),
-    "campaign_control_counts_list": at(name="tested"),
+    "show_settings": at(campaign="quay"),
+    "change_settings": _settings,
+    "plan_settings": told({"set": ["lease.minutes=7.0"]}, campaign="quay"),
+    "list_settings_versions": at(campaign="quay"),
+    "list_control_items": at(campaign="tested"),
+    "count_control_items": at(campaign="tested"),
     "prioritise_images": told({"images": ["scene-1"], "priority": 1}, campaign="quay"),
     "list_texts": at(campaign="quay"),
     "publish_text": told({"kind": "consent", "base_version": 1, "text": "You agree."}, campaign="tested"),
@@ -409,9 +438,13 @@ VALID: dict[str, Make] = {
     "revoke_invitation": lambda: ValidCall(
         {"campaign": "quay", "invitation": Invitation.objects.get(campaign__name="quay").pk}
     ),
-    "control_items_add": told({"layer": "import"}, name="tested"),
-    "control_item_retire": lambda: ValidCall(
-        {"name": "tested", "item": Control.objects.filter(campaign__name="tested", active=True)[0].pk}
+    "control_items_add": told({"items": [_LINK]}, campaign="review"),
+    "add_controls_from_layer": told({"layer": "import"}, campaign="tested"),
+    "add_controls_from_captions": _further,
+    "promote_answers": told({"kind": "coref_link"}, campaign="tested"),
+    "import_controls": lambda: ValidCall({"campaign": "review"}, files={"file": ("items.csv", _CONTROLS)}),
+    "retire_control_item": lambda: ValidCall(
+        {"campaign": "tested", "item": Control.objects.filter(campaign__name="tested", active=True)[0].pk}
     ),
     "layer_refresh": at(name="quay"),
     "list_workers": at(campaign="quay"),
@@ -448,6 +481,7 @@ VALID: dict[str, Make] = {
     "resume_job": lambda: ValidCall({"job": _job("refresh_layer", Job.CANCELLED)}),
     "export_make": told({"format": "jsonl", "layer": "import"}, name="quay"),
     "export_download": lambda: ValidCall({"number": _job("export_dataset", Job.DONE)}),
+    "export_answers": at(campaign="quay"),
     "judgments_stream": at(name="quay"),
     "layer_mentions_stream": _layer,
     "show_me": nothing,
@@ -458,13 +492,13 @@ VALID: dict[str, Make] = {
     "list_audit": asked({"group": "people"}),
     "list_tokens": nothing,
     "revoke_token": _token,
-    "corpus_delete": _spare_corpus,
+    "delete_corpus": _spare_corpus,
     "list_machines": at(campaign="quay"),
     "add_machine": told({"name": "drawer"}, campaign="quay"),
     "machine_saving": at(campaign="quay"),
     "teach_machine": _machine,
-    "studies_list": at(name="quay"),
-    "study_save": told({"provider": "prolific", "study": "another", "wanted": 3}, name="quay"),
+    "list_studies": at(campaign="quay"),
+    "save_study": told({"platform": "prolific", "study": "another", "wanted": 3}, campaign="quay"),
     "uploads_list": nothing,
     "upload_begin": told({"name": "sent-now", "files": [{"path": "a.csv", "size": 40}]}),
     "upload_show": _upload(b"x"),
@@ -489,14 +523,14 @@ VALID: dict[str, Make] = {
     "remove_tag_set": lambda: _spare(TagSet, "tagged", "tag_set"),
     "download_tag_set": at(tag_set="tagged"),
     "score_tags": told({"split": "test"}, tag_set="tagged"),
-    "parses_import": told({"corpus": "quay", "file": "quay.conllu"}),
-    "word_vectors_train": told(
+    "import_parses": told({"corpus": "quay", "file": "quay.conllu"}),
+    "train_word_vectors": told(
         {"corpus": "quay", "name": "own-words", "split": "all", "dimensions": 4, "epochs": 1}
     ),
     "rank_tags": told({"corpus": "quay", "unit": "nouns"}),
-    "weak_collections_list": nothing,
-    "weak_collection_import": told({"name": "another", "file": "weak.csv"}),
-    "collection_features_import": told({"name": "cnn", "file": "weak.npz"}, collection="weak"),
+    "list_weak_collections": nothing,
+    "import_weak_collection": told({"name": "another", "file": "weak.csv"}),
+    "import_collection_features": told({"name": "cnn", "file": "weak.npz"}, collection="weak"),
     "list_webhooks": nothing,
     "make_webhook": told(
         {"name": "bot", "address": "https://hooks.example.org/", "events": ["job.ended"], "corpus": "quay"}
@@ -538,20 +572,18 @@ VALID: dict[str, Make] = {
     "remove_caption_set": lambda: _spare(CaptionSet, "written", "caption_set"),
     "download_caption_set": at(caption_set="written"),
     "judge_captions": told({"name": "candidates", "sets": ["written"], "people": 1, "images": 1}),
-    "features_extract": told(
-        {"name": "net", "corpus": "quay", "network": "colours.onnx", "method": "grid", "limit": 4}
+    "extract_features": told({"name": "net", "corpus": "quay", "weights": "colours.onnx"}),
+    "extract_regions": lambda: ValidCall(
+        body={"name": "given", "corpus": "quay", "extractor": "layout", "method": "file"},
+        files={"boxes": ("x.csv", b"image,xmin,ymin,xmax,ymax\nscene-0.png,1,1,9,9\n")},
     ),
-    "regions_upload": lambda: ValidCall(
-        body={"name": "given", "corpus": "quay", "network": "layout", "method": "file"},
-        files={"file": ("x.csv", b"image,xmin,ymin,xmax,ymax\nscene-0.png,1,1,9,9\n")},
-    ),
-    "features_remove": _feature_set,
-    "features_upload": lambda: ValidCall(
+    "remove_features": _feature_set,
+    "import_features": lambda: ValidCall(
         body={"name": "sent-set", "corpus": "quay", "kind": "image"},
         files={"file": ("x.npz", _vectors())},
     ),
     "list_recipes": nothing,
-    "feature_sets_list": nothing,
+    "list_features": nothing,
     "list_runs": nothing,
     "import_run": lambda: ValidCall(
         body={"name": "sent-run", "corpus": "quay", "direction": "annotation"},

@@ -51,8 +51,8 @@ def extracted(corpus: str, name: str, *more: str) -> str:
 
 
 def test_a_corpus_is_described_by_what_its_training_pictures_teach(drawn):
-    text = extracted(drawn, "standard", "--set", *SMALL)
-    assert "feature set standard:1 of corpus 'drawn' computed: 7 image vectors of 20 numbers" in text
+    text = extracted(drawn, "standard", "--extractor-settings", *SMALL)
+    assert "feature set standard:1 of corpus 'drawn' stored: 7 image vectors of 20 numbers" in text
     assert "1 images have no picture" in text
     found = feature_set(drawn, "standard")
     assert found.ids() == tuple(f"{n}.png" for n in range(7))
@@ -60,31 +60,33 @@ def test_a_corpus_is_described_by_what_its_training_pictures_teach(drawn):
     assert found.origin["learned_from"] == {"corpus": "drawn", "pictures": 5}
     assert found.origin["numbers"] == dict.fromkeys(("gist", "rgb", "csift", "rgbsift", "hog"), 4)
     np.testing.assert_allclose(np.linalg.norm(found.vectors(), axis=1), np.sqrt(5), atol=1e-5)
-    again = extracted(drawn, "standard", "--set", *SMALL)
+    again = extracted(drawn, "standard", "--extractor-settings", *SMALL)
     assert "feature set standard:1 of corpus 'drawn' already exists, nothing changed" in again
-    other = extracted(drawn, "standard", "--seed", "3", "--set", *SMALL, "learn_from=all", 'parts=["rgb"]')
-    assert "standard:2 of corpus 'drawn' computed: 7 image vectors of 6 numbers" in other
+    other = extracted(
+        drawn, "standard", "--extractor-settings", "seed=3", *SMALL, "learn_from=all", 'parts=["rgb"]'
+    )
+    assert "standard:2 of corpus 'drawn' stored: 7 image vectors of 6 numbers" in other
     assert feature_set(drawn, "standard").origin["settings"]["seed"] == 3
 
 
 def test_another_corpus_is_described_by_the_same_axes(drawn, tmp_path):
     new = imported("new", tmp_path, ["", ""], first=5)
     small = (*SMALL, 'parts=["gist","hog"]')
-    extracted(drawn, "own", "--set", *small)
-    extracted(new, "theirs", "--learn-corpus", drawn, "--set", *small)
+    extracted(drawn, "own", "--extractor-settings", *small)
+    extracted(new, "theirs", "--learn-corpus", drawn, "--extractor-settings", *small)
     own, theirs = feature_set(drawn, "own"), feature_set(new, "theirs")
     assert own.origin["sha256"] == theirs.origin["sha256"]
     assert theirs.origin["learned_from"]["corpus"] == drawn
     # The two are drawn as pictures 5 and 6 are there.
     np.testing.assert_allclose(theirs.vectors(), own.vectors()[5:], atol=1e-6)
     job = jobs.enqueue(
-        kind="extract_set",
+        kind="extract_features",
         arguments={
             "corpus": new,
             "name": "job",
             "extractor": "combined",
             "learn_corpus": drawn,
-            "settings": theirs.origin["settings"],
+            "extractor_settings": theirs.origin["settings"],
         },
     )
     assert jobs.run_queued_job(job.pk) == Job.DONE
@@ -111,19 +113,22 @@ def test_what_was_stopped_goes_on_where_it_ended(drawn, monkeypatch):
         wanted, progress=lambda phase, done, of: second.append(done) if phase == "writing features" else None
     )
     assert made and (first, second[0]) == ([0, 2, 4], 4)
-    extracted(drawn, "whole", "--set", *SMALL, 'parts=["rgb","hog"]')
+    extracted(drawn, "whole", "--extractor-settings", *SMALL, 'parts=["rgb","hog"]')
     np.testing.assert_array_equal(found.vectors(), feature_set(drawn, "whole").vectors())
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--set", "words=0"), "words is 0; expected a whole number, 1 or more"),
-        (("--set", 'parts=["gits"]'), r"parts is \['gits'\]; expected a list"),
-        (("--set", "crops=10"), "unknown setting 'crops'; known: parts, longer_side"),
+        (("--extractor-settings", "words=0"), "words is 0; expected a whole number, 1 or more"),
+        (("--extractor-settings", 'parts=["gits"]'), r"parts is \['gits'\]; expected a list"),
+        (("--extractor-settings", "crops=10"), "unknown setting 'crops'; known: parts, longer_side"),
         (("--weights", "x.onnx"), "extractor combined takes no network; leave the weights out"),
-        (("--learn-corpus", "nowhere"), "unknown corpus 'nowhere'"),
-        (("--set", *SMALL, "words=500"), "codebook of csift: 500 clusters were requested"),
+        (("--learn-corpus", "nowhere"), "There is no corpus “nowhere” here"),
+        (
+            ("--extractor-settings", *SMALL[:-1], "words=500"),
+            "codebook of csift: 500 clusters were requested",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(drawn, options, says):
@@ -141,5 +146,5 @@ def test_a_corpus_without_training_pictures_says_what_to_do(data_dir, tmp_path, 
             *("extract_features", bare, "--name", "n", "--extractor", "cnn", "--weights", "x.onnx"),
             *("--learn-corpus", bare),
         )
-    with pytest.raises(CommandError, match="a feature set needs --name too"):
+    with pytest.raises(CommandError, match="the following arguments are required: --name"):
         said("extract_features", bare, "--extractor", "combined")

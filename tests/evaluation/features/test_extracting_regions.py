@@ -29,11 +29,11 @@ from annotation.protocol.terms import (
 )
 from evaluation.formats.box_files import read_boxes
 from evaluation.services.features import regions
-from evaluation.services.features.regions import RegionsRequest, extract_regions
+from evaluation.services.features.regions import REGION_METHODS, RegionsRequest, extract_regions
 from evaluation.services.features.store import feature_set, feature_sets
-from evaluation.web.features.pages import METHODS_OFFERED
 from models_core.features.image.proposals import grid
 from tests.evaluation.database.conftest import said
+from tests.factories import put_on_server
 from tests.models_core.features.image.networks import colours
 from tests.web import world
 from tests.web.staff import words
@@ -104,11 +104,12 @@ def test_regions_of_a_grid_are_described_and_what_was_stopped_goes_on(drawn, net
     assert not extract_regions(wanted).made
 
     given = [f"{key}={json.dumps(value)}" for key, value in GIVEN.items()]
-    ask = ("--weights", network, "--method", "grid", "--limit", 6, "--set", *given)
+    ask = ("--weights", network, "--method", "grid", "--limit", 6, "--extractor-settings", *given)
     text = said("extract_regions", drawn, "--name", "boxes", *ask)
     assert "feature set boxes:1 of corpus 'drawn' already exists" in text
-    assert "1 images have no picture, 0 no region besides the whole" in text
-    of_job = {"corpus": drawn, "name": "job", "weights": str(network), "settings": GIVEN}
+    assert "1 images have no picture" in text
+    of_job = {"corpus": drawn, "name": "job", "weights": put_on_server("networks", network)}
+    of_job["extractor_settings"] = GIVEN
     job = jobs.enqueue(kind="extract_regions", arguments={**of_job, "method": "grid", "limit": 6})
     assert jobs.run_queued_job(job.pk) == Job.DONE
     np.testing.assert_array_equal(feature_set(drawn, "job").vectors(), found.stored.vectors())
@@ -127,7 +128,7 @@ def test_the_method_that_finds_the_most_is_taken_unless_another_is_asked_for(dra
     arguments = {"corpus": drawn, "name": "job", "extractor": "layout", "limit": 3}
     assert jobs.run_queued_job(jobs.enqueue(kind="extract_regions", arguments=arguments).pk) == Job.DONE
     found = {feature_set(drawn, name).origin["regions"] for name in ("command", "job")}
-    assert found == {"edges-and-segments"} == {METHODS_OFFERED[1]}
+    assert found == {"edges-and-segments"} == {REGION_METHODS[0]}
 
 
 def test_of_a_csv_with_scores_the_best_boxes_are_taken(drawn, tmp_path):
@@ -208,52 +209,54 @@ def test_boxes_that_reach_out_of_a_picture_are_cut_and_counted_and_no_network_is
     (tmp_path / "boxes.csv").write_text("\n".join(rows) + "\n")
     ask = ("--name", "cheap", "--extractor", "layout", "--method", "file", "--boxes", tmp_path / "boxes.csv")
     text = said("extract_regions", drawn, *ask, "--no-whole")
-    assert "2 boxes reached out of their picture and were cut; 1 boxes lay wholly outside and were " in text
+    assert "2 boxes reached out of their picture and were cut\n1 boxes lay wholly outside and were " in text
     np.testing.assert_array_equal(boxes_of("cheap"), [[1, 21, 70, 60], [1, 1, 40, 60], [2, 2, 9, 9]])
     assert feature_set(drawn, "cheap").origin["extractor"] == "layout"
     with pytest.raises(CommandError, match="extractor layout takes no network; leave the weights out"):
         said("extract_regions", drawn, *ask, "--weights", tmp_path / "boxes.csv")
     with pytest.raises(CommandError, match="unknown setting 'shorter'; known: cells, bins, orientations"):
-        said("extract_regions", drawn, *ask, "--set", "shorter=9")
+        said("extract_regions", drawn, *ask, "--extractor-settings", "shorter=9")
 
 
 def test_boxes_of_a_file_without_the_whole_picture_are_asked_for_by_page(drawn, data_dir):
     """Sent or of the server, with counts; a file that is wrong, or gone, is told of by its name alone."""
     ada = world.signed_in("ada", "researcher")
-    form = {"name": "sent", "corpus": drawn, "network": "layout", "method": "file", "no_whole": "1"}
+    form = {"name": "sent", "corpus": drawn, "extractor": "layout", "method": "file"}
     text = b"image,xmin,ymin,xmax,ymax\n1.png,-4,21,70,99\n1.png,81,1,90,9\n9.png,1,1,2,2\n"
 
     def ask(**more: Any) -> str:
-        ada.post("/evaluation/features/extract/", {**form, **more})
+        answer = ada.post("/operations/extract_regions/", {**form, **more})
+        if answer.status_code != 302:
+            return words(answer)
         job = Job.objects.latest("pk")
         if job.state == Job.QUEUED:
             jobs.run_queued_job(job.pk)
         return words(ada.get("/evaluation/features/"))
 
-    shown = ask(file=SimpleUploadedFile("mine.csv", text))
+    shown = ask(boxes=SimpleUploadedFile("mine.csv", text))
     assert "1 boxes reached out of their picture and were cut 1 boxes lay wholly outside and were" in shown
     assert "1 ids ('9.png') left out: the corpus has no such image" in shown
     np.testing.assert_array_equal(boxes_of("sent"), [[1, 21, 70, 60]])
-    result = Job.objects.get().result
-    assert [result[name] for name in ("clipped", "outside", "unknown", "without")] == [1, 1, 1, 4]
-    assert "There is no file “b.json” on the server." in ask(boxes="b.json")
-    assert "No file was uploaded: choose one." in ask()
-    sent = {"file": SimpleUploadedFile("mine.csv", text), "method": "grid"}
-    assert "A file of boxes was sent, but “boxes of a file” was not chosen." in ask(**sent)
+    assert "4 images have no region besides the whole" in Job.objects.get().result["remarks"]
+    assert "There is no file “b.json” here." in ask(server_boxes="b.json")
+    assert "This is required." in ask()
+    sent = {"boxes": SimpleUploadedFile("mine.csv", text), "method": "grid"}
+    assert "This is taken only with method file." in ask(**sent)
     assert Job.objects.count() == 1
     (data_dir / "sources" / "boxes").mkdir(parents=True)
     results = [{"image_id": n, "bbox": [0, 0, 5, 5], "score": n / 9} for n in range(3)]
     (data_dir / "sources" / "boxes" / "b.json").write_text(json.dumps(results))
-    ask(boxes="b.json", name="served", no_whole="")
+    ask(server_boxes="b.json", name="served", whole="true")
     assert feature_set(drawn, "served").rows == PICTURES + 3
-    wrong = ask(file=SimpleUploadedFile("bad.csv", text + b"1.png,1,1\n"))
+    wrong = ask(boxes=SimpleUploadedFile("bad.csv", text + b"1.png,1,1\n"))
     assert "bad.csv, line 5: has the box '1,1,,'" in wrong and str(data_dir) not in wrong
     for folder in (data_dir / "uploads").iterdir():
         shutil.rmtree(folder)
     last = Job.objects.latest("pk")
     jobs.resume_job(job_id=last.pk)
     jobs.run_queued_job(last.pk)
-    assert "bad.csv is no longer there: files that are sent are kept for a day; send it again" in ask(name="")
+    shown = words(ada.get("/evaluation/features/"))
+    assert "bad.csv is no longer there: files that are sent are stored for a day; send it again" in shown
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "npz"])
@@ -278,7 +281,7 @@ def test_boxes_of_each_form_are_the_same_regions(drawn, tmp_path, form):
         np.savez(file, boxes=np.asarray(boxes, np.float32), ids=np.asarray(ids), scores=scores)
     ask = ("--extractor", "layout", "--method", "file", "--boxes", file, "--no-whole", "--limit", 2)
     told = json.loads(said("extract_regions", drawn, "--name", "given", *ask, "--json"))
-    assert [told[name] for name in ("clipped", "outside", "elsewhere", "unknown")] == [1, 1, 1, 1]
+    assert [remark.split()[0] for remark in told["remarks"]][-4:] == ["1"] * 4
     assert told["remarks"][-1] == "1 ids ('nobody.png') left out: the corpus has no such image"
     assert feature_set(drawn, "given").ids() == ("1.png", "1.png", "3.png")
     np.testing.assert_array_equal(boxes_of("given"), [BRIGHT, [1, 2, 9, 60], [1, 1, 40, 60]])
@@ -327,11 +330,11 @@ def test_results_and_arrays_that_are_no_boxes_are_refused_by_their_entry(tmp_pat
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--limit", 0), "a limit of 0 regions; expected 1 or more"),
-        (("--method", "file"), "method file needs a file of boxes; give --boxes FILE"),
+        (("--limit", 0), "--limit: Expected 1 or more"),
+        (("--method", "file"), "--boxes: This is required"),
         (("--method", "file", "--boxes", "/nowhere.csv"), "/nowhere.csv: no such file"),
         (("--weights", "/nowhere.onnx"), "/nowhere.onnx: no such file"),
-        (("--set", "croops=1"), "unknown setting 'croops'"),
+        (("--extractor-settings", "croops=1"), "unknown setting 'croops'"),
     ],
 )
 def test_what_cannot_be_asked_for_is_named(drawn, network, options, says):
@@ -342,9 +345,8 @@ def test_what_cannot_be_asked_for_is_named(drawn, network, options, says):
 def test_a_corpus_without_pictures_and_an_unknown_method_are_refused(drawn, network, corpus):
     with pytest.raises(CommandError, match="no image of corpus 'world' has a picture"):
         said("extract_regions", corpus, "--name", "b", "--weights", network)
-    arguments = {"corpus": drawn, "name": "b", "weights": str(network), "method": "guess"}
-    job = jobs.enqueue(kind="extract_regions", arguments=arguments)
-    assert jobs.run_queued_job(job.pk) == Job.FAILED
-    assert "method 'guess': expected one of edges-and-segments" in Job.objects.get(pk=job.pk).error
+    arguments = {"corpus": drawn, "name": "b", "weights": network.name, "method": "guess"}
+    with pytest.raises(JobError, match="method: Expected one of: 'edges-and-segments'"):
+        jobs.enqueue(kind="extract_regions", arguments=arguments)
     with pytest.raises(JobError):
         jobs.enqueue(kind="extract_regions", arguments={"corpus": drawn, "beyond": 1})

@@ -19,8 +19,7 @@ from evaluation.models import System
 from evaluation.selectors import words_of
 from evaluation.services.features.store import feature_sets
 from evaluation.services.features.word_training import WordTraining, train_word_vectors
-from evaluation.web import uploads
-from evaluation.web.server_files import server_files
+from evaluation.services.systems.sources import VECTOR_FILES
 from tests.evaluation.systems.conftest import IMAGES
 from tests.evaluation.web.test_system_pages import wrong
 from tests.models_core.systems.worlds import examples, vectors
@@ -46,26 +45,35 @@ def upload(rows=None, name="cnn.npz"):
 
 def sent(ada, **fields):
     given = {"name": "cnn", "corpus": "world", "kind": "image", "dtype": "float32", **fields}
-    return ada.post(PAGE, given, follow=True)
+    return ada.post("/operations/import_features/", {**given, "next": PAGE}, follow=True)
+
+
+def run_newest() -> Job:
+    """The newest job, once it was run."""
+    jobs.run_queued_job(Job.objects.latest("pk").pk)
+    return Job.objects.latest("pk")
 
 
 def test_a_file_is_imported_listed_trained_on_and_kept_while_it_is_used(ada, corpus):
     page = words(ada.get(PAGE))
     assert "There are no feature sets yet." in page
     page = sent(ada, file=upload())
-    assert said(page) == ["Feature set “cnn:1” was imported."]
-    assert f"cnn:1 world images {IMAGES}" in words(page)
-    assert said(sent(ada, file=upload())) == ["Feature set “cnn:1” is there already."]
+    assert said(page) == ["Importing the features. The progress is shown below."]
+    assert run_newest().state == Job.DONE
+    assert f"cnn:1 world images {IMAGES}" in words(ada.get(PAGE))
+    sent(ada, file=upload())
+    assert run_newest().result["unchanged"]
     press(ada, "/evaluation/train/", "Train", name="mine", recipe="nCCA", features="cnn:1")
-    assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
+    assert run_newest().state == Job.DONE
     assert System.objects.get().settings["features"] == "cnn:1"
     page = ada.get(PAGE)
     assert '<a href="/evaluation/systems/mine/">mine</a>' in page.content.decode()
-    page = ada.post(f"{PAGE}remove/", {"corpus": "world", "set": "cnn:1"}, follow=True)
-    assert said(page) == ["feature set 'cnn:1' is used by mine; remove the systems first"]
+    page = ada.post("/operations/remove_features/", {"corpus": "world", "set": "cnn:1"}, follow=True)
+    assert wrong(page) == "feature set 'cnn:1' is used by mine; remove the systems first"
     sent(ada, name="spare", file=upload())
+    run_newest()
     page = press(ada, PAGE, "Remove")
-    assert said(page) == ["Feature set “spare:1” removed."]
+    assert said(page) == ["The feature set is removed."]
     assert [one.label for one in feature_sets()] == ["cnn:1"]
 
 
@@ -77,7 +85,7 @@ def test_a_file_of_the_server_is_imported_by_a_job(ada, features: Path, data_dir
     page = sent(ada, server_file="features.npy")
     assert said(page) == ["Importing the features. The progress is shown below."]
     assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
-    assert "Importing features" in words(ada.get(PAGE)) and feature_sets()[0].label == "cnn:1"
+    assert "Import features" in words(ada.get(PAGE)) and feature_sets()[0].label == "cnn:1"
 
 
 def test_word_vectors_are_uploaded_or_taken_from_the_server_which_offers_no_lists_of_ids(
@@ -93,19 +101,20 @@ def test_word_vectors_are_uploaded_or_taken_from_the_server_which_offers_no_list
     sent(ada, name="far", kind="word", server_file="glove.txt")
     assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
     sent(ada, name="near", kind="word", file=SimpleUploadedFile("w.vec", f"1 2\n{second} 3 4\n".encode()))
+    run_newest()
     assert [(one.label, one.kind, one.ids()) for one in feature_sets()] == [
         ("far:1", "word", (first,)),
         ("near:1", "word", (second,)),
     ]
     train_word_vectors(WordTraining(corpus=corpus, name="own", dimensions=4, epochs=1))
     shown = words(ada.get(PAGE))
-    assert "w.vec" in shown and "word2vec" in shown and "glove.txt" not in server_files("features")
+    assert "w.vec" in shown and "word2vec" in shown and "glove.txt" not in VECTOR_FILES.names()
 
 
 def test_whose_captions_word_vectors_are_learned_from_is_asked_and_shown(ada, corpus):
     form = {"name": "own", "corpus": corpus, "dimensions": "4", "epochs": "1", "least": "1"}
-    page = ada.post(f"{PAGE}word-vectors/", {**form, "split": "dev"}, follow=True)
-    assert said(page) == ["“dev” is not a split of world: choose a split, or a fold such as 1/5."]
+    page = ada.post("/operations/train_word_vectors/", {**form, "split": "dev"})
+    assert wrong(page).startswith("There is no split “dev” here")
     for name, split, called in (
         ("own", "", "split train"),
         ("test", "test", "split test"),
@@ -120,36 +129,47 @@ def test_whose_captions_word_vectors_are_learned_from_is_asked_and_shown(ada, co
 @pytest.mark.parametrize(
     ("fields", "says"),
     [
-        ({}, "No file was uploaded: choose one."),
-        ({"file": lambda: upload(np.full((IMAGES, 2), np.inf))}, "feature 0 of "),
-        ({"file": lambda: SimpleUploadedFile("cnn.npz", b"PK")}, "cnn.npz: is damaged"),
-        ({"server_file": "../../x.npz"}, "There is no file “../../x.npz” on the server."),
-        ({"name": "a b"}, "feature set name 'a b': expected letters"),
-        ({"corpus": "nowhere", "file": upload}, "There is no corpus “nowhere” here."),
-        ({"dtype": "object", "file": upload}, "Nothing was chosen: use one of the buttons."),
+        ({}, "This is required."),
+        ({"server_file": "../../x.npz"}, "There is no file “../../x.npz” here."),
+        ({"name": "a b", "file": upload}, "This is no valid name"),
+        ({"corpus": "nowhere", "file": upload}, "There is no corpus “nowhere” here; known: world."),
+        ({"dtype": "object", "file": upload}, "Expected one of: 'float32' or 'float16'."),
     ],
 )
 def test_what_is_wrong_is_told_and_nothing_is_stored(ada, data_dir: Path, fields, says):
     given = {key: value() if callable(value) else value for key, value in fields.items()}
     page = sent(ada, **given)
-    assert page.status_code == 409 and wrong(page).startswith(says)
+    assert page.status_code == 400 and wrong(page).startswith(says)
     assert feature_sets() == [] and not Job.objects.exists()
-    assert not list((data_dir / "uploads").glob("*"))
+
+
+@pytest.mark.parametrize(
+    ("file", "says"),
+    [
+        (lambda: upload(np.full((IMAGES, 2), np.inf)), "feature 0 of "),
+        (lambda: SimpleUploadedFile("cnn.npz", b"PK"), "cnn.npz: is damaged"),
+    ],
+)
+def test_what_is_wrong_with_a_file_ends_the_job_in_a_line(ada, file, says):
+    sent(ada, file=file())
+    job = run_newest()
+    assert job.state == Job.FAILED and job.error.startswith(says)
+    assert feature_sets() == []
 
 
 def test_a_file_that_swells_in_memory_is_not_read(ada, monkeypatch):
     out = io.BytesIO()
     with h5py.File(out, "w") as file:
         file.create_dataset("ids", (100_000,), h5py.string_dtype(), chunks=(1000,))
-        file.create_dataset("vectors", (100_000, 2), "f4", chunks=(1000, 2))
-    monkeypatch.setattr(uploads, "UNPACKED", 10_000_000)
+        file.create_dataset("vectors", (100_000, 6_000), "f4", chunks=(1000, 2))
     monkeypatch.setattr(feature_files, "open_features", None)
     page = sent(ada, file=SimpleUploadedFile("cnn.h5", out.getvalue()), kind="region")
-    assert wrong(page).startswith("cnn.h5: unpacks to 25") and feature_sets() == []
+    assert "This unpacks to 2" in words(page) and feature_sets() == []
 
 
 def test_a_training_is_offered_sets_of_images_and_refuses_others(ada):
     sent(ada, file=upload())
+    run_newest()
     page = ada.get("/evaluation/train/").content.decode()
     assert '<option value="cnn:1">cnn:1 – world</option>' in page
     form = {"name": "mine", "recipe": "nCCA", "corpus": "world", "train": "train", "held_out": "val"}

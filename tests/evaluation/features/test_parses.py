@@ -121,7 +121,7 @@ def test_other_parses_replace_those_there_are_when_that_is_said(
         "import_parses", corpus, written(tmp_path, sentence(first, captions[first]))
     )
     other = written(tmp_path, sentence(second, captions[second]))
-    with pytest.raises(CommandError, match="has other parses already; --replace replaces them"):
+    with pytest.raises(CommandError, match="has other parses already"):
         said("import_parses", corpus, other)
     assert [one.id for one in parses_of(corpus).sentences()] == [first]
     said("import_parses", corpus, other, "--replace")
@@ -156,7 +156,7 @@ def test_what_does_not_fit_leaves_nothing(
     corpus: str, captions: dict[str, list[str]], tmp_path: Path, data_dir: Path
 ):
     name, words = next(iter(captions.items()))
-    with pytest.raises(UnknownName, match=f"has no parses; import_parses {corpus} FILE"):
+    with pytest.raises(UnknownName, match="has no parses; import them as a CoNLL-U file"):
         parses_of(corpus)
     twice = sentence(name, words) * 2
     with pytest.raises(ImportRefused, match=f"caption {name!r} has more than one parse"):

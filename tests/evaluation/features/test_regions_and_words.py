@@ -264,7 +264,7 @@ def test_commands_and_trainings_know_the_kinds(sized: str, tmp_path: Path, own: 
     said("import_features", sized, npz(tmp_path), "--name", "parts", "--kind", "region")
     (tmp_path / "w.txt").write_text(f"{words_of(sized)[0]} 1 2\n")
     said("import_features", sized, tmp_path / "w.txt", "--name", "glove", "--kind", "word")
-    listed = said("features", sized)
+    listed = said("list_features", "--corpus", sized)
     assert "parts:1" in listed and "region" in listed and "glove:1" in listed and "word" in listed
     assert feature_set(sized, "parts").kind == "region"
 
@@ -352,7 +352,7 @@ def test_the_captions_of_the_training_images_are_read_unless_others_are_asked_fo
         assert "split" not in found.origin["settings"]
         assert len(every & set(found.ids())) == 1 if seen is None else every & set(found.ids()) == seen
     told = said("train_word_vectors", corpus, "--name", "told", "--epochs", 1)
-    assert "of 4 captions (split train)" in told
+    assert "4 captions (split train) were read" in told
     with pytest.raises(CommandError, match="unknown split 'dev' of corpus 'parted'"):
         said("train_word_vectors", corpus, "--name", "told", "--split", "dev")
     with pytest.raises(CommandError, match="corpus 'parted', split test, comes 9 times"):
@@ -361,16 +361,16 @@ def test_the_captions_of_the_training_images_are_read_unless_others_are_asked_fo
     with pytest.raises(CommandError, match="the splits 'dev', 'test' and none that is called 'train'"):
         said("train_word_vectors", "other", "--name", "told")
     split_corpus("bare", "")
-    assert "of 4 captions (all captions)" in said(
+    assert "4 captions (all captions) were read" in said(
         "train_word_vectors", "bare", "--name", "told", "--epochs", 1
     )
 
 
 def test_rare_words_get_no_vector_and_where_all_are_rare_it_is_said(pets: str):
     told = said("train_word_vectors", pets, "--name", "few", "--least", 500, "--epochs", 1)
-    assert "feature set few:1 of corpus 'pets' stored: 2 words, vectors of 100 numbers" in told
+    assert "feature set few:1 of corpus 'pets' stored: 2 word vectors of 100 numbers" in told
     assert feature_set(pets, "few").ids()[0] in ("the", ".")
     with pytest.raises(CommandError, match="no word of corpus 'pets' comes 5000 times; lower that number"):
         said("train_word_vectors", pets, "--name", "none", "--least", 5000)
-    with pytest.raises(CommandError, match="dimensions is 1: expected"):
+    with pytest.raises(CommandError, match="--dimensions: Expected 2 or more."):
         said("train_word_vectors", pets, "--name", "none", "--dimensions", 1)

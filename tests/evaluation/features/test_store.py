@@ -30,6 +30,7 @@ from evaluation.services.features.store import feature_set, feature_sets
 from evaluation.services.systems.training import system_named
 from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.conftest import IMAGES
+from tests.factories import put_on_server
 from tests.models_core.features.image.networks import colours
 from tests.models_core.systems.worlds import examples, vectors
 
@@ -174,11 +175,11 @@ def test_a_system_is_trained_on_a_set_ranks_by_it_and_keeps_it(corpus, features,
     ours, theirs = (system_named(name).model.state()[0] for name in ("set", "file"))
     assert by_file["training"] == 36 and all(np.array_equal(ours[key], theirs[key]) for key in ours)
     assert "run 'set-search': 12 queries" in said("rank", "set", "--split", "test")
-    assert "cnn:1" in said("features", corpus) and "set" in said("features")
+    assert "cnn:1" in said("list_features", "--corpus", corpus) and "cnn:1" in said("list_features")
     with pytest.raises(CommandError, match="feature set 'cnn:1' is used by set; remove the systems first"):
-        said("features", corpus, "--remove", "cnn")
+        said("remove_features", corpus, "cnn")
     said("import_features", corpus, features, "--name", "spare")
-    assert said("features", corpus, "--remove", "spare:1") == "feature set spare:1 removed\n"
+    said("remove_features", corpus, "spare:1")
     assert [one.label for one in feature_sets()] == ["cnn:1"]
 
 
@@ -192,14 +193,14 @@ def test_a_set_that_is_not_there_or_not_of_images_is_refused(corpus, tmp_path, o
 
 
 def test_a_job_imports_and_says_what_it_found(corpus, features):
-    arguments = {"corpus": corpus, "name": "cnn", "path": str(features)}
+    arguments = {"corpus": corpus, "name": "cnn", "server_file": put_on_server("features", features)}
     job = jobs.enqueue(kind="import_features", arguments=arguments)
     assert jobs.run_queued_job(job.pk) == Job.DONE
     result = Job.objects.get(pk=job.pk).result
     assert (result["name"], result["version"], result["rows"]) == ("cnn", 1, IMAGES)
-    wrong = jobs.enqueue(kind="import_features", arguments={**arguments, "path": "/nowhere.npz"})
+    wrong = jobs.enqueue(kind="import_features", arguments={**arguments, "server_file": "nowhere.npz"})
     assert jobs.run_queued_job(wrong.pk) == Job.FAILED
-    assert "/nowhere.npz: no such file" in Job.objects.get(pk=wrong.pk).error
+    assert "nowhere.npz is no longer there" in Job.objects.get(pk=wrong.pk).error
 
 
 def test_a_folder_that_is_no_set_is_passed_over(corpus, features, data_dir):
@@ -246,14 +247,19 @@ def test_a_network_computes_a_set_which_goes_on_where_it_was_stopped(drawn, tmp_
     assert (new, absent, found.rows, found.dimensions) == (True, 1, 5, 3)
     np.testing.assert_allclose(found.vectors()[:, 0], np.arange(5) * 50 / 255, atol=1e-6)
     assert found.origin["extractor"] == "cnn" and found.origin["settings"]["output"] == "means"
-    ask = ("--name", "net", "--extractor", "cnn", "--weights", weights, "--set")
+    ask = ("--name", "net", "--extractor", "cnn", "--weights", weights, "--extractor-settings")
     text = said(
         "extract_features", drawn, *ask, *(f"{key}={json.dumps(value)}" for key, value in given.items())
     )
     assert "feature set net:1 of corpus 'drawn' already exists" in text and "1 images have no picture" in text
     job = jobs.enqueue(
-        kind="extract_set",
-        arguments={"corpus": drawn, "name": "job", "weights": str(weights), "settings": given},
+        kind="extract_features",
+        arguments={
+            "corpus": drawn,
+            "name": "job",
+            "weights": put_on_server("networks", weights),
+            "extractor_settings": given,
+        },
     )
     assert jobs.run_queued_job(job.pk) == Job.DONE
     np.testing.assert_array_equal(feature_set(drawn, "job").vectors(), found.vectors())
@@ -262,11 +268,11 @@ def test_a_network_computes_a_set_which_goes_on_where_it_was_stopped(drawn, tmp_
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ((), "a feature set needs --extractor, --weights too"),
-        (("--set", "crops=3"), "crops is 3; expected"),
-        (("--set", "croops=10"), "unknown setting 'croops'; known: shorter, crops"),
-        (("--set", "crops"), "setting 'crops': expected KEY=VALUE"),
-        (("--set", "output=fc7"), "has no output 'fc7'; it has maps, means"),
+        ((), "extractor cnn needs a network"),
+        (("--extractor-settings", "crops=3"), "crops is 3; expected"),
+        (("--extractor-settings", "croops=10"), "unknown setting 'croops'; known: shorter, crops"),
+        (("--extractor-settings", "crops"), "crops"),
+        (("--extractor-settings", "output=fc7"), "has no output 'fc7'; it has maps, means"),
     ],
 )
 def test_settings_of_a_network_that_cannot_be_are_refused(drawn, tmp_path, options, says):

@@ -105,23 +105,23 @@ def test_what_is_wrong_is_named_and_leaves_nothing(tmp_path, data_dir, rows, err
 
 def test_a_corpus_keeps_its_name_and_damaged_files_are_told(corpus, tmp_path):
     with pytest.raises(CommandError, match="'world' is the name of a corpus"):
-        said("import_weak", corpus, as_csv(tmp_path))
+        said("import_weak_collection", corpus, as_csv(tmp_path))
     with pytest.raises(CommandError, match="no such file"):
-        said("import_weak", "flickr1m", tmp_path / "none.csv")
+        said("import_weak_collection", "flickr1m", tmp_path / "none.csv")
     file = as_parquet(tmp_path)
     file.write_bytes(file.read_bytes()[:200])
     with pytest.raises(CommandError, match=r"w.parquet: cannot be read"):
-        said("import_weak", "flickr1m", file)
+        said("import_weak_collection", "flickr1m", file)
     (tmp_path / "w.csv").write_text("id,title\na,x,y\n")
     with pytest.raises(CommandError, match=r"w.csv: cannot be read"):
-        said("import_weak", "flickr1m", tmp_path / "w.csv")
+        said("import_weak_collection", "flickr1m", tmp_path / "w.csv")
 
 
 @pytest.fixture
 def described(corpus: str, features: Path, tmp_path: Path) -> str:
     """The corpus with features, and a weak collection with features of the same name in another order."""
     said("import_features", corpus, features, "--name", "cnn")
-    said("import_weak", "flickr1m", as_csv(tmp_path))
+    said("import_weak_collection", "flickr1m", as_csv(tmp_path))
     order = np.random.default_rng(0).permutation(IMAGES)
     np.savez(
         tmp_path / "weak.npz", vectors=vectors(IMAGES)[order], ids=np.array([ROWS[n]["id"] for n in order])
@@ -166,7 +166,7 @@ def test_weak_pairs_of_images_that_are_no_training_images_are_refused(corpus, fe
     for name, last in (("own", 36), ("every", 40)):
         rows = [{**row, "id": f"image{n:02}"} for n, row in enumerate(ROWS[:last])]
         (tmp_path / name).mkdir()
-        said("import_weak", name, as_csv(tmp_path / name, rows))
+        said("import_weak_collection", name, as_csv(tmp_path / name, rows))
         np.savez(tmp_path / "weak.npz", vectors=vectors(last), ids=np.array([row["id"] for row in rows]))
         said("import_features", name, tmp_path / "weak.npz", "--name", "cnn")
     ask = ("--corpus", corpus, "--features", "cnn", "--recipe", "Weak-only", "--weak")
@@ -186,12 +186,11 @@ def test_both_need_features_of_one_name(described, features):
 
 
 def test_collections_are_listed_and_removed(described):
-    assert "flickr1m" in said("import_weak") and "title, tags" in said("import_weak")
-    assert "flickr1m cnn:1" in said("features", "flickr1m")
-    assert said("import_weak", "--remove", "flickr1m") == "collection flickr1m removed\n"
-    assert said("import_weak") == "no weak collections\n"
-    with pytest.raises(CommandError, match="give a name and a file, or neither"):
-        said("import_weak", "flickr1m")
+    (listed,) = json.loads(said("list_weak_collections", "--json"))["results"]
+    assert (listed["name"], listed["kinds"], listed["features"]) == ("flickr1m", ["title", "tags"], ["cnn:1"])
+    assert "cnn:1" in said("list_features", "--corpus", "flickr1m")
+    said("remove_weak_collection", "flickr1m")
+    assert said("list_weak_collections") == "none\n"
 
 
 def test_the_page_offers_collections_and_asks_for_what_a_recipe_needs(described, features):

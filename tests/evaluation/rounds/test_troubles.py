@@ -48,6 +48,7 @@ from tests.conftest import need
 from tests.evaluation.rounds.conftest import CORPUS, SMALL, World
 from tests.evaluation.rounds.steps import BAD, GOOD, asked, opening, training, uploaded
 from tests.evaluation.systems.scenes import write_parses
+from tests.factories import put_on_server
 from tests.jobs import workers
 from tests.jobs.conftest import INSTALLATIONS, Delivery, sending_to
 from tests.jobs.holding import held, hold
@@ -81,15 +82,18 @@ class Round:
 
     def jobs(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
         """(kind, a phase in its midst, its arguments)."""
-        yield "extract_features", "describing pictures", {"corpus": SMALL}
-        vectors = {"path": str(self.world.features), "ids": str(self.world.ids)}
+        yield "extract_visual_words", "describing pictures", {"corpus": SMALL}
+        file = put_on_server("features", self.world.features)
+        vectors = {"server_file": file, "ids": [str(self.world.ids)]}
         yield "import_features", "writing features", {"corpus": CORPUS, "name": "colours", **vectors}
-        seen = {"weights": str(self.world.network), "settings": {"shorter": 8, "output": "means"}}
-        yield "extract_set", "writing features", {"corpus": SMALL, "name": "net", **seen}
+        given = {"shorter": 8, "output": "means"}
+        weights = put_on_server("networks", self.world.network)
+        seen = {"weights": weights, "extractor_settings": given}
+        yield "extract_features", "writing features", {"corpus": SMALL, "name": "net", **seen}
         boxes = {"method": "grid", "limit": 2}
         yield "extract_regions", "finding regions", {"corpus": CORPUS, "name": "parts", **seen, **boxes}
         parsed = write_parses(CORPUS, self.folder / "p.conllu")
-        yield "import_parses", "reading parses", {"corpus": CORPUS, "path": str(parsed)}
+        yield "import_parses", "reading parses", {"corpus": CORPUS, "file": put_on_server("parses", parsed)}
         words = {"corpus": CORPUS, "name": "words", "dimensions": 4, "epochs": 2}
         yield "train_word_vectors", "training word vectors", words
         drawn = {"corpus": CORPUS, "name": "drawn", **seen, "method": "gold", "limit": 50}
@@ -105,7 +109,8 @@ class Round:
         yield "tag", "tagging images", {"system": "usual"}
         yield "score_tags", "reading true tags", {"tag_set": "usual", "split": "test"}
         (self.folder / "weak.csv").write_text("id,title\nx,a dog\ny,the sea\n")
-        yield "import_weak", "importing texts", {"name": "weak", "path": str(self.folder / "weak.csv")}
+        weak = {"name": "weak", "file": put_on_server("collections", self.folder / "weak.csv")}
+        yield "import_weak_collection", "importing texts", weak
         aligned = {"name": "aligned", "recipe": self.alignment, "corpus": CORPUS, "regions": "parts"}
         yield "train_system", "learning", aligned
         yield "decode_alignments", "aligning words", {"system": "aligned", "layer": "machine"}

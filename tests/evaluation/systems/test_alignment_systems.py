@@ -95,9 +95,9 @@ def test_it_is_trained_and_ranks_by_regions_or_by_whole_images(corpus, regions, 
             assert found["R@5"] >= 0.75, (name, direction)
     assert System.objects.get(name="parts").settings["regions"] == regions
     with pytest.raises(CommandError, match=f"feature set '{regions}' is used by parts"):
-        said("features", corpus, "--remove", regions)
+        said("remove_features", corpus, regions)
     with pytest.raises(CommandError, match=f"feature set '{whole}' is used by pictures"):
-        said("features", corpus, "--remove", whole)
+        said("remove_features", corpus, whole)
     assert not (system_folder("parts").parent / ".training-parts").exists()
 
 
@@ -161,7 +161,7 @@ def test_it_begins_with_word_vectors(corpus, regions, recipe, tmp_path):
     )
     assert System.objects.get(name="begun").settings["words"] == "own:1"
     with pytest.raises(CommandError, match="feature set 'own:1' is used by begun"):
-        said("features", corpus, "--remove", "own:1")
+        said("remove_features", corpus, "own:1")
 
 
 def test_it_is_trained_by_page(corpus, regions, recipe, data_dir):

@@ -202,7 +202,7 @@ def test_what_does_not_fit_is_named(sets: tuple[str, str], tmp_path: Path, own: 
     kept(tmp_path, "world", "some", "caption", some, caption_vectors()[1:])
     assert trained("part", "--text", "some")["left_out"] == 1
     with pytest.raises(CommandError, match="feature set 'some:1' is used by part; remove the systems first"):
-        said("features", "world", "--remove", "some")
+        said("remove_features", "world", "some")
 
 
 def test_a_job_and_the_pages_do_the_same(sets: tuple[str, str], data_dir: Path) -> None:

@@ -23,7 +23,7 @@ from evaluation.models import System, TagSet
 from evaluation.report_data.tag_scores import interval_remarks
 from evaluation.services.common import ImportRefused
 from evaluation.services.features.importing import FeatureImport, import_features
-from evaluation.services.stored import get_or_publish
+from evaluation.services.stored import InUse, get_or_publish
 from evaluation.services.systems import registry
 from evaluation.services.tagging import writing
 from evaluation.services.tagging.scores import TagScoring, TrueTags, keep_figures, tag_figures
@@ -214,7 +214,7 @@ def test_what_was_asked_for_alike_stands_unchanged_and_another_is_refused(
     with pytest.raises(CommandError, match=r"tag set 'some' already exists, made otherwise"):
         said("tag", "often", *some)
     said("remove_tag_set", "some")
-    with pytest.raises(registry.InUse, match="tag set often uses it"):
+    with pytest.raises(InUse, match="tag set often uses it"):
         registry.remove_system(name="often")
     said("remove_tag_set", "often")
     registry.remove_system(name="often")
@@ -301,7 +301,7 @@ def test_users_tags_of_a_collection_are_scored_as_lists(scenes: str, tmp_path: P
     file = tmp_path / "users.csv"
     rows = "".join(f"{n}.png,nikon {' '.join(texts_of(n))}\n" for n in range(75, 90))
     file.write_text(f"id,tags\n{rows}")
-    said("import_weak", "flickr", file)
+    said("import_weak_collection", "flickr", file)
     said("import_user_tags", "users", "--collection", "flickr", "--corpus", "scenes")
     found = scored("users", "--split", "test")
     of = {(one["measure"], one["distractors"]): one["value"] for one in found["measures"]}
@@ -310,7 +310,7 @@ def test_users_tags_of_a_collection_are_scored_as_lists(scenes: str, tmp_path: P
     assert of["p@5", 0] == 1 and 0 < of["MiAP", None] < 0.65 and of["P@1", None] == 0
     said("import_user_tags", "users", "--collection", "flickr", "--corpus", "scenes")  # which changes nothing
     file.write_text("id,tags\n75.png,dog\n")
-    said("import_weak", "other", file)
+    said("import_weak_collection", "other", file)
     with pytest.raises(CommandError, match="tag set 'users' already exists"):
         said("import_user_tags", "users", "--collection", "other", "--corpus", "scenes")
 

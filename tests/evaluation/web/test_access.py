@@ -21,7 +21,6 @@ PAGES: dict[str, list[str | int]] = {
     "weak_collections": [],
     "runs": [],
     "run": ["nothing"],
-    "trec": ["nothing"],
     "queries": ["nothing"],
     "query": ["nothing", 1],
     "captions": ["nothing"],
@@ -49,16 +48,11 @@ ACTS: dict[str, list[str | int]] = {
     "tag_images": ["nothing"],
     "score_tags": ["nothing"],
     "remove_tags": ["nothing"],
-    "remove_features": [],
-    "extract_features": [],
-    "import_parses": [],
-    "train_word_vectors": [],
-    "collection_features": [],
     "act_on_batch": ["nothing"],
 }
 #: Pages that also take a POST.
 BOTH = (
-    *("train", "bring", "features", "weak_collections", "freeze_qrels", "import_qrels", "new_batch"),
+    *("train", "bring", "freeze_qrels", "import_qrels", "new_batch"),
     "new_report",
 )
 

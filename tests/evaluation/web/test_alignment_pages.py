@@ -61,8 +61,9 @@ def halves(tmp_path: Path, settings) -> str:
 def test_alignments_are_made_by_page_alone(halves):
     cache.clear()
     ada = world.signed_in("ada", "researcher")
-    form = {"corpus": halves, "network": "colours.onnx", "method": "grid", "limit": "9"}
-    press(ada, "/evaluation/features/", "Compute", name="parts", settings="shorter=8 output=means", **form)
+    form = {"corpus": halves, "weights": "colours.onnx", "method": "grid", "limit": "9"}
+    given = {"name": "parts", "extractor_settings": 'shorter = 8\noutput = "means"'}
+    press(ada, "/evaluation/features/", "Find regions", **given, **form)
     assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
     assert feature_set(halves, "parts").rows == 400
     shown = words(ada.get("/evaluation/features/"))
@@ -85,37 +86,32 @@ def test_alignments_are_made_by_page_alone(halves):
     assert "1 box other · " in inspected
 
 
-def test_what_the_form_of_features_does_not_offer_is_refused(halves):
+def test_what_the_forms_of_features_do_not_offer_is_refused(halves):
     ada = world.signed_in("ada", "researcher")
-    form = {"corpus": halves, "network": "colours.onnx", "method": "", "name": "whole", "limit": "9"}
+    regions = {"corpus": halves, "weights": "colours.onnx", "name": "parts", "whole": "true"}
     for change, says in (
-        ({"network": "../../secret.onnx"}, "There is no file “../../secret.onnx” on the server."),
-        ({"method": "beams"}, "Nothing was chosen"),
-        ({"method": "file"}, "No file was uploaded: choose one."),
-        ({"method": "gold", "layer": "nobody"}, "There is no layer “nobody”: choose one of the list."),
-        ({"settings": "crops"}, "setting 'crops': expected KEY=VALUE"),
-        ({"method": "grid", "limit": "many"}, "many"),
-        ({"name": "a b"}, "a b"),
+        ({"weights": "../../secret.onnx"}, "There is no file “../../secret.onnx” here"),
+        ({"method": "beams"}, "Expected one of"),
+        ({"method": "file"}, "This is required."),
+        ({"method": "gold", "layer": "nobody"}, "There is no layer “nobody” here"),
+        ({"extractor_settings": "crops"}, "This is not valid TOML"),
+        ({"method": "grid", "limit": "many"}, "Expected a whole number."),
+        ({"name": "a b"}, "This is no valid name"),
     ):
-        answer = ada.post("/evaluation/features/extract/", {**form, **change}, follow=True)
-        assert says in words(answer), change
+        answer = ada.post("/operations/extract_regions/", {**regions, **change})
+        assert answer.status_code == 400 and says in words(answer), change
     assert not Job.objects.exists()
-    ada.post("/evaluation/features/extract/", form)
+    form = {"corpus": halves, "weights": "colours.onnx", "name": "whole"}
+    ada.post("/operations/extract_features/", form)
     assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
     assert feature_set(halves, "whole").kind == "image"
 
 
 def test_pictures_and_regions_are_described_without_a_network(halves):
     ada = world.signed_in("ada", "researcher")
-    for name, method in (("whole", ""), ("parts", "edges-and-segments")):
-        press(
-            *(ada, "/evaluation/features/", "Compute"),
-            name=name,
-            corpus=halves,
-            network="layout",
-            method=method,
-            limit="5",
-        )
-        job = Job.objects.latest("pk")
-        assert jobs.run_queued_job(job.pk) == Job.DONE, job.error
+    form = {"corpus": halves, "extractor": "layout", "weights": ""}
+    press(ada, "/evaluation/features/", "Compute", name="whole", **form)
+    assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
+    press(ada, "/evaluation/features/", "Find regions", name="parts", limit="5", **form)
+    assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
     assert feature_set(halves, "whole").dimensions == feature_set(halves, "parts").dimensions == 154

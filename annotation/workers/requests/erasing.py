@@ -36,12 +36,12 @@ class ErasedAgain:
     erased: tuple[Erased, ...]
 
 
-def erase_worker(request: EraseWorkerRequest, context: OperationContext) -> Erased:
+def erase_one(request: EraseWorkerRequest, context: OperationContext) -> Erased:
     """Erase a worker. Raises CannotErase, and Invalid where nobody is called so."""
     worker = pseudonyms.worker_called(request.worker)
     return pseudonyms.erase_worker(worker=worker, texts=request.texts, actor=context.actor)
 
 
-def erase_again(request: EraseAgainRequest, context: OperationContext) -> ErasedAgain:
+def erase_restored(request: EraseAgainRequest, context: OperationContext) -> ErasedAgain:
     """Apply the list of erasures once more."""
     return ErasedAgain(erased=tuple(pseudonyms.erase_again(actor=context.actor)))

@@ -23,7 +23,7 @@ from annotation.selectors.workers.choosing import (
     ChosenWorkers,
     Pseudonym,
     QuestionKind,
-    WorkerState,
+    StandingName,
     campaign_of,
     check_kind,
     chosen_workers,
@@ -36,8 +36,8 @@ from annotation.selectors.workers.worker_table import (
     worker_page,
     worker_rows_of,
 )
-from annotation.workers.paying import OfCampaign
 from annotation.workers.payments import currency_of
+from annotation.workers.requests.paying import OfCampaign
 
 _COLUMNS = (
     *("worker", "status", "answers", "checked", "right", "seconds", "earned", "bonuses", "paid", "due"),
@@ -54,7 +54,7 @@ class WorkersRequest(OfCampaign):
     sort: Annotated[WorkerSort, Help(_("Sort by"), _("The most first"))] = "answers"
     up: Annotated[bool, Help(_("Ascending"), _("The least first"))] = False
     kind: Annotated[QuestionKind | None, Help(_("Kind of question"), _("By default all of them"))] = None
-    state: Annotated[WorkerState | None, Help(_("Status"), _("For any kind of question"))] = None
+    state: Annotated[StandingName | None, Help(_("Status"), _("For any kind of question"))] = None
     find: Annotated[str, Field(max_length=100), Help(_("Pseudonym contains"))] = ""
 
 

@@ -1,0 +1,176 @@
+"""A campaign's settings as operations: those in force, their versions, a change and what it does."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from datetime import datetime
+from functools import reduce
+from typing import Annotated, Any
+
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
+
+from annotation.campaigns.changing import (
+    SettingsDifference,
+    change_some_settings,
+    check_seen,
+    reopens,
+    settings_differences,
+)
+from annotation.common.operations import Help, Listing, OperationContext, invalid
+from annotation.models import Campaign, SettingsVersion
+from annotation.protocol.campaign_settings import settings_of
+from annotation.selectors.campaign.summaries import CampaignRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsRequest(CampaignRequest):
+    """All of them, with the version that they are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsVersionsRequest(CampaignRequest):
+    """The versions that the settings have had, the newest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanSettingsRequest(CampaignRequest):
+    """What a change of the settings would do, and from when on. Nothing is changed."""
+
+    campaign_settings: Annotated[
+        dict[str, Any] | None,
+        Help(_("Settings"), _("All of them; what is left out is as by default")),
+    ] = None
+    set: Annotated[
+        tuple[Annotated[str, Field(max_length=10_000)], ...],
+        Help(_("Single settings"), _("As TOML has them: link_votes=3 pay.hourly=12.5")),
+    ] = ()
+    base_version: Annotated[
+        Annotated[int, Field(ge=0)] | None,
+        Help(_("Version"), _("That you read; where another is in force, nothing is changed")),
+    ] = None
+
+    def changed(self, settings: dict[str, Any]) -> dict[str, Any]:
+        """The settings that are asked for, where others are in force; raises Invalid where there are none."""
+        if self.campaign_settings is None and not self.set:
+            raise invalid("campaign_settings", "missing")
+        start = settings if self.campaign_settings is None else self.campaign_settings
+        return reduce(_merged, map(_single, enumerate(self.set)), start)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeSettingsRequest(PlanSettingsRequest):
+    """They are in force as the next version. Before somebody works on the campaign anything changes, and a
+    change to how images are asked about reopens all of them; after that, trust, lease, pay and stop rules
+    change from the next task on, and the rest for images that are not open yet."""
+
+    unpaid: Annotated[
+        bool, Help(_("Unpaid work is intended"), _("Answers earn nothing where the settings set no pay"))
+    ] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsInForce:
+    """All settings, and the version that they are."""
+
+    version: int
+    settings: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredSettings(SettingsInForce):
+    """One version of the settings, and who made it: null where a command did."""
+
+    created_by: str | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedSettings:
+    """What would change, how many images would be reopened, and which kinds of question, paid until now,
+    would earn nothing."""
+
+    changed: tuple[SettingsDifference, ...]
+    reopened: int
+    unpaid: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedSettings(PlannedSettings):
+    """What changed; `version` is in force."""
+
+    version: int
+
+
+def show_settings(request: SettingsRequest, context: OperationContext) -> SettingsInForce:
+    """The settings in force."""
+    row = request.row()
+    return SettingsInForce(version=row.settings_version, settings=settings_of(row.settings).as_dict())
+
+
+def list_settings_versions(request: SettingsVersionsRequest, context: OperationContext) -> Listing:
+    """The versions of a campaign's settings."""
+    rows = SettingsVersion.objects.filter(campaign__name=request.campaign).select_related("created_by")
+    return Listing(rows, "-number", _stored)
+
+
+def plan_settings(request: PlanSettingsRequest, context: OperationContext) -> PlannedSettings:
+    """What a change would do."""
+    row = request.row()
+    check_seen(row, request.base_version)
+    settings = request.changed(row.settings)
+    changed = settings_differences(row, settings)
+    return PlannedSettings(
+        changed=changed,
+        reopened=row.images.count() if reopens(changed) else 0,
+        unpaid=_newly_unpaid(row, settings),
+    )
+
+
+def change_named_settings(request: ChangeSettingsRequest, context: OperationContext) -> ChangedSettings:
+    """Put settings in force as the next version."""
+    row = request.row()
+    unpaid = _newly_unpaid(row, request.changed(row.settings))
+    if unpaid and not request.unpaid:
+        raise invalid("unpaid", "unpaid", kinds=", ".join(unpaid))
+    done = change_some_settings(
+        campaign=row, changed=request.changed, seen=request.base_version, actor=context.actor
+    )
+    return ChangedSettings(
+        changed=done.differences, reopened=done.reopened, unpaid=unpaid, version=done.version
+    )
+
+
+def _stored(row: SettingsVersion) -> StoredSettings:
+    return StoredSettings(
+        version=row.number,
+        settings=settings_of(row.settings).as_dict(),
+        created_by=row.created_by.get_username() if row.created_by is not None else None,
+        created_at=row.created_at,
+    )
+
+
+def _newly_unpaid(row: Campaign, settings: dict[str, Any]) -> tuple[str, ...]:
+    """The kinds of question that would earn nothing any more."""
+    before = settings_of(row.settings).pay.unpaid(row.kinds)
+    return tuple(kind for kind in settings_of(settings).pay.unpaid(row.kinds) if kind not in before)
+
+
+def _single(one: tuple[int, str]) -> dict[str, Any]:
+    number, text = one
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise invalid(f"set.{number}", "toml", message=error) from error
+
+
+def _merged(settings: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """`settings` with `more`; tables that these are of are kept."""
+    found = dict(settings)
+    for name, value in more.items():
+        stored = found.get(name)
+        if isinstance(stored, dict) and isinstance(value, dict):
+            value = _merged(stored, value)
+        found[name] = value
+    return found

@@ -1,0 +1,54 @@
+"""Every answer of a campaign in a file, a line of JSON each."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from django.utils.translation import gettext_lazy as _
+
+from annotation.common.operations import Help, NewFile, OperationContext
+from annotation.datasets.exporting import ExportError, simulated_refusal
+from annotation.models import Judgment
+from annotation.selectors.answers import answers
+from annotation.selectors.campaign.summaries import CampaignRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportAnswersRequest(CampaignRequest):
+    """A line of JSON for each: who (a pseudonym), what was asked and answered, under which instructions, in
+    how many seconds."""
+
+    controls: Annotated[bool, Help(_("Control items"), _("Answers to control items too"))] = False
+    simulated: Annotated[
+        bool, Help(_("Simulated"), _("The answers may be those of a simulation, which no person gave"))
+    ] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenAnswers:
+    """How many answers of each kind of question were written."""
+
+    answers: Mapping[str, int]
+
+
+def export_answers(request: ExportAnswersRequest, context: OperationContext) -> NewFile:
+    """The file of a campaign's answers. Raises ExportError for simulated ones, unless they may be."""
+    row = request.row()
+    if row.simulated and not request.simulated:
+        raise ExportError(simulated_refusal(row.name))
+    passed_on = context.progress_of("answers", Judgment.objects.filter(campaign=row).count())
+
+    def write(path: Path) -> WrittenAnswers:
+        counts: Counter[str] = Counter()
+        with path.open("w", encoding="utf-8") as file:
+            for record in passed_on(answers(row, known=request.controls)):
+                file.write(json.dumps(record, ensure_ascii=False) + "\n")
+                counts[record["kind"]] += 1
+        return WrittenAnswers(answers=counts)
+
+    return NewFile(f"{row.name}-answers.jsonl", write)

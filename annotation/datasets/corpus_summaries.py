@@ -1,0 +1,133 @@
+"""Corpora and their layers, as operations list and show them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Annotated, Any
+
+from django.utils.translation import gettext_lazy as _
+
+from annotation.common.operations import Help, Listing, Named, OperationContext
+from annotation.common.roles import RESEARCHER, REVIEWER
+from annotation.datasets.layers import update_layers
+from annotation.models import Corpus, Layer
+from annotation.selectors import browse
+from annotation.selectors.stored_kinds import CORPORA
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorpusRequest:
+    """A corpus with its splits and layers."""
+
+    corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
+
+    def row(self) -> Corpus:
+        """The corpus; the request was admitted, so that it is there."""
+        return Corpus.objects.get(name=self.corpus, published=True)
+
+
+@dataclass(frozen=True, slots=True)
+class CorporaRequest:
+    """The corpora that are open to you, by name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayersRequest(CorpusRequest):
+    """The layers of a corpus, with what each holds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorpusSummary:
+    """A corpus: images with captions. The `licence` is as its owner says, empty where nobody said; `digest`
+    is SHA-256 over all records that were read."""
+
+    name: str
+    format: str
+    images: int
+    captions: int
+    licence: str
+    digest: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerSummary:
+    """A layer: mentions, chains and boxes over a corpus. Counts are of the images that it covers. `version`
+    rises whenever anything in it changes; `unfinished` are chains without a verdict, `behind` images whose
+    newest answers are not in it yet."""
+
+    name: str
+    source: str
+    version: int
+    images: int
+    mentions: int
+    chains: int
+    boxes: int
+    unfinished: int
+    behind: int
+    cost: dict[str, Any]
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorpusDetail(CorpusSummary):
+    """A corpus with its splits and layers."""
+
+    splits: tuple[str, ...]
+    layers: tuple[LayerSummary, ...]
+
+
+def corpus_summary(row: Corpus) -> CorpusSummary:
+    """What is stored of a corpus."""
+    return CorpusSummary(
+        name=row.name,
+        format=row.format,
+        images=row.image_count,
+        captions=row.caption_count,
+        licence=row.licence,
+        digest=row.digest,
+        created_at=row.created_at,
+    )
+
+
+def list_corpora(request: CorporaRequest, context: OperationContext) -> Listing:
+    """The published corpora that whoever asks may see."""
+    return Listing(CORPORA.rows(context.actor, REVIEWER, RESEARCHER), "name", corpus_summary)
+
+
+def show_corpus(request: CorpusRequest, context: OperationContext) -> CorpusDetail:
+    """A corpus."""
+    row = request.row()
+    behind, summary = update_layers(row), corpus_summary(row)
+    return CorpusDetail(
+        **{one.name: getattr(summary, one.name) for one in fields(summary)},
+        splits=tuple(browse.splits_in_order(row)),
+        layers=tuple(_layer_summary(layer, behind) for layer in browse.layers_of(row)),
+    )
+
+
+def list_layers(request: LayersRequest, context: OperationContext) -> Listing:
+    """The layers of a corpus, brought up to the answers as far as that is quick."""
+    row = request.row()
+    behind = update_layers(row)
+    rows = Layer.objects.filter(corpus=row, published=True)
+    return Listing(rows, "name", lambda layer: _layer_summary(layer, behind))
+
+
+def _layer_summary(layer: Layer, behind: Mapping[str, int]) -> LayerSummary:
+    figures = browse.layer_figures([layer])[layer.pk]
+    return LayerSummary(
+        name=layer.name,
+        source=layer.source,
+        version=layer.version,
+        images=figures.images,
+        mentions=figures.mentions,
+        chains=figures.chains,
+        boxes=figures.boxes,
+        unfinished=figures.unfinished,
+        behind=behind.get(layer.name, 0),
+        cost=layer.cost,
+        created_at=layer.created_at,
+    )

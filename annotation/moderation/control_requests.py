@@ -1,0 +1,274 @@
+"""Control items as operations: listed, counted, added from what there is, taken out of use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
+
+from annotation.common.operations import Help, Listing, OneOf, OperationContext, Upload, invalid
+from annotation.common.roles import RESEARCHER, REVIEWER
+from annotation.datasets.layers import MOST_IMAGES_UPDATED_FOR_PAGE, layer_to_read
+from annotation.models import Campaign, Control
+from annotation.moderation import discarding
+from annotation.moderation.control_items.from_answers import promote
+from annotation.moderation.control_items.from_layer import from_gold
+from annotation.protocol.campaign_settings import settings_of
+from annotation.protocol.kinds import all_kinds, draws
+from annotation.quality import controls, qualification
+from annotation.selectors.campaign.summaries import CampaignRequest
+from annotation.selectors.controls import answered_controls, control_item_counts
+from annotation.selectors.corpora import check_split
+
+_LARGEST_FILE = 4 * 2**20
+
+
+def _kinds() -> dict[str, None]:
+    return {kind.key: None for kind in all_kinds()}
+
+
+def _promotable() -> dict[str, None]:
+    return {kind.key: None for kind in all_kinds() if kind.promotable}
+
+
+def _purposes() -> dict[str, Any]:
+    return {Control.CONTROL: _("mixed into the work"), Control.QUALIFICATION: _("for the entry test")}
+
+
+Purpose = Annotated[str, OneOf(_purposes)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlItemsRequest(CampaignRequest):
+    """The newest first: those in use, or those that were retired."""
+
+    kind: Annotated[Annotated[str, OneOf(_kinds)] | None, Help(_("Question"))] = None
+    purpose: Annotated[Purpose | None, Help(_("Use"))] = None
+    retired: Annotated[bool, Help(_("Retired"), _("Those that were retired, else those in use"))] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlCountsRequest(CampaignRequest):
+    """Control items in use, by kind, purpose and answer, and what is missing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerControlsRequest(CampaignRequest):
+    """Questions of every kind about images of a layer that is taken for the truth."""
+
+    layer: Annotated[str, Field(min_length=1, max_length=100), Help(_("Layer"))]
+    images: Annotated[int, Field(ge=1, le=500), Help(_("Images"), _("Drawn at random from the layer's"))] = 60
+    purpose: Annotated[Purpose | None, Help(_("Use"), _("Only items for this"))] = None
+    seed: Annotated[int, Field(ge=0, le=10**9), Help(_("Seed"), _("Which images and questions"))] = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptionControlsRequest(CampaignRequest):
+    """Images of a split that the campaign does not ask about, with their own captions and those of others.
+    Check them: a caption of another image may fit as well."""
+
+    split: Annotated[str, Field(min_length=1, max_length=40), Help(_("Split"))]
+    purpose: Annotated[Purpose | None, Help(_("Use"), _("Only items for this"))] = None
+    seed: Annotated[
+        Annotated[int, Field(ge=0, le=10**9)] | None,
+        Help(_("Seed"), _("Which images; by default the campaign's")),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromoteRequest(CampaignRequest):
+    """Settled questions to which all workers gave the same answer become control items."""
+
+    kind: Annotated[str, OneOf(_promotable), Help(_("Question"))]
+    at_least: Annotated[int, Field(ge=2, le=100), Help(_("Workers who agree, at least"))] = 3
+    purpose: Annotated[Purpose, Help(_("Use"))] = Control.CONTROL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportControlsRequest(CampaignRequest):
+    """All of the file, or none: each row is an item (docs/trust.md)."""
+
+    file: Annotated[
+        Path,
+        Upload(most=_LARGEST_FILE),
+        Help(_("CSV"), _("kind, purpose, image, mentions, boxes, pending, known, explanation")),
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetireControlRequest(CampaignRequest):
+    """Answers given to it keep counting, unless it was wrong itself: then nobody's accuracy counts it."""
+
+    item: Annotated[int, Field(ge=1, le=10**12), Help(_("Item"), _("Its number"))]
+    wrong: Annotated[bool, Help(_("It was wrong itself"))] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlItemSummary:
+    """A control item: what it asks about which image, its gold answer, and how many of the answers given to
+    it were right. `mentions` are ids: caption:start-end. Of a drawing the `answer` is drawn or none, and the
+    boxes are `drawn`: left, top, right, bottom, in pixels from 1, both edges included."""
+
+    number: int
+    kind: str
+    purpose: str
+    image: str
+    mentions: tuple[str, ...]
+    answer: str
+    drawn: tuple[tuple[int, ...], ...]
+    source: str
+    in_use: bool
+    right: int
+    answers: int
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlCount:
+    """Control items in use, of one kind, purpose and answer."""
+
+    kind: str
+    purpose: str
+    answer: str
+    items: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlCounts:
+    """How many control items are in use, and `warnings` of what is missing."""
+
+    counts: tuple[ControlCount, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddedControls:
+    """How many control items were added and how many were `there` before; names of those that were skipped,
+    since something contradicts their answer or they are not asked any more."""
+
+    added: int
+    there: int
+    skipped: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetiredControl:
+    """Of how many workers the accuracy changed."""
+
+    workers: int
+
+
+def list_control_items(request: ControlItemsRequest, context: OperationContext) -> Listing:
+    """A campaign's control items."""
+    rows = Control.objects.filter(campaign__name=request.campaign, active=not request.retired)
+    if request.kind is not None:
+        rows = rows.filter(kind=request.kind)
+    if request.purpose is not None:
+        rows = rows.filter(purpose=request.purpose)
+    return Listing(rows.select_related("image"), "-pk", _item)
+
+
+def count_control_items(request: ControlCountsRequest, context: OperationContext) -> ControlCounts:
+    """How many control items a campaign has."""
+    row = request.row()
+    settings = settings_of(row.settings)
+    return ControlCounts(
+        counts=tuple(
+            ControlCount(kind=kind, purpose=purpose, answer=answer, items=items)
+            for (kind, purpose, answer), items in control_item_counts(row).items()
+        ),
+        warnings=(
+            *qualification.test_warnings(campaign=row, settings=settings).values(),
+            *controls.control_warnings(campaign=row, settings=settings.trust).values(),
+        ),
+    )
+
+
+def add_controls_from_layer(request: LayerControlsRequest, context: OperationContext) -> AddedControls:
+    """Add control items from a layer. Raises NoGold, LayerBehind, UnknownName."""
+    row, actor = request.row(), context.actor
+    if actor is not None and not _may_read_layer(actor, row, request.layer):
+        raise controls.BadItem(_("Your role covers only this campaign, not the layers of its corpus."))
+    most = MOST_IMAGES_UPDATED_FOR_PAGE if actor is not None else None
+    layer = layer_to_read(row.corpus, request.layer, most=most)
+    assert layer is not None  # a name was given
+    purposes = [request.purpose] if request.purpose else Control.PURPOSES
+    done = from_gold(
+        campaign=row, layer=layer, images=request.images, seed=request.seed, purposes=purposes, actor=actor
+    )
+    return _added(done)
+
+
+def add_controls_from_captions(request: CaptionControlsRequest, context: OperationContext) -> AddedControls:
+    """Add control items from the captions of a split. Raises BadItem, UnknownName."""
+    row = request.row()
+    check_split(row.corpus, request.split)
+    done = controls.from_split(
+        campaign=row,
+        split=request.split,
+        seed=row.seed if request.seed is None else request.seed,
+        purposes=[request.purpose] if request.purpose else Control.PURPOSES,
+        actor=context.actor,
+    )
+    return _added(done)
+
+
+def promote_answers(request: PromoteRequest, context: OperationContext) -> AddedControls:
+    """Make control items of what workers agree on. Raises CannotPromote."""
+    done = promote(
+        campaign=request.row(),
+        kind=request.kind,
+        at_least=request.at_least,
+        purpose=request.purpose,
+        actor=context.actor,
+    )
+    return _added(done)
+
+
+def import_controls(request: ImportControlsRequest, context: OperationContext) -> AddedControls:
+    """Add the control items of a CSV file. Raises BadItems, FormatError."""
+    return _added(controls.from_csv(campaign=request.row(), file=request.file, actor=context.actor))
+
+
+def retire_control_item(request: RetireControlRequest, context: OperationContext) -> RetiredControl:
+    """Take a control item out of use."""
+    row = request.row()
+    if not Control.objects.filter(campaign=row, pk=request.item, active=True).exists():
+        raise invalid("item", "unknown", kind=_("control item in use"), value=request.item)
+    if request.wrong:
+        changed = discarding.disown_control_item(campaign=row, control=request.item, actor=context.actor)
+        return RetiredControl(workers=changed)
+    controls.retire_control_items(campaign=row, controls=[request.item], actor=context.actor)
+    return RetiredControl(workers=0)
+
+
+def _may_read_layer(account: Any, campaign: Campaign, layer: str) -> bool:
+    """Whether an account may read the layer of that name: the campaign's own, or any with its corpus."""
+    return bool(layer == campaign.name or account.has_role(REVIEWER, RESEARCHER, on=campaign.corpus.scope))
+
+
+def _item(row: Control) -> ControlItemSummary:
+    drawing = draws(row.kind)
+    right, answers = answered_controls([row.pk]).get(row.pk, (0, 0))
+    return ControlItemSummary(
+        number=row.pk,
+        kind=row.kind,
+        purpose=row.purpose,
+        image=row.image.key,
+        mentions=tuple(row.content.get("mentions", [])),
+        answer=("drawn" if row.known else "none") if drawing else row.stratum,
+        drawn=tuple(map(tuple, row.known)) if drawing else (),
+        source=row.source,
+        in_use=row.active,
+        right=right,
+        answers=answers,
+        created_at=row.created_at,
+    )
+
+
+def _added(done: controls.Added) -> AddedControls:
+    return AddedControls(added=done.added, there=done.there, skipped=tuple(map(str, done.passed_over)))

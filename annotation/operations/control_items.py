@@ -1,0 +1,149 @@
+"""Control items of campaigns: listed, counted, added, retired."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+from annotation.common.operations import CommandLine, FormPage, Operation, Rest, register
+from annotation.common.plain_text import plain_table
+from annotation.common.registry import UnknownName
+from annotation.datasets.layers import LayerBehind
+from annotation.formats.base import FormatError
+from annotation.moderation import control_items
+from annotation.moderation import control_requests as requests
+from annotation.operations.campaigns import MAY_RUN, ON_CAMPAIGN, ONE_CAMPAIGN
+from annotation.quality.controls import BadItem, BadItems
+
+_ITEMS, _TAG = f"{ONE_CAMPAIGN}/control-items", "preparing"
+_SKIPPED = 20
+
+
+def _added(result: requests.AddedControls) -> str:
+    text = ngettext("%(n)d control item added", "%(n)d control items added", result.added)
+    there = ngettext("; %(n)d already existed.", "; %(n)d already existed.", result.there)
+    message = text % {"n": result.added} + (there % {"n": result.there} if result.there else ".")
+    if result.skipped:
+        skipped = ngettext(
+            "%(n)d was skipped, because something contradicts its answer or it is no longer asked: "
+            "%(items)s.",
+            "%(n)d were skipped, because something contradicts their answers or they are no longer asked: "
+            "%(items)s.",
+            len(result.skipped),
+        )
+        names = "; ".join(result.skipped[:_SKIPPED]) + ("; …" if len(result.skipped) > _SKIPPED else "")
+        message += " " + skipped % {"n": len(result.skipped), "items": names}
+    return message
+
+
+def _retired(result: requests.RetiredControl) -> str:
+    if not result.workers:
+        return str(_("Item retired. Answers already given to it still count."))
+    text = ngettext(
+        "Item retired. The accuracy of %(n)d worker no longer counts it.",
+        "Item retired. The accuracy of %(n)d workers no longer counts it.",
+        result.workers,
+    )
+    return text % {"n": result.workers}
+
+
+def _counts_text(result: requests.ControlCounts) -> str:
+    rows = [[one.kind, one.purpose, one.answer, one.items] for one in result.counts]
+    table = plain_table(["question", "purpose", "gold answer", "items"], rows) if rows else "no control items"
+    return "\n".join([table, *(f"warning: {warning}" for warning in result.warnings)])
+
+
+register(
+    Operation(
+        name="list_control_items",
+        title=_("List the control items of a campaign"),
+        request=requests.ControlItemsRequest,
+        result=requests.ControlItemSummary,
+        permission=MAY_RUN,
+        run=requests.list_control_items,
+        listed=True,
+        rest=Rest("GET", _ITEMS, _TAG, route="campaign_controls"),
+        command=ON_CAMPAIGN,
+    )
+)
+register(
+    Operation(
+        name="count_control_items",
+        title=_("Count the control items of a campaign"),
+        request=requests.ControlCountsRequest,
+        result=requests.ControlCounts,
+        permission=MAY_RUN,
+        run=requests.count_control_items,
+        rest=Rest("GET", f"{_ITEMS}/counts", _TAG),
+        command=CommandLine(positional=("campaign",), text=_counts_text),
+    )
+)
+register(
+    Operation(
+        name="add_controls_from_layer",
+        title=_("Add control items from a correct layer"),
+        request=requests.LayerControlsRequest,
+        result=requests.AddedControls,
+        permission=MAY_RUN,
+        run=requests.add_controls_from_layer,
+        errors=(BadItem, control_items.NoGold, LayerBehind, UnknownName),
+        rest=Rest("POST", f"{_ITEMS}/from-layer", _TAG, example={"layer": "import", "images": 60}),
+        command=ON_CAMPAIGN,
+        page=FormPage(done=_added),
+    )
+)
+register(
+    Operation(
+        name="add_controls_from_captions",
+        title=_("Add control items from captions"),
+        request=requests.CaptionControlsRequest,
+        result=requests.AddedControls,
+        permission=MAY_RUN,
+        run=requests.add_controls_from_captions,
+        errors=(BadItem, BadItems, UnknownName),
+        rest=Rest("POST", f"{_ITEMS}/from-captions", _TAG, example={"split": "val"}),
+        command=ON_CAMPAIGN,
+        page=FormPage(done=_added),
+    )
+)
+register(
+    Operation(
+        name="promote_answers",
+        title=_("Make control items of answers that workers agree on"),
+        request=requests.PromoteRequest,
+        result=requests.AddedControls,
+        permission=MAY_RUN,
+        run=requests.promote_answers,
+        errors=(BadItem, control_items.CannotPromote),
+        rest=Rest("POST", f"{_ITEMS}/from-answers", _TAG, example={"kind": "coref_link"}),
+        command=ON_CAMPAIGN,
+        page=FormPage(done=_added),
+    )
+)
+register(
+    Operation(
+        name="import_controls",
+        title=_("Import control items"),
+        request=requests.ImportControlsRequest,
+        result=requests.AddedControls,
+        permission=MAY_RUN,
+        run=requests.import_controls,
+        errors=(BadItem, BadItems, FormatError),
+        rest=Rest("POST", f"{_ITEMS}/from-file", _TAG, example={"file": "items.csv"}),
+        command=CommandLine(positional=("campaign", "file")),
+        page=FormPage(done=_added),
+    )
+)
+register(
+    Operation(
+        name="retire_control_item",
+        title=_("Take a control item out of use"),
+        request=requests.RetireControlRequest,
+        result=requests.RetiredControl,
+        permission=MAY_RUN,
+        run=requests.retire_control_item,
+        rest=Rest("POST", f"{_ITEMS}/<int:item>/retire", _TAG, example={"wrong": True}),
+        command=CommandLine(positional=("campaign", "item")),
+        page=FormPage(done=_retired),
+    )
+)

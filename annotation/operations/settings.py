@@ -1,0 +1,88 @@
+"""The settings of campaigns: shown, planned, changed."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext_lazy as _
+
+from annotation.campaigns import WHEN, StaleSettings, settings
+from annotation.common.operations import CommandLine, FormPage, Operation, Rest, register
+from annotation.operations.campaigns import MAY_READ, MAY_RUN, ON_CAMPAIGN, ONE_CAMPAIGN
+from annotation.protocol.campaign_settings import CampaignError
+
+_EXAMPLE = {"campaign_settings": {"trust": {"bar": 0.75}}, "base_version": 1}
+
+
+def _plan_text(plan: settings.PlannedSettings) -> str:
+    lines = [f"{one.name}: {one.before!r} -> {one.after!r}, {WHEN[one.when]}" for one in plan.changed]
+    lines += [f"{plan.reopened} images are reopened"] if plan.reopened else []
+    return "\n".join(lines) or "the settings are the same as those in force"
+
+
+def _changed_text(done: settings.ChangedSettings) -> str:
+    return f"{_plan_text(done)}\nversion {done.version} of the settings is in force"
+
+
+register(
+    Operation(
+        name="show_settings",
+        title=_("Show the settings of a campaign"),
+        request=settings.SettingsRequest,
+        result=settings.SettingsInForce,
+        permission=MAY_READ,
+        run=settings.show_settings,
+        rest=Rest("GET", f"{ONE_CAMPAIGN}/settings", "campaigns", route="campaign_settings"),
+        command=ON_CAMPAIGN,
+    )
+)
+register(
+    Operation(
+        name="list_settings_versions",
+        title=_("List the versions of a campaign's settings"),
+        request=settings.SettingsVersionsRequest,
+        result=settings.StoredSettings,
+        permission=MAY_READ,
+        run=settings.list_settings_versions,
+        listed=True,
+        rest=Rest(
+            "GET", f"{ONE_CAMPAIGN}/settings/versions", "campaigns", route="campaign_settings_versions"
+        ),
+        command=ON_CAMPAIGN,
+    )
+)
+register(
+    Operation(
+        name="plan_settings",
+        title=_("Show what a change of settings would do"),
+        request=settings.PlanSettingsRequest,
+        result=settings.PlannedSettings,
+        permission=MAY_RUN,
+        run=settings.plan_settings,
+        errors=(CampaignError,),
+        stale=(StaleSettings,),
+        rest=Rest("POST", f"{ONE_CAMPAIGN}/settings-plans", "campaigns", example=_EXAMPLE),
+        command=CommandLine(positional=("campaign",), text=_plan_text),
+        page=FormPage("change_settings"),
+    )
+)
+register(
+    Operation(
+        name="change_settings",
+        title=_("Change the settings of a campaign"),
+        request=settings.ChangeSettingsRequest,
+        result=settings.ChangedSettings,
+        permission=MAY_RUN,
+        run=settings.change_named_settings,
+        errors=(CampaignError,),
+        stale=(StaleSettings,),
+        rest=Rest(
+            "PATCH",
+            f"{ONE_CAMPAIGN}/settings",
+            "campaigns",
+            route="campaign_settings",
+            own_transactions=True,
+            example=_EXAMPLE,
+        ),
+        command=CommandLine(positional=("campaign",), text=_changed_text),
+        page=FormPage("change_settings"),
+    )
+)

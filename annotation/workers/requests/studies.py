@@ -1,0 +1,165 @@
+"""Studies on crowd platforms as operations: set up, listed, who came by them, and confirming who they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
+
+from annotation.common.operations import Help, Listing, OperationContext, invalid
+from annotation.models import Study, Visit
+from annotation.selectors.workers.choosing import campaign_of
+from annotation.workers import confirmation, platform_visits
+from annotation.workers.platform_visits import MOST_WANTED, PROLIFIC, PlatformName
+from annotation.workers.requests.paying import OfCampaign
+
+#: What Prolific is to fill in.
+_PARAMETERS = "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
+Code = Annotated[str, Field(max_length=50)]
+PlatformId = Annotated[str, Field(max_length=200)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudiesRequest(OfCampaign):
+    """A campaign's studies on crowd platforms."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaveStudyRequest(OfCampaign):
+    """A campaign is offered on a crowd platform; the same study again is changed."""
+
+    platform: Annotated[PlatformName, Help(_("Platform"))]
+    study: Annotated[
+        str, Field(max_length=100), Help(_("Id of the study"), _("Prolific's; other platforms give none"))
+    ] = ""
+    wanted: Annotated[int, Field(ge=1, le=MOST_WANTED), Help(_("Answers needed from each participant"))] = 20
+    completion_code: Annotated[Code, Help(_("Code for complete"))] = ""
+    screen_out_code: Annotated[Code, Help(_("Code for screened out"))] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VisitsRequest(OfCampaign):
+    """Each submission by the platform's own id, with the answers given, how it ended, and whether the
+    platform confirms the participant: what one needs to approve them there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfirmVisitRequest(OfCampaign):
+    """Somebody looked on the platform, and found the submission to be of that participant."""
+
+    submission: Annotated[PlatformId, Help(_("Submission"), _("Its id on the platform"))]
+    participant: Annotated[PlatformId, Help(_("Participant"), _("Their id on the platform"))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignStudy:
+    """A campaign as a crowd platform offers it. `address` is what the platform is to open; `confirms`: how it
+    says who comes; `came`: how many did."""
+
+    campaign: str
+    platform: str
+    study: str
+    wanted: int
+    completion_code: str
+    screen_out_code: str
+    address: str
+    confirms: tuple[str, ...]
+    came: int
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyVisit:
+    """A submission on a platform, and who works for it here."""
+
+    submission: str
+    study: str
+    participant: str
+    worker: str
+    verification: str
+    verified_by: str
+    begun_at: datetime
+    answered: int
+    outcome: str
+    reported: str
+
+
+def list_studies(request: StudiesRequest, context: OperationContext) -> Listing:
+    """The studies of a campaign."""
+    rows = Study.objects.filter(campaign=campaign_of(request)).select_related("campaign")
+    return Listing(rows, "pk", lambda row: _campaign_study(row, context.site))
+
+
+def set_up_study(request: SaveStudyRequest, context: OperationContext) -> CampaignStudy:
+    """Set up a study, or change one. Raises VisitError."""
+    row = platform_visits.save_study(
+        campaign=campaign_of(request),
+        provider=request.platform,
+        external_id=request.study.strip(),
+        wanted=request.wanted,
+        completion_code=request.completion_code.strip(),
+        screen_out_code=request.screen_out_code.strip(),
+        actor=context.actor,
+    )
+    return _campaign_study(row, context.site)
+
+
+def list_visits(request: VisitsRequest, context: OperationContext) -> Listing:
+    """Who came by the studies of a campaign."""
+    rows = Visit.objects.filter(study__campaign=campaign_of(request))
+    return Listing(rows.select_related("study", "identity__worker"), "pk", study_visit)
+
+
+def confirm_visit(request: ConfirmVisitRequest, context: OperationContext) -> StudyVisit:
+    """Confirm who came. Raises VisitError, and Invalid where there is no such visit."""
+    claims = Visit.objects.filter(
+        study__campaign=campaign_of(request),
+        external_id=request.submission,
+        participant=request.participant,
+    )
+    study = Study.objects.filter(visits__in=claims).first()
+    if study is None:
+        raise invalid("submission", "unknown", kind=_("submission"), value=request.submission)
+    confirmation.confirm_by_hand(study=study, submission=request.submission, participant=request.participant)
+    return study_visit(claims.select_related("study", "identity__worker").get())
+
+
+def study_address(row: Study, site: str) -> str:
+    """The address that a study's platform is to open; `site` is how addresses of this server begin."""
+    address = site + reverse(row.provider, args=[row.campaign.name])
+    return address + _PARAMETERS if row.provider == PROLIFIC else address
+
+
+def _campaign_study(row: Study, site: str) -> CampaignStudy:
+    return CampaignStudy(
+        campaign=row.campaign.name,
+        platform=row.provider,
+        study=row.external_id,
+        wanted=row.wanted,
+        completion_code=row.completion_code,
+        screen_out_code=row.screen_out_code,
+        address=study_address(row, site),
+        confirms=tuple(confirmation.ways_to_confirm(row.provider)),
+        came=row.visits.count(),
+        created_at=row.created_at,
+    )
+
+
+def study_visit(row: Visit) -> StudyVisit:
+    """What is known of a submission."""
+    return StudyVisit(
+        submission=row.external_id,
+        study=row.study.external_id or row.study.provider,
+        participant=row.participant,
+        worker=row.identity.worker.pseudonym,
+        verification=row.verification,
+        verified_by=row.verified_by,
+        begun_at=row.begun_at,
+        answered=platform_visits.answers_of_visit(row),
+        outcome=row.outcome,
+        reported=row.reported,
+    )

@@ -1,0 +1,155 @@
+"""Weak collections and parses of captions as people and programs ask for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
+
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
+
+from annotation.common.operations import Help, Listing, Named, OperationContext, ServerFile, invalid
+from annotation.selectors.scopes import Corpus
+from annotation.selectors.stored_kinds import CORPORA
+from evaluation.services.common import file_as_sent
+from evaluation.services.features.parses import import_parses, stored_parses
+from evaluation.services.features.store import feature_sets
+from evaluation.services.phases import PhaseShares
+from evaluation.services.weak.collections import (
+    WeakCollection,
+    import_collection,
+    remove_collection,
+    weak_collections,
+)
+
+PARSE_FILES = ServerFile("parses", (".conllu", ".conllu.gz"))
+COLLECTION_FILES = ServerFile("collections", (".csv", ".parquet"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportParsesRequest:
+    """Dependency parses of a corpus's captions are read from CoNLL-U. Each sentence names its caption
+    (sent_id) and has that caption's words; others are left out and counted."""
+
+    corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
+    file: Annotated[str, PARSE_FILES, Help(_("File"), _("CoNLL-U, on the server in sources/parses"))]
+    replace: Annotated[bool, Help(_("Replace the parses that the corpus has"))] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredParses:
+    """The parses of a corpus, with what is to be known of them; `unchanged`: they were there already."""
+
+    corpus: str
+    captions: int
+    words: int
+    digest: str
+    unchanged: bool
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeakCollectionsRequest:
+    """Weak collections, by name: images with titles, tags or descriptions, which systems learn from and no
+    annotator sees."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectionSummary:
+    """A weak collection: how many images it has, the kinds of their texts, and their feature sets."""
+
+    name: str
+    rows: int
+    kinds: tuple[str, ...]
+    digest: str
+    features: tuple[str, ...]
+    made_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportCollectionRequest:
+    """A file becomes a weak collection: a row for each image, with the column id and one or more of title,
+    tags, description. It belongs to no corpus."""
+
+    name: Annotated[str, Named(), Help(_("Name"))]
+    file: Annotated[
+        str, COLLECTION_FILES, Help(_("File"), _("CSV or Parquet, on the server in sources/collections"))
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredCollection(CollectionSummary):
+    """A weak collection that was imported; `unchanged`: it was there already."""
+
+    unchanged: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveCollectionRequest:
+    """Systems that were trained with the weak collection stay as they are."""
+
+    collection: Annotated[str, Field(max_length=100), Help(_("Weak collection"))]
+
+
+def check_parses(request: ImportParsesRequest, context: OperationContext) -> ImportParsesRequest:
+    """Raise Invalid where the corpus has parses, which are not to be replaced."""
+    if not request.replace and stored_parses(request.corpus) is not None:
+        raise invalid("replace", "has_parses", corpus=request.corpus)
+    return request
+
+
+def import_asked_parses(request: ImportParsesRequest, context: OperationContext) -> StoredParses:
+    """Import parses; raises as `import_parses` does."""
+    path = PARSE_FILES.path(request.file, by_path=context.by_path)
+    with file_as_sent(path, context):
+        made = import_parses(
+            request.corpus, path, replace=request.replace, progress=PhaseShares(context.tell)
+        )
+    parses = made.parses
+    return StoredParses(
+        corpus=parses.corpus,
+        captions=parses.captions,
+        words=parses.words,
+        digest=parses.digest,
+        unchanged=made.unchanged,
+        remarks=tuple(made.remarks),
+    )
+
+
+def collection_summary(row: WeakCollection) -> CollectionSummary:
+    """What is stored of a collection."""
+    return CollectionSummary(**_collection_values(row))
+
+
+def list_collections(request: WeakCollectionsRequest, context: OperationContext) -> Listing:
+    """All weak collections: they belong to no corpus."""
+    return Listing(weak_collections(), lambda one: str(one.name), collection_summary)
+
+
+def check_new_collection(
+    request: ImportCollectionRequest, context: OperationContext
+) -> ImportCollectionRequest:
+    """Raise Invalid where a collection or a corpus has the name."""
+    taken = any(one.name == request.name for one in weak_collections())
+    if taken or Corpus.objects.filter(name=request.name).exists():
+        raise invalid("name", "taken", value=request.name)
+    return request
+
+
+def import_asked_collection(request: ImportCollectionRequest, context: OperationContext) -> StoredCollection:
+    """Import a collection; raises as `import_collection` does."""
+    path = COLLECTION_FILES.path(request.file, by_path=context.by_path)
+    with file_as_sent(path, context):
+        row, new = import_collection(request.name, path, progress=PhaseShares(context.tell))
+    return StoredCollection(**_collection_values(row), unchanged=not new)
+
+
+def remove_asked_collection(request: RemoveCollectionRequest, context: OperationContext) -> None:
+    """Remove a collection. Raises UnknownName and Busy."""
+    remove_collection(request.collection)
+
+
+def _collection_values(row: WeakCollection) -> dict[str, Any]:
+    values = {name: getattr(row, name) for name in ("name", "rows", "kinds", "digest", "made_at")}
+    return {**values, "features": tuple(one.label for one in feature_sets(row.name))}

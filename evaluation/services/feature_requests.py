@@ -1,0 +1,311 @@
+"""Feature sets as people and programs ask for them: listed, removed, imported, computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
+
+from annotation.common.operations import (
+    FieldError,
+    Help,
+    Listing,
+    Named,
+    OneOf,
+    OperationContext,
+    ServerFile,
+    StoredKind,
+    Upload,
+    invalid,
+)
+from annotation.common.registry import UnknownName
+from annotation.common.roles import RESEARCHER
+from annotation.selectors.corpora import corpus_named
+from annotation.selectors.stored_kinds import CORPORA
+from evaluation.comparison.provenance import UNDECLARED
+from evaluation.formats.feature_files import FEATURE_SUFFIXES
+from evaluation.formats.word_vectors import WORD_VECTOR_SUFFIXES
+from evaluation.services.common import file_as_sent
+from evaluation.services.declared import (
+    ARRAYS_SENT,
+    DECLARED_TRAINING,
+    IDS_BESIDE,
+    declared_training,
+)
+from evaluation.services.features.importing import FeatureImport, import_features
+from evaluation.services.features.store import (
+    FEATURE_KINDS,
+    NUMBER_TYPES,
+    FeatureKind,
+    FeatureSet,
+    feature_set,
+    feature_sets,
+)
+from evaluation.services.features.word_training import (
+    ALL_CAPTIONS,
+    WordTraining,
+    images_read,
+    train_word_vectors,
+)
+from evaluation.services.image_choice import check_images
+from evaluation.services.phases import PhaseShares
+from evaluation.services.systems.feature_use import remove_unused
+from evaluation.services.weak.collections import weak_collection, weak_collections
+
+FEATURE_FILES = ServerFile("features", (*FEATURE_SUFFIXES, *WORD_VECTOR_SUFFIXES))
+_VECTOR_FILES = ServerFile("features", FEATURE_SUFFIXES)
+
+
+class _FeatureOwners(StoredKind):
+    """What feature sets are of: corpora, and for commands weak collections, which belong to no corpus."""
+
+    def find(self, name: str, account: Any, roles: Any) -> Any:
+        if account is None and any(one.name == name for one in weak_collections()):
+            return weak_collection(name)
+        return super().find(name, account, roles)
+
+
+#: A corpus; for whoever runs commands a weak collection too.
+FEATURE_OWNERS = _FeatureOwners(_("corpus"), CORPORA.rows)
+
+
+def _kinds() -> dict[str, Any]:
+    titles = (_("images"), _("captions"), _("regions"), _("words"))
+    return dict(zip(FEATURE_KINDS, titles, strict=True))
+
+
+def _number_types() -> dict[str, None]:
+    return dict.fromkeys(NUMBER_TYPES)
+
+
+NumberType = Annotated[str, OneOf(_number_types), Help(_("Stored as"))]
+SetName = Annotated[
+    str, Named(), Help(_("Name"), _("Other vectors under a name that exists become its next version"))
+]
+_TrainedOn = Annotated[str, Field(max_length=500), DECLARED_TRAINING]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeaturesRequest:
+    """Feature sets, by corpus, name and version."""
+
+    corpus: Annotated[Annotated[str, Named(FEATURE_OWNERS)] | None, Help(_("Corpus"))] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeatureSetSummary:
+    """A feature set: vectors of the images, captions, regions or words of a corpus. Trainings take it by its
+    `label`, name and version; `origin` says where it came from, `digest` is of ids and numbers."""
+
+    label: str
+    corpus: str
+    name: str
+    version: int
+    kind: str
+    rows: int
+    dimensions: int
+    dtype: str
+    bytes: int
+    digest: str
+    origin: dict[str, Any]
+    made_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredFeatures(FeatureSetSummary):
+    """A feature set that was stored; `unchanged`: it was there already. `remarks` are what is to be known."""
+
+    unchanged: bool
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveFeaturesRequest:
+    """It is refused while a system needs the feature set."""
+
+    corpus: Annotated[str, Named(FEATURE_OWNERS), Help(_("Corpus"))]
+    set: Annotated[
+        str, Field(max_length=200), Help(_("Feature set"), _("NAME for the newest, or NAME:VERSION"))
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportFeaturesRequest:
+    """Vectors of a corpus's images, captions, regions or words become a feature set. Rows of items that the
+    corpus lacks are left out and counted; what was stopped goes on where it ended."""
+
+    corpus: Annotated[str, Named(FEATURE_OWNERS), Help(_("Corpus"))]
+    file: Annotated[
+        Annotated[Path, ARRAYS_SENT] | None,
+        Help(_("File"), _("npz, npy, safetensors, Parquet, HDF5; of words also txt, vec, bin")),
+    ] = None
+    ids: Annotated[tuple[Annotated[Path, Upload(beside="file")], ...], IDS_BESIDE] = ()
+    server_file: Annotated[
+        Annotated[str, FEATURE_FILES] | None, Help(_("Or a file on the server"), _("In sources/features"))
+    ] = None
+    name: SetName
+    kind: Annotated[str, OneOf(_kinds), Help(_("Describes"))] = FEATURE_KINDS[0]
+    dtype: NumberType = NUMBER_TYPES[0]
+    network: Annotated[
+        str,
+        Field(max_length=100),
+        Help(_("Network that computed them"), _("Sets of one network have the same name here")),
+    ] = ""
+    trained_on: _TrainedOn = ""
+
+    def problems(self) -> Iterator[FieldError]:
+        """One file is needed."""
+        if self.file is None and self.server_file is None:
+            yield FieldError("file", "missing")
+        if self.file is not None and self.server_file is not None:
+            yield FieldError("server_file", "not_with", {"other": "file"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectionFeaturesRequest:
+    """Vectors of a weak collection's images become a feature set, of the same name as the corpus's."""
+
+    collection: Annotated[str, Field(max_length=100), Help(_("Weak collection"))]
+    name: SetName
+    file: Annotated[str, _VECTOR_FILES, Help(_("File on the server"), _("In sources/features"))]
+    dtype: NumberType = NUMBER_TYPES[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordVectorsRequest:
+    """Word vectors are learned from a corpus's captions, by skip-gram with negative sampling, and become a
+    feature set of words. With vectors that have read the captions of test images, figures on those images are
+    too good."""
+
+    corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
+    name: SetName
+    split: Annotated[
+        str,
+        Field(max_length=1000),
+        Help(
+            _("Captions of the images of"),
+            _("A split, a fold such as 1/5, run:NAME, or all; else train, or all where there are no splits"),
+        ),
+    ] = ""
+    dimensions: Annotated[int, Field(ge=2, le=2000), Help(_("Numbers of a vector"))] = 100
+    window: Annotated[int, Field(ge=1, le=50), Help(_("Words to either side that are predicted"))] = 5
+    negative: Annotated[int, Field(ge=1, le=50), Help(_("Wrong words beside each right one"))] = 5
+    epochs: Annotated[int, Field(ge=1, le=1000), Help(_("How often the captions are read"))] = 10
+    least: Annotated[
+        int, Field(ge=1, le=10**6), Help(_("How often a word comes at least, to get a vector"))
+    ] = 2
+    seed: Annotated[int, Field(ge=0, lt=2**31), Help(_("Seed of the training"))] = 0
+
+
+def set_summary(row: FeatureSet) -> FeatureSetSummary:
+    """What is stored of a feature set."""
+    return FeatureSetSummary(**set_values(row))
+
+
+def set_values(row: FeatureSet) -> dict[str, Any]:
+    """The fields of FeatureSetSummary."""
+    names = (
+        *("label", "corpus", "name", "version", "kind", "rows", "dimensions", "dtype", "bytes"),
+        "digest",
+    )
+    values = {name: getattr(row, name) for name in names}
+    return {**values, "origin": dict(row.origin), "made_at": row.made_at}
+
+
+def list_features(request: FeaturesRequest, context: OperationContext) -> Listing:
+    """The feature sets that whoever asks may see."""
+    if request.corpus is not None:
+        rows = feature_sets(request.corpus)
+    elif context.actor is None:
+        rows = feature_sets()
+    else:
+        names = CORPORA.rows(context.actor, RESEARCHER).values_list("name", flat=True)
+        rows = [one for name in names for one in feature_sets(name)]
+    return Listing(rows, lambda one: f"{one.corpus} {one.name} {one.version:09d}", set_summary)
+
+
+def remove_features(request: RemoveFeaturesRequest, context: OperationContext) -> None:
+    """Remove a feature set. Raises InUse and Busy."""
+    try:
+        found = feature_set(request.corpus, request.set)
+    except UnknownName as error:
+        known = ", ".join(one.label for one in feature_sets(request.corpus))
+        code, kind = "unknown_of" if known else "unknown", _("feature set")
+        raise invalid("set", code, kind=kind, value=request.set, known=known) from error
+    remove_unused(found, actor=context.actor)
+
+
+def import_asked_features(request: ImportFeaturesRequest, context: OperationContext) -> StoredFeatures:
+    """Import a file; raises as `import_features` does."""
+    path = request.file
+    if path is None:
+        assert request.server_file is not None
+        path = FEATURE_FILES.path(request.server_file, by_path=context.by_path)
+    with file_as_sent(path, context):
+        wanted = FeatureImport(
+            corpus=request.corpus,
+            name=request.name,
+            path=path,
+            kind=_kind(request.kind),
+            ids=request.ids[0] if request.ids else None,
+            dtype=request.dtype,
+            network=request.network,
+            declared=declared_training(request.trained_on, context),
+        )
+        return _imported(wanted, context)
+
+
+def check_collection(
+    request: CollectionFeaturesRequest, context: OperationContext
+) -> CollectionFeaturesRequest:
+    """Raise Invalid where there is no such collection."""
+    known = [one.name for one in weak_collections()]
+    if request.collection not in known:
+        code, kind = "unknown_of" if known else "unknown", _("weak collection")
+        raise invalid("collection", code, kind=kind, value=request.collection, known=", ".join(known))
+    return request
+
+
+def import_collection_features(
+    request: CollectionFeaturesRequest, context: OperationContext
+) -> StoredFeatures:
+    """Import features of a collection's images; raises as `import_features` does."""
+    check_collection(request, context)
+    wanted = FeatureImport(
+        corpus=request.collection,
+        name=request.name,
+        path=_VECTOR_FILES.path(request.file, by_path=context.by_path),
+        dtype=request.dtype,
+        declared=UNDECLARED,
+    )
+    return _imported(wanted, context)
+
+
+def check_captions(request: WordVectorsRequest, context: OperationContext) -> WordVectorsRequest:
+    """Raise Invalid where no such captions are there, and where it is to be said which are read."""
+    corpus = corpus_named(request.corpus)
+    check_images("split", request.split, corpus, context, runs=True, also=ALL_CAPTIONS)
+    if not request.split:
+        images_read(corpus.name, "")  # refused now where no split is called train, not by the job
+    return request
+
+
+def train_asked_vectors(request: WordVectorsRequest, context: OperationContext) -> StoredFeatures:
+    """Learn word vectors; raises as `train_word_vectors` does."""
+    check_captions(request, context)
+    row, new = train_word_vectors(WordTraining(**asdict(request)), progress=PhaseShares(context.tell))
+    return StoredFeatures(**set_values(row), unchanged=not new)
+
+
+def _imported(wanted: FeatureImport, context: OperationContext) -> StoredFeatures:
+    made = import_features(wanted, progress=PhaseShares(context.tell))
+    return StoredFeatures(**set_values(made.set), unchanged=made.unchanged, remarks=tuple(made.remarks))
+
+
+def _kind(word: str) -> FeatureKind:
+    return next(kind for kind in FEATURE_KINDS if kind == word)
