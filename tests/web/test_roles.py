@@ -346,7 +346,7 @@ def tried(client: Client, route: str, world: dict[str, Any]) -> Any:
 NOT_THERE = re.compile(
     r"There (is no (campaign|corpus|system|run|batch|report|qrels|set of judgments|job|webhook"
     r"|(caption|localization|tag) set)"
-    r"|are no qrels) \S+( here)?\."
+    r"|are no qrels) \S+( here)?[.;]"
 )
 
 
