@@ -13,7 +13,7 @@ from annotation.formats.base import FormatError
 from annotation.moderation import control_items
 from annotation.moderation import control_requests as requests
 from annotation.operations.campaigns import MAY_RUN, ON_CAMPAIGN, ONE_CAMPAIGN
-from annotation.protocol.questions import COREF_LINK
+from annotation.protocol.questions import QUESTIONS
 from annotation.quality.controls import BadItem, BadItems
 
 _ITEMS, _TAG = f"{ONE_CAMPAIGN}/control-items", "preparing"
@@ -71,7 +71,7 @@ register(
     Operation(
         name="count_control_items",
         title=_("Count the control items of a campaign"),
-        request=requests.ControlItemCountsRequest,
+        request=requests.ControlCountsRequest,
         result=requests.ControlItemCounts,
         permission=MAY_RUN,
         run=requests.count_control_items,
@@ -116,7 +116,7 @@ register(
         permission=MAY_RUN,
         run=requests.promote_answers,
         errors=(BadItem, control_items.CannotPromote),
-        rest=Rest("POST", f"{_ITEMS}/from-answers", _TAG, example={"kind": COREF_LINK}),
+        rest=Rest("POST", f"{_ITEMS}/from-answers", _TAG, example={"kind": QUESTIONS[0]}),
         command=ON_CAMPAIGN,
         page=FormPage(done=_added),
     )
