@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -62,11 +61,6 @@ def as_form(data: Mapping[str, Any], **more: Any) -> QueryDict:
         held = value if isinstance(value, list) else [value]
         found.setlist(name, [_text(each) for each in held if each is not None])
     return found
-
-
-def as_plain_json(value: Any) -> Any:
-    """Dataclasses' plain data as JSON has it: tuples as lists, times and paths as text."""
-    return json.loads(json.dumps(value, default=str))
 
 
 def _text(value: Any) -> str:

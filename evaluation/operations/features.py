@@ -9,7 +9,7 @@ from annotation.common.roles import RESEARCHER
 from evaluation.operations import feature_texts as texts
 from evaluation.services import extraction_requests as extracting
 from evaluation.services import feature_requests as asked
-from evaluation.services.systems.registry import InUse
+from evaluation.services.stored import InUse
 
 _ON_CORPUS = Has((RESEARCHER,), on="corpus", corpora=True)
 _ERRORS = (UnknownName, OSError, ValueError)
