@@ -53,10 +53,16 @@ def operation_list(request: HttpRequest) -> HttpResponse:
     return render(request, "operations/list.html", {"operations": offered})
 
 
+def _confirms(request: HttpRequest) -> bool:
+    """Whether the operation of an address asks for the password of whoever may have it done."""
+    operation = _operation(request.path.rstrip("/").rpartition("/")[2])
+    return operation.confirms and operation.permission.admits(account_of(request))
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 @login_required
-@confirmed_where(lambda request: _operation(request.path.rstrip("/").rpartition("/")[2]).confirms)
+@confirmed_where(_confirms)
 def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
     """The form of an operation. Sent, it is done, or its job is enqueued; then the page is shown that the
     field `next` names, where there is one."""
