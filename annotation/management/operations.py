@@ -156,6 +156,8 @@ def _add_field(parser: CommandParser, one: RequestField, *, positional: bool) ->
         about["metavar"] = "FILE"
     if one.many:
         about |= {"nargs": "+" if one.rule.least else "*"}
+    elif positional and not one.required:
+        about["nargs"] = "?"
     if not positional:
         about |= {"dest": one.name, "required": one.required, "default": None}
     if (named := one.named) is not None and named.kind is not None:

@@ -138,7 +138,7 @@ class ControlCount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ControlCounts:
+class ControlItemCounts:
     """How many control items are in use, and `warnings` of what is missing."""
 
     counts: tuple[ControlCount, ...]
@@ -172,11 +172,11 @@ def list_control_items(request: ControlItemsRequest, context: OperationContext) 
     return Listing(rows.select_related("image"), "-pk", _item)
 
 
-def count_control_items(request: ControlCountsRequest, context: OperationContext) -> ControlCounts:
+def count_control_items(request: ControlCountsRequest, context: OperationContext) -> ControlItemCounts:
     """How many control items a campaign has."""
     row = request.row()
     settings = settings_of(row.settings)
-    return ControlCounts(
+    return ControlItemCounts(
         counts=tuple(
             ControlCount(kind=kind, purpose=purpose, answer=answer, items=items)
             for (kind, purpose, answer), items in control_item_counts(row).items()

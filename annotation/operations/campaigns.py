@@ -1,4 +1,4 @@
-"""Campaigns: listed, paused, resumed, closed, archived, deleted; which images come first."""
+"""Campaigns: listed, paused, resumed, closed, archived, deleted, exported; which images come first."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from django.utils.translation import ngettext
 from annotation.campaigns import StaleSettings, deleting, ordering, states, status
 from annotation.common.operations import (
     CommandLine,
+    File,
     FormPage,
     Has,
     Operation,
@@ -20,6 +21,8 @@ from annotation.common.operations import (
     request_fields,
 )
 from annotation.common.roles import RESEARCHER, REVIEWER
+from annotation.datasets import answer_files
+from annotation.datasets.exporting import ExportError
 from annotation.operations.campaign_texts import campaign_status_text
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.selectors.campaign import summaries
@@ -251,5 +254,18 @@ register(
         ),
         command=ON_CAMPAIGN,
         page=FormPage(done=_prioritised),
+    )
+)
+register(
+    Operation(
+        name="export_answers",
+        title=_("Export the answers of a campaign"),
+        request=answer_files.ExportAnswersRequest,
+        result=File("application/x-ndjson"),
+        permission=MAY_RUN,
+        run=answer_files.export_answers,
+        errors=(ExportError,),
+        rest=Rest("GET", f"{ONE_CAMPAIGN}/answers.jsonl", "exports"),
+        command=ON_CAMPAIGN,
     )
 )

@@ -13,6 +13,7 @@ from annotation.formats.base import FormatError
 from annotation.moderation import control_items
 from annotation.moderation import control_requests as requests
 from annotation.operations.campaigns import MAY_RUN, ON_CAMPAIGN, ONE_CAMPAIGN
+from annotation.protocol.questions import QUESTIONS
 from annotation.quality.controls import BadItem, BadItems
 
 _ITEMS, _TAG = f"{ONE_CAMPAIGN}/control-items", "preparing"
@@ -47,7 +48,7 @@ def _retired(result: requests.RetiredControl) -> str:
     return text % {"n": result.workers}
 
 
-def _counts_text(result: requests.ControlCounts) -> str:
+def _counts_text(result: requests.ControlItemCounts) -> str:
     rows = [[one.kind, one.purpose, one.answer, one.items] for one in result.counts]
     table = plain_table(["question", "purpose", "gold answer", "items"], rows) if rows else "no control items"
     return "\n".join([table, *(f"warning: {warning}" for warning in result.warnings)])
@@ -71,7 +72,7 @@ register(
         name="count_control_items",
         title=_("Count the control items of a campaign"),
         request=requests.ControlCountsRequest,
-        result=requests.ControlCounts,
+        result=requests.ControlItemCounts,
         permission=MAY_RUN,
         run=requests.count_control_items,
         rest=Rest("GET", f"{_ITEMS}/counts", _TAG),
@@ -115,7 +116,7 @@ register(
         permission=MAY_RUN,
         run=requests.promote_answers,
         errors=(BadItem, control_items.CannotPromote),
-        rest=Rest("POST", f"{_ITEMS}/from-answers", _TAG, example={"kind": "coref_link"}),
+        rest=Rest("POST", f"{_ITEMS}/from-answers", _TAG, example={"kind": QUESTIONS[0]}),
         command=ON_CAMPAIGN,
         page=FormPage(done=_added),
     )

@@ -1,4 +1,4 @@
-"""Systems and feature sets by API: which there are, and training, ranking, adding and removing them."""
+"""Systems made elsewhere, added by API."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.urls import reverse
 from rest_framework import serializers
 
 from annotation.api.contents import json_time
-from annotation.api.rest.doors import Anywhere, On
+from annotation.api.rest.doors import Anywhere
 from annotation.api.rest.fields import CallFields, NameField
 from annotation.api.rest.operations import POST, ApiCall, ApiRoute, Created, serves
 from annotation.common.roles import RESEARCHER
@@ -20,13 +20,10 @@ from evaluation.services.systems.upload import UPLOAD_FORMATS
 from evaluation.services.systems.upload import upload_system as keep_system
 from evaluation.web import offered
 from evaluation.web.splits import NotOffered
-from evaluation.web.systems.pages import SYSTEM
 from evaluation.web.uploads import UPLOAD_REFUSALS, upload_folder, uploaded_file
 
 _TAG = "systems"
 RESEARCHES = Anywhere((RESEARCHER,), corpora=True)
-_ON_SYSTEM = On(SYSTEM, (RESEARCHER,))
-_ONE = "systems/<slug:name>"
 
 
 class SystemShown(serializers.Serializer[Any]):
@@ -40,12 +37,6 @@ class SystemShown(serializers.Serializer[Any]):
     trained_on = serializers.CharField(help_text="As whoever added it declares.")
     created_at = serializers.DateTimeField()
     archived = serializers.BooleanField(help_text="Whether lists leave it out.")
-
-
-class OfCorpus(CallFields):
-    """Those of one corpus alone."""
-
-    corpus = NameField(required=False)
 
 
 class SystemSent(CallFields):

@@ -9,7 +9,7 @@ from annotation.common.roles import RESEARCHER
 from evaluation.operations import feature_texts as texts
 from evaluation.services import extraction_requests as extracting
 from evaluation.services import feature_requests as asked
-from evaluation.services.systems.registry import InUse
+from evaluation.services.stored import InUse
 
 _ON_CORPUS = Has((RESEARCHER,), on="corpus", corpora=True)
 _ERRORS = (UnknownName, OSError, ValueError)
@@ -35,7 +35,7 @@ register(
         permission=_ON_CORPUS,
         run=asked.remove_features,
         errors=(InUse, Busy, UnknownName),
-        rest=Rest("DELETE", "features", "features", route="features"),
+        rest=Rest("DELETE", "features/<slug:corpus>/<str:set>", "features"),
         command=CommandLine(positional=("corpus", "set")),
         page=FormPage(done=_("The feature set is removed.")),
     )

@@ -20,8 +20,8 @@ from evaluation.operations import judgment_texts as texts
 from evaluation.relevance.scales import BadScale
 from evaluation.services.common import ImportRefused
 from evaluation.services.judgments import importing, listing
+from evaluation.services.stored import InUse
 from evaluation.services.stored_kinds import JUDGMENTS_ANYWHERE
-from evaluation.services.systems.registry import InUse
 
 register_stored(
     StoredThing(

@@ -99,7 +99,7 @@ register(
             creates="localization-sets/{name}",
             example={"name": "theirs", "corpus": "harbour", "split": "test"},
         ),
-        command=CommandLine(positional=("name", "file"), text=texts.imported_text),
+        command=CommandLine(positional=("name", "file"), text=texts.imported_localizations_text),
         page=FormPage("evaluation:bring"),
     )
 )

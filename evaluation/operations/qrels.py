@@ -23,8 +23,8 @@ from evaluation.relevance.scales import BadScale
 from evaluation.services.common import ImportRefused
 from evaluation.services.judgments import freeze_request, listing, qrels_files
 from evaluation.services.judgments.freezing import QrelsReport, remove_qrels
+from evaluation.services.stored import InUse
 from evaluation.services.stored_kinds import QRELS
-from evaluation.services.systems.registry import InUse
 
 _ON_CORPUS = Has((RESEARCHER,), on="corpus", corpora=True)
 _REFUSED = (UnknownName, FormatError, BadScale, BadSubset, ImportRefused, Busy, OSError)

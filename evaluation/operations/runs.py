@@ -24,8 +24,8 @@ from evaluation.operations import run_texts as texts
 from evaluation.services.archiving import set_archived
 from evaluation.services.common import ImportRefused
 from evaluation.services.runs import figures, files, listing
+from evaluation.services.stored import InUse, remove_stored
 from evaluation.services.stored_kinds import STORED_RUNS
-from evaluation.services.systems import registry
 
 _SCORING = (UnknownName, UnknownMeasure, NotComparable, BadSubset, FormatError)
 
@@ -49,8 +49,8 @@ register_stored(
         narrow=listing.narrow_runs,
         related=("corpus", "made_by"),
         archive=lambda row, archived, actor: set_archived(row, archived=archived, actor=actor),
-        remove=lambda row, actor: registry.remove_run(name=row.name, actor=actor),
-        errors=(registry.InUse, Busy),
+        remove=remove_stored,
+        errors=(InUse, Busy),
     )
 )
 register(

@@ -39,7 +39,7 @@ def localized_text(localized: LocalizedSet) -> str:
     )
 
 
-def imported_text(imported: ImportedLocalizations) -> str:
+def imported_localizations_text(imported: ImportedLocalizations) -> str:
     """What a file held, and what became of its regions."""
     text = (
         f"localization set {imported.name!r}{_already(imported.unchanged)}: {imported.mentions:,} mentions "

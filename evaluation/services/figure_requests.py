@@ -13,7 +13,7 @@ from evaluation.agreement.summary import Resampling
 from evaluation.comparison.missing import REFUSE, Missing, missing_choices
 
 #: In the place of a split: all images.
-ALL_IMAGES = "all"
+EVERY_IMAGE = "all"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,4 +49,4 @@ class FigureRequest(IntervalRequest):
     @property
     def images(self) -> str | None:
         """Which images figures are of."""
-        return None if not self.split else "" if self.split == ALL_IMAGES else self.split
+        return None if not self.split else "" if self.split == EVERY_IMAGE else self.split

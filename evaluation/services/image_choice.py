@@ -36,12 +36,12 @@ def check_images(
 
 def check_layer(field: str, name: str, corpus: Any) -> None:
     """Raise Invalid where a field names no layer of a corpus; "" is always right."""
-    known = ", ".join(layers_of(corpus))
-    if name and name not in layers_of(corpus):
+    known = ", ".join(layer_names(corpus))
+    if name and name not in layer_names(corpus):
         raise invalid(field, "unknown_of" if known else "unknown", kind=_("layer"), value=name, known=known)
 
 
-def layers_of(corpus: Any) -> list[str]:
+def layer_names(corpus: Any) -> list[str]:
     """The names of the layers of a corpus."""
     names = corpus.layers.filter(published=True).order_by("name").values_list("name", flat=True)
     return list(names)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from django import forms
 from django.db.models import QuerySet
-from django.http import FileResponse, QueryDict
+from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from annotation.web.common.request_forms import RequestForm
@@ -68,15 +66,6 @@ def newest_page(found: QuerySet[Any], given: QueryDict, *, number: int) -> Newes
     rows = list(found[: number + 1])
     later = f"?before={rows[number - 1].pk}" if len(rows) > number else ""
     return Newest(rows[:number], "?" if before else "", later)
-
-
-def file_download(called: str, write: Callable[[Path], object]) -> FileResponse:
-    """What `write` makes of a new file, to be kept as `called`; raises what it raises."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / called
-        write(file)
-        # The open file outlives its name.
-        return FileResponse(file.open("rb"), as_attachment=True, filename=called)
 
 
 def text_parameters(query: QueryDict, name: str) -> list[str]:

@@ -9,7 +9,6 @@ from itertools import product
 from annotation.models import AuditEntry
 from annotation.selectors.people.audit import AUDIT_GROUPS, group_of_act
 from annotation.web.staff.wording import ACTS
-from evaluation.models import JudgmentSet
 from evaluation.services.archiving import ARCHIVABLE
 from evaluation.services.stored import STORED_ROWS, remove_act
 from tests.house.product import REPOSITORY
@@ -34,7 +33,7 @@ def acts() -> dict[str, set[str]]:
                 found[room].update(_acts_in(ast.parse(path.read_text())))
     found["annotation"].add(AuditEntry.CHANGE_ANSWER)
     found["evaluation"].update(f"{way}_{what}" for way, what in product(("archive", "unarchive"), ARCHIVABLE))
-    found["evaluation"].update(remove_act(model) for model in STORED_ROWS if model is not JudgmentSet)
+    found["evaluation"].update(remove_act(model) for model in STORED_ROWS)
     return found
 
 

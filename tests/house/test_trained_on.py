@@ -16,9 +16,7 @@ from tests.house.product import REPOSITORY, command_named
 NO_OUTPUT = {
     "agreement": "what people judged",
     "import_judgments": "what people judged",
-    "import_parses": "how sentences are built, which no figure is of",
     "import_qrels": "what is relevant",
-    "import_weak_collection": "training data: its images count where a system learns from them",
     "judgment_sets": "what people judged",
     "qrels": "names of images",
     "reproduce_hodosh": "a study with data of its own",

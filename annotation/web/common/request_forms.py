@@ -122,6 +122,8 @@ class RequestForm(forms.Form):
         """What was sent of a field, as JSON has it: one value, or none where it says nothing."""
         if one.upload is not None:
             return [self.received[one.name]] if one.name in self.received else []
+        if one.rule.sort == "boolean" and one.name not in self.data:
+            return []  # a box that is shown sends something, ticked or not
         sent: Any = self.fields[one.name].widget.value_from_datadict(self.data, self.files, one.name)
         if isinstance(sent, list):
             return [[one.read_text(text) for text in map(_clean, sent) if text]]

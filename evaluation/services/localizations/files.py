@@ -35,7 +35,7 @@ from evaluation.comparison.subsets import subset_named
 from evaluation.models import LocalizationSet, System
 from evaluation.selectors import CorpusNames, captions_as_counted, digest_of_images, image_sizes, names_of
 from evaluation.services.common import MOST_READ, ImportRefused, check_file
-from evaluation.services.declaring import TrainedOnField, declaration
+from evaluation.services.declared import DECLARED_TRAINING, declared_training
 from evaluation.services.image_choice import check_images
 from evaluation.services.localizations.sets import (
     REGION_NUMBERS,
@@ -134,7 +134,7 @@ class LocalizationsImport:
         ),
     ] = ""
     seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed of folds"))] = 0
-    trained_on: TrainedOnField = ""
+    trained_on: Annotated[str, Field(max_length=500), DECLARED_TRAINING] = ""
 
 
 def import_localizations(request: LocalizationsImport, context: OperationContext) -> ImportedLocalizations:
@@ -143,7 +143,7 @@ def import_localizations(request: LocalizationsImport, context: OperationContext
     Raises Invalid, UnknownName, ImportRefused, BadSubset, Busy, and FormatError naming the line.
     """
     name, corpus, path, system = request.name, request.corpus, request.file, request.system
-    split, seed, declared = request.split, request.seed, declaration(request.trained_on, context)
+    split, seed, declared = request.split, request.seed, declared_training(request.trained_on, context)
     check_images("split", split, corpus_named(corpus), context, runs=True)
     check_file(path, "predictions as JSON Lines")
     row = corpus_named(corpus)

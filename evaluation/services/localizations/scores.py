@@ -16,7 +16,7 @@ from evaluation.comparison.provenance import with_provenance
 from evaluation.formats.figure_basis import FigureBasis
 from evaluation.selectors import digest_of_images, names_of
 from evaluation.services.common import ImportRefused, check_same_corpus
-from evaluation.services.figure_requests import ALL_IMAGES, FigureRequest
+from evaluation.services.figure_requests import EVERY_IMAGE, FigureRequest
 from evaluation.services.image_choice import LayerField, check_images, check_layer
 from evaluation.services.localizations.differences import differences_from
 from evaluation.services.localizations.gold import boxed_mentions_of, layer_and_state
@@ -57,7 +57,7 @@ def check_localization_scoring(
     row = localization_set_named(request.localization_set)
     check_same_corpus(context, row)
     check_layer("layer", request.layer, row.corpus)
-    check_images("split", request.split, row.corpus, context, runs=True, also=ALL_IMAGES)
+    check_images("split", request.split, row.corpus, context, runs=True, also=EVERY_IMAGE)
     return request
 
 

@@ -195,10 +195,10 @@ def import_run(request: RunImport, context: OperationContext) -> RunReport:
         began,
     )
     row = run_named(name)
-    wanted = registry.RequestedBy(account=context.actor.pk if context.actor is not None else None)
-    registry.link_output(row, system, wanted, trained_on=declared.trained_on, images=images)
+    requested = registry.requested_by(context)
+    registry.link_output(row, system, requested, trained_on=declared.trained_on, images=images)
     if not report.unchanged:
-        registry.note_addition("add_run", wanted, run=name, corpus=request.corpus)
+        registry.note_addition("add_run", requested, run=name, corpus=request.corpus)
     return replace(report, remarks=remarks)
 
 

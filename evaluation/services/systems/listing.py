@@ -14,6 +14,7 @@ from annotation.common.roles import RESEARCHER
 from annotation.selectors.stored_kinds import CORPORA
 from evaluation.models import System
 from evaluation.services.archiving import set_archived
+from evaluation.services.stored import InUse
 from evaluation.services.systems import registry
 from models_core.systems.named_recipes import named_recipes
 from models_core.systems.recipe import Recipe
@@ -100,7 +101,7 @@ STORED_SYSTEM = StoredThing(
     archive=lambda row, archived, actor: set_archived(row, archived=archived, actor=actor),
     remove=lambda row, actor: registry.remove_system(name=row.name, actor=actor),
     removed=_("The system is removed."),
-    errors=(registry.InUse, Busy),
+    errors=(InUse, Busy),
 )
 
 

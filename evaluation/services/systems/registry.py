@@ -26,7 +26,6 @@ from evaluation.comparison.provenance import Hashes
 from evaluation.models import LocalizationSet, Run, System
 from evaluation.selectors import run_named
 from evaluation.services.common import ImportRefused
-from evaluation.services.stored import InUse as InUse
 from evaluation.services.stored import remove_stored
 from evaluation.services.stored_kinds import rows_of_corpora
 from evaluation.services.systems.folders import system_folder, training_folder

@@ -13,7 +13,7 @@ of them is in the image's captions. Whether one fits all the same, somebody has 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -23,7 +23,7 @@ import numpy as np
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.operations import FieldError, Help, Named, OperationContext
+from annotation.common.operations import Help, Named, OperationContext
 from annotation.formats.base import FormatError
 from annotation.protocol.terms import CaptionRecord
 from annotation.selectors.corpora import corpus_named
@@ -59,7 +59,7 @@ class TagMixRequest:
 
     name: Annotated[str, Named(max_length=80), Help(_("Name of the new corpus"))]
     lists: Annotated[
-        tuple[Annotated[str, Field(pattern=r"^[-a-zA-Z0-9_]+=.+$")], ...],
+        tuple[str, ...],
         Field(min_length=1),
         Help(_("Tags of systems"), _("SYSTEM=FILE: the name of a system, and its tags as JSON Lines")),
     ]
@@ -68,18 +68,6 @@ class TagMixRequest:
     images: Annotated[_Number, Help(_("Images"), _("As many are drawn; 0: all that all files have"))] = 0
     controls: Annotated[_Number, Help(_("Images for control items"), _("Others, drawn too"))] = 0
     seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed"), _("Of what is drawn"))] = 0
-
-    def problems(self) -> Iterator[FieldError]:
-        """A system that is named twice."""
-        systems = [one.partition("=")[0] for one in self.lists]
-        for number, system in enumerate(systems):
-            if system in systems[:number]:
-                yield FieldError(f"lists.{number}", "repeated", {"value": system})
-
-    @property
-    def files(self) -> dict[str, Path]:
-        """The file of each system."""
-        return {system: Path(path) for system, _equals, path in (one.partition("=") for one in self.lists)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +86,7 @@ def mix_tags(request: TagMixRequest, context: OperationContext) -> MixedTags:
 
     Raises UnknownName, FormatError, ImportRefused, IntakeError, Busy and OSError.
     """
-    files, progress = request.files, PhaseShares(context.tell)
+    files, progress = _files(request.lists), PhaseShares(context.tell)
     lists = {system: _read(request, system, path) for system, path in files.items()}
     dice = np.random.default_rng(request.seed)
     chosen, others = _images(request, lists, dice)
@@ -123,6 +111,19 @@ def mix_tags(request: TagMixRequest, context: OperationContext) -> MixedTags:
         digests={system: digest_of_files([path]) for system, path in files.items()},
     )
     return MixedTags(request.name, len(texts), sum(map(len, texts.values())), len(controls), runs)
+
+
+def _files(lists: Sequence[str]) -> dict[str, Path]:
+    """The file of each system. Raises ImportRefused."""
+    files: dict[str, Path] = {}
+    for one in lists:
+        system, equals, path = one.partition("=")
+        if not (system and equals and path):
+            raise ImportRefused(f"{one!r}: expected SYSTEM=FILE, as people=nouns.jsonl")
+        if system in files:
+            raise ImportRefused(f"system {system!r} is named twice; give each system a name of its own")
+        files[system] = Path(path)
+    return files
 
 
 def _read(request: TagMixRequest, system: str, path: Path) -> _Ranked:

@@ -54,7 +54,7 @@ from evaluation.metrics.tagging import (
 from evaluation.models import TagSet
 from evaluation.selectors import names_of
 from evaluation.services.common import ImportRefused, check_same_corpus
-from evaluation.services.figure_requests import ALL_IMAGES, FigureRequest
+from evaluation.services.figure_requests import EVERY_IMAGE, FigureRequest
 from evaluation.services.image_choice import check_images
 from evaluation.services.phases import PhaseShares
 from evaluation.services.stored_kinds import TAG_SETS
@@ -144,7 +144,7 @@ def check_tag_scoring(request: TagScoringRequest, context: OperationContext) -> 
     """Raise Invalid where no such images are there."""
     row = tag_set_named(request.tag_set)
     check_same_corpus(context, row)
-    check_images("split", request.split, row.corpus, context, runs=True, also=ALL_IMAGES)
+    check_images("split", request.split, row.corpus, context, runs=True, also=EVERY_IMAGE)
     return request
 
 

@@ -10,7 +10,7 @@ from annotation.web.common.access import account_of
 from annotation.web.common.request_forms import RequestForm
 from evaluation.models import System
 from evaluation.services.captions.writing import writes_captions
-from evaluation.services.image_choice import layers_of
+from evaluation.services.image_choice import layer_names
 from evaluation.services.localizations.predicting import localizes
 from evaluation.services.predicting import method_of, region_sets
 from evaluation.services.tagging.writing import OF_CORPUS, ways_to_rank_tags
@@ -33,7 +33,7 @@ def localizing_form(request: HttpRequest, system: System) -> RequestForm | None:
         return None
     form = _form(request, system, "localize", "name", "split", "seed", "regions", "layer")
     offer_choices(form, "regions", proposed)
-    offer_choices(form, "layer", layers_of(system.corpus), none=_("as in the training"))
+    offer_choices(form, "layer", layer_names(system.corpus), none=_("as in the training"))
     return form
 
 

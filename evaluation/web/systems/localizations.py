@@ -41,7 +41,7 @@ LOCALIZATION_SET = AddressedThing(
 
 @require_safe
 @for_roles_on(LOCALIZATION_SET, *RUNNING)
-def localization_set_detail(request: HttpRequest, row: LocalizationSet) -> HttpResponse:
+def localization_set_page(request: HttpRequest, row: LocalizationSet) -> HttpResponse:
     """A localization set: its figures, and its pictures a page at a time."""
     layers = list(row.corpus.layers.filter(published=True).order_by("name").values_list("name", flat=True))
     asked = text_parameter(request.GET, "layer")

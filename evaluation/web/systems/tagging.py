@@ -51,7 +51,7 @@ class _ShownPicture:
 
 @require_safe
 @for_roles_on(TAG_SET, *RUNNING)
-def tag_set_detail(request: HttpRequest, row: TagSet) -> HttpResponse:
+def tag_set_page(request: HttpRequest, row: TagSet) -> HttpResponse:
     """A tag set with its scores and its pictures, a page at a time."""
     begin = text_parameter(request.GET, "from")
     first = int(begin) if begin.isascii() and begin.isdigit() and len(begin) < 10 else 0

@@ -234,7 +234,7 @@ def _feature_set() -> ValidCall:
         corpus="quay", name="to-go", kind="image", ids=["a"], dimensions=1, dtype="float32", origin={}
     )
     write_set(new, lambda done: [np.ones((1, 1))][done:])
-    return ValidCall(query={"corpus": "quay", "set": "to-go:1"})
+    return ValidCall({"corpus": "quay", "set": "to-go:1"})
 
 
 def _vectors() -> bytes:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from django.core.cache import cache
 from django.core.management import CommandError
 
 from annotation.common.operations import OperationContext
@@ -142,6 +143,7 @@ def test_what_a_batch_lacks_is_said_with_every_figure(tmp_path: Path) -> None:
     comparing = ("compare_runs", *runs[:2], "--qrels", "half", "--measures", "S@1", "--rounds", 10)
     assert note in said(*comparing, "--missing", "leave-out")
     QrelsSnapshot.objects.get().queries.all().delete()
+    cache.clear()  # figures are stored for an hour: qrels never change
     text = said(*scoring)
     assert "Judged queries: " in text and "Freeze them again." in text
     with pytest.raises(CommandError, match="are from a batch, which stores its queries; name none"):

@@ -126,7 +126,7 @@ def test_what_was_stopped_goes_on_where_it_ended(drawn, monkeypatch):
         (("--weights", "x.onnx"), "extractor combined takes no network; leave the weights out"),
         (("--learn-corpus", "nowhere"), "There is no corpus “nowhere” here"),
         (
-            ("--extractor-settings", *SMALL[:-1], "words=500"),
+            ("--extractor-settings", *SMALL[:2], *SMALL[3:], "words=500"),
             "codebook of csift: 500 clusters were requested",
         ),
     ],

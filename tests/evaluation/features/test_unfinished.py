@@ -31,10 +31,10 @@ from evaluation.services.features.importing import FeatureImport, import_feature
 from evaluation.services.features.parses import import_parses, stored_parses
 from evaluation.services.features.store import feature_set, remove_set, unfinished_sets
 from evaluation.services.leftovers import LEFTOVERS_KEPT, remove_leftovers
+from evaluation.services.stored import InUse
 from evaluation.services.systems import training
 from evaluation.services.systems.feature_use import remove_unused
 from evaluation.services.systems.folders import training_folder
-from evaluation.services.systems.registry import InUse
 from tests.evaluation.database.conftest import said
 from tests.evaluation.features.test_parses import sentence
 from tests.evaluation.features.test_parses import written as parses_written

@@ -63,7 +63,7 @@ def test_a_phrase_without_a_word_that_has_a_vector_is_counted_and_finds_nothing(
     precisions = {one["phrase"]: (one["R@100"], one["AP"]) for one in report["frequent"]}
     assert precisions["near"] == precisions["boat"] == (0, 0), "what is not predicted is missed"
     told = f"{len(unknown)} mentions have no word that the system knows"
-    assert told in said("localize", "few")
+    assert told in said("localize", "few", "--split", "test")
 
 
 def test_regions_have_length_1_where_images_have(grounded, tmp_path):

@@ -229,7 +229,7 @@ def test_two_layers_need_a_name_in_one_line(grounded: str, tmp_path: Path) -> No
     Layer.objects.create(corpus=Layer.objects.get().corpus, name="aaa", source="import", published=True)
     with pytest.raises(CommandError, match="aaa"):
         said("score_localization", "theirs")
-    with pytest.raises(CommandError, match="seed -1 of the resamples; expected 0 or more"):
+    with pytest.raises(CommandError, match="--seed: Expected 0 or more."):
         said("score_localization", grounded, "--seed", -1)
 
 

@@ -165,8 +165,8 @@ def test_tags_that_cannot_be_mixed_are_refused(pictures: str, lists: dict[str, P
         ((good, "--images", 99), "of 6 images in common; expected 99"),
         ((good, "--controls", 99), "20 images of the 20 that are left have a tag"),
         ((good, "--depth", 0), "--depth: Expected 1 or more."),
-        ((good, good), "“good” is given twice"),
-        (("good",), "lists .1..: This is no valid name"),
+        ((good, good), "system 'good' is named twice"),
+        (("good",), "expected SYSTEM=FILE"),
     ):
         with pytest.raises(CommandError, match=told):
             said("judge_tags", "x", "--corpus", "things", *options)

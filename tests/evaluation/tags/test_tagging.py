@@ -23,7 +23,7 @@ from evaluation.models import System, TagSet
 from evaluation.report_data.tag_scores import interval_remarks
 from evaluation.services.common import ImportRefused
 from evaluation.services.features.importing import FeatureImport, import_features
-from evaluation.services.stored import get_or_publish
+from evaluation.services.stored import InUse, get_or_publish
 from evaluation.services.systems import registry
 from evaluation.services.tagging import writing
 from evaluation.services.tagging.scores import TagScoring, TrueTags, keep_figures, tag_figures
@@ -214,7 +214,7 @@ def test_what_was_asked_for_alike_stands_unchanged_and_another_is_refused(
     with pytest.raises(CommandError, match=r"tag set 'some' already exists, made otherwise"):
         said("tag", "often", *some)
     said("remove_tag_set", "some")
-    with pytest.raises(registry.InUse, match="tag set often uses it"):
+    with pytest.raises(InUse, match="tag set often uses it"):
         registry.remove_system(name="often")
     said("remove_tag_set", "often")
     registry.remove_system(name="often")

@@ -40,14 +40,6 @@ PAGES: dict[str, list[str | int]] = {
 }
 #: What takes a POST and nothing else.
 ACTS: dict[str, list[str | int]] = {
-    "rank": ["nothing"],
-    "decode": ["nothing"],
-    "write_captions": ["nothing"],
-    "judge_captions": ["nothing"],
-    "remove_captions": ["nothing"],
-    "tag_images": ["nothing"],
-    "score_tags": ["nothing"],
-    "remove_tags": ["nothing"],
     "act_on_batch": ["nothing"],
 }
 #: Pages that also take a POST.

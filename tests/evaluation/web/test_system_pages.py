@@ -59,7 +59,7 @@ def test_embeddings_are_brought_ranked_by_a_job_and_removed(ada):
     page = press(ada, "/evaluation/systems/clip/", "Remove this system")
     assert "clip-annotation, run clip-search use it" in wrong(page)
     for run in ("clip-annotation", "clip-search"):
-        press(ada, f"/evaluation/runs/{run}/", "Remove this run")
+        press(ada, f"/evaluation/runs/{run}/", "Remove")
     assert said(press(ada, "/evaluation/systems/clip/", "Remove this system")) == ["The system is removed."]
     assert not System.objects.exists() and not Run.objects.exists() and not system_folder("clip").exists()
 

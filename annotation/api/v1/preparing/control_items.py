@@ -73,7 +73,7 @@ class ControlItemsWanted(CallFields):
         example={
             "items": [
                 {
-                    "kind": "coref_link",
+                    "kind": q.QUESTIONS[0],
                     "purpose": "control",
                     "image": "scene-1",
                     "mentions": ["0:0-2", "1:0-2"],

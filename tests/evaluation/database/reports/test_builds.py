@@ -18,7 +18,8 @@ from evaluation.services.judgments.freezing import freeze_qrels
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from evaluation.services.reports import building
 from evaluation.services.reports.request import ReportRefused, ReportRequest
-from evaluation.services.systems.registry import InUse, remove_run
+from evaluation.services.stored import InUse
+from evaluation.services.systems.registry import remove_run
 from tests.evaluation.database.conftest import said
 from tests.evaluation.database.reports.conftest import QUICK, plain, wanted
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from django.core.management import CommandError
 
 from annotation import jobs
 from annotation.common.registry import UnknownName
@@ -98,8 +99,8 @@ def test_what_changed_of_a_tag_set_is_said(qrels: str, runs: list[str], tags: st
 def test_tag_sets_that_cannot_be_are_refused(qrels: str, runs: list[str], tags: str) -> None:
     with pytest.raises(UnknownName, match="unknown tag set 'lost'"):
         built(wanted(runs, tags=["lost"]))
-    with pytest.raises(ReportRefused, match="name each tag set only once"):
-        built(wanted(runs, tags=[tags, tags]))
+    with pytest.raises(CommandError, match=f"--tags .*“{tags}” is given twice"):
+        said("build_report", "r", "--qrels", "q", "--runs", *runs, "--tags", tags, tags)
 
 
 def test_the_form_offers_the_tag_sets_of_the_corpus(qrels: str, runs: list[str], tags: str) -> None:
