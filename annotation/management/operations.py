@@ -79,7 +79,7 @@ class OperationCommand(ReportCommand):
         fields = request_fields(self.operation.request)
         made = self.operation.result
         if isinstance(made, File) and not made.replaces and options["out"].exists():
-            raise CommandError(f"--out: {options['out']} already exists; name a new file")
+            raise CommandError(f"{options['out']}: already exists; expected a new file")
         try:
             given = {name: options[name] for name in fields if options[name] is not None}
             data = {name: _value(fields[name], value) for name, value in given.items()}
