@@ -79,11 +79,13 @@ class OneOf:
 @dataclass(frozen=True)
 class Help:
     """How people are helped with a field: a `label`, and one line of `text`; both are translated lazily. A
-    page shows so many `lines` of what may be long."""
+    page shows so many `lines` of what may be long. With `only_commas` nothing else separates the texts of a
+    list that a person types: they may hold spaces."""
 
     label: str | Promise
     text: str | Promise = ""
     lines: int = 1
+    only_commas: bool = False
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler

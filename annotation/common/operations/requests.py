@@ -42,6 +42,7 @@ class RequestField:
     label: str | Promise
     help: str | Promise
     lines: int = 1
+    only_commas: bool = False
 
     @property
     def many(self) -> bool:
@@ -96,6 +97,7 @@ def _request_fields(kind: Any) -> Mapping[str, RequestField]:
             label=help_.label if help_ is not None else one.name.replace("_", " ").capitalize(),
             help=help_.text if help_ is not None else rules[one.name].help,
             lines=help_.lines if help_ is not None else 1,
+            only_commas=help_ is not None and help_.only_commas,
         )
     return found
 
