@@ -915,7 +915,8 @@ FORM_OF_REPORT: dict[str, Any] = {"qrels": "own", "measures": "MRR, R@1", "seed"
 
 get("evaluation:systems", RUNNERS, find="go", sort="origin", down=1, after="trained,1", archived="")
 for _what, _which in (("run", RUN), ("batch", "batch")):
-    post(f"evaluation:archive_{_what}", RUNNERS, _which, undo=lambda at: at.one("", "1"))
+    _archived: dict[str, Any] = {_what: _which, "archived": lambda at: at.one("true", "false")}
+    post("operation", RUNNERS, f"archive_{_what}", **_archived)
 get("evaluation:system", RUNNERS, SYSTEM)
 
 
