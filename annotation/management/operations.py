@@ -77,6 +77,9 @@ class OperationCommand(ReportCommand):
 
     def report(self, **options: Any) -> dict[str, Any]:
         fields = request_fields(self.operation.request)
+        made = self.operation.result
+        if isinstance(made, File) and not made.replaces and options["out"].exists():
+            raise CommandError(f"{options['out']}: already exists; expected a new file")
         try:
             given = {name: options[name] for name in fields if options[name] is not None}
             data = {name: _value(fields[name], value) for name, value in given.items()}

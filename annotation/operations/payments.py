@@ -160,7 +160,7 @@ register(
         name="export_ledger",
         title=_("Export the ledger"),
         request=paying.LedgerRequest,
-        result=File("text/csv"),
+        result=File("text/csv", replaces=True),
         permission=_ON_CAMPAIGN,
         run=paying.export_ledger,
         rest=Rest("GET", f"{_PATH}/ledger.csv", _TAG, route="ledger"),

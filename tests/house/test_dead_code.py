@@ -16,7 +16,7 @@ PACKAGES = ("annotation", "evaluation", "models_core", "phrasebox", "benchmarks"
 #: What no line of ours names, and why it stands there all the same.
 NAMED_BY_NOBODY = {
     **dict.fromkeys(
-        ("AnnotationConfig", "EvaluationConfig", "urlpatterns", "app_name"),
+        ("AnnotationConfig", "EvaluationConfig", "app_name"),
         "Django finds it",
     ),
     **dict.fromkeys(

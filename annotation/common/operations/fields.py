@@ -79,11 +79,13 @@ class OneOf:
 @dataclass(frozen=True)
 class Help:
     """How people are helped with a field: a `label`, and one line of `text`; both are translated lazily. A
-    page shows so many `lines` of what may be long."""
+    page shows so many `lines` of what may be long. With `only_commas` nothing else separates the texts of a
+    list that a person types: they may hold spaces."""
 
     label: str | Promise
     text: str | Promise = ""
     lines: int = 1
+    only_commas: bool = False
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
@@ -95,7 +97,7 @@ class Help:
 
 
 @dataclass(frozen=True, eq=False)
-class Upload:
+class FileUpload:
     """A file: a command takes its path, pages and programs send it. Of one that is sent, `unpacked(path,
     most)` counts the bytes that it holds, at least where they are more than `most`. One that is `beside`
     another field's is read with it, and lies in its folder."""

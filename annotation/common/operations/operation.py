@@ -90,9 +90,13 @@ class Pages(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """The result of an operation that makes a file of a `media_type`; its `run` returns a NewFile."""
+    """The result of an operation that makes a file of a `media_type`; its `run` returns a NewFile.
+
+    Its command refuses a path that something has already; with `replaces` an earlier file gives way to it.
+    """
 
     media_type: str
+    replaces: bool = False
 
 
 class NewFile(NamedTuple):

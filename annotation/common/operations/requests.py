@@ -16,7 +16,7 @@ from pydantic import Field as PydanticField
 from pydantic_core import to_jsonable_python
 
 from annotation.common.operations.errors import FieldError, Invalid
-from annotation.common.operations.fields import Help, Named, OneOf, ServerFile, Upload
+from annotation.common.operations.fields import FileUpload, Help, Named, OneOf, ServerFile
 from models_core.checked_fields import FieldRule, field_rules
 
 R = TypeVar("R")
@@ -37,11 +37,12 @@ class RequestField:
     default: Any
     named: Named | None
     one_of: OneOf | None
-    upload: Upload | None
+    upload: FileUpload | None
     server_file: ServerFile | None
     label: str | Promise
     help: str | Promise
     lines: int = 1
+    only_commas: bool = False
 
     @property
     def many(self) -> bool:
@@ -91,11 +92,12 @@ def _request_fields(kind: Any) -> Mapping[str, RequestField]:
             default=default,
             named=_marker(hints[one.name], Named),
             one_of=_marker(hints[one.name], OneOf),
-            upload=_marker(hints[one.name], Upload),
+            upload=_marker(hints[one.name], FileUpload),
             server_file=_marker(hints[one.name], ServerFile),
             label=help_.label if help_ is not None else one.name.replace("_", " ").capitalize(),
             help=help_.text if help_ is not None else rules[one.name].help,
             lines=help_.lines if help_ is not None else 1,
+            only_commas=help_ is not None and help_.only_commas,
         )
     return found
 

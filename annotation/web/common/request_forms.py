@@ -138,7 +138,7 @@ class RequestForm(forms.Form):
             except (ValueError, RecursionError) as error:  # numbers of no end too
                 raise Invalid(FieldError(one.name, "toml", {"message": error})) from error
         if one.many:
-            texts = text.splitlines() if one.lines > 1 else _words(text)
+            texts = text.splitlines() if one.lines > 1 else _words(one, text)
             return [[one.read_text(each) for each in map(str.strip, texts) if each]]
         return [one.read_text(text)]
 
@@ -201,9 +201,9 @@ def sent_request(operation: Operation, account: Account, sent: QueryDict, **addr
     return form.request, form.row
 
 
-def _words(text: str) -> list[str]:
+def _words(one: RequestField, text: str) -> list[str]:
     """What a person lists in one field: separated by commas, else by spaces."""
-    parts = text.split(",") if "," in text else text.split()
+    parts = text.split(",") if "," in text or one.only_commas else text.split()
     return [part.strip() for part in parts if part.strip()]
 
 

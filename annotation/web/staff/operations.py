@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.apps import apps
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
@@ -45,16 +46,23 @@ def _has_page(operation: Operation) -> bool:
 @require_safe
 @login_required
 def operation_list(request: HttpRequest) -> HttpResponse:
-    """The operations that whoever asks may have done on pages like the next one."""
-    account = account_of(request)
-    offered = [one for one in all_operations() if _has_page(one) and one.permission.admits(account)]
+    """The operations that this server adds, as far as whoever asks may have them done."""
+    account, ours = account_of(request), {config.name for config in apps.get_app_configs()}
+    added = [one for one in all_operations() if _has_page(one) and one.app not in ours]
+    offered = [one for one in added if one.permission.admits(account)]
     return render(request, "operations/list.html", {"operations": offered})
+
+
+def _confirms(request: HttpRequest) -> bool:
+    """Whether the operation of an address asks for the password of whoever may have it done."""
+    operation = _operation(request.path.rstrip("/").rpartition("/")[2])
+    return operation.confirms and operation.permission.admits(account_of(request))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 @login_required
-@confirmed_where(lambda request: _operation(request.path.rstrip("/").rpartition("/")[2]).confirms)
+@confirmed_where(_confirms)
 def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
     """The form of an operation. Sent, it is done, or its job is enqueued; then the page is shown that the
     field `next` names, where there is one."""

@@ -69,7 +69,11 @@ class ReportRequest:
     measures: Annotated[
         Sequence[Annotated[str, Field(max_length=60)]],
         Field(max_length=50),
-        Help(_("Measures"), _("By default R@1, R@5, R@10, median rank, S@1, S@5, S@10 and R-precision")),
+        Help(
+            _("Measures"),
+            _("By default R@1, R@5, R@10, median rank, S@1, S@5, S@10 and R-precision"),
+            only_commas=True,
+        ),
     ] = ()
     batch: Annotated[Annotated[str, Named(BATCHES)] | None, Help(_("Batch"), _("Include its numbers"))] = None
     against: Annotated[

@@ -49,7 +49,7 @@ _Qrels = Annotated[
 _Measures = Annotated[
     tuple[Annotated[str, Field(max_length=60)], ...],
     Field(max_length=50),
-    Help(_("Measures"), _("By default the usual ones")),
+    Help(_("Measures"), _("By default the usual ones"), only_commas=True),
 ]
 _Split = Annotated[
     Annotated[str, Field(max_length=1000)] | None,
