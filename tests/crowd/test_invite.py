@@ -280,8 +280,8 @@ def test_a_refused_study_keeps_what_was_typed(work: World, ada: Client):
     given = {"platform": "mturk", "study": "5f", "wanted": "30"}
     given |= {"completion_code": "XY", "screen_out_code": "Z"}
     page = press(ada, entry, "Save the study", **given)
-    assert page.status_code == 409 and "has no id" in " ".join(said(page))
-    (study,) = (one for one in forms(page) if "stud" in one.action)
+    assert page.status_code == 409 and "has no id" in words(page)
+    (study,) = (one for one in forms(page) if "study" in one.fields)
     assert {name: study.fields[name] for name in given} == {name: [typed] for name, typed in given.items()}
 
 

@@ -218,10 +218,9 @@ def by(route: str, called: str, roles: Iterable[str]) -> Callable[[Make], Make]:
 
 def unattacked() -> set[str]:
     """Names of routes that no operation is of. Those of the REST API are attacked from its OpenAPI document
-    (`tests/api/v1/test_schemathesis.py`); the page of an operation is that of plug-ins alone, each of which
-    says what it takes (`tests/operations/test_plug_in.py`)."""
+    (`tests/api/v1/test_schemathesis.py`)."""
     found = {route for route in _routes(get_resolver().url_patterns) if not route.startswith("v1_")}
-    return found - {each.route for each in OPERATIONS} - {"operation"}
+    return found - {each.route for each in OPERATIONS}
 
 
 def _routes(found: Iterable[Any], space: str = "") -> Iterator[str]:
