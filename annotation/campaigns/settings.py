@@ -132,14 +132,19 @@ def change_named_settings(request: ChangeSettingsRequest, context: OperationCont
     """Put settings in force as the next version."""
     row = request.row()
     unpaid = _newly_unpaid(row, request.changed(row.settings))
-    if unpaid and not request.unpaid:
-        raise invalid("unpaid", "unpaid", kinds=", ".join(unpaid))
+    check_unpaid(request, unpaid)
     done = change_some_settings(
         campaign=row, changed=request.changed, seen=request.base_version, actor=context.actor
     )
     return ChangedSettings(
         changed=done.differences, reopened=done.reopened, unpaid=unpaid, version=done.version
     )
+
+
+def check_unpaid(request: ChangeSettingsRequest, unpaid: tuple[str, ...]) -> None:
+    """Raise Invalid where these kinds of question would earn nothing, and that is not confirmed."""
+    if unpaid and not request.unpaid:
+        raise invalid("unpaid", "unpaid", kinds=", ".join(unpaid))
 
 
 def _stored(row: SettingsVersion) -> StoredSettings:

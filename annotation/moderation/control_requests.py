@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.operations import Help, Listing, OneOf, OperationContext, Upload, invalid
+from annotation.common.operations import FileUpload, Help, Listing, OneOf, OperationContext, invalid
 from annotation.common.roles import RESEARCHER, REVIEWER
 from annotation.datasets.layers import MOST_IMAGES_UPDATED_FOR_PAGE, layer_to_read
 from annotation.models import Campaign, Control
@@ -94,7 +94,7 @@ class ImportControlsRequest(CampaignRequest):
 
     file: Annotated[
         Path,
-        Upload(most=_LARGEST_FILE),
+        FileUpload(most=_LARGEST_FILE),
         Help(_("CSV"), _("kind, purpose, image, mentions, boxes, pending, known, explanation")),
     ]
 

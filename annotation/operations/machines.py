@@ -1,11 +1,15 @@
 """Machines of a campaign: listed, added, what they saved."""
 
+from __future__ import annotations
+
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.campaigns import CampaignError, machines
-from annotation.common.operations import CommandLine, FormPage, Has, Operation, Rest, register
+from annotation.common.operations import CommandLine, FormPage, Has, Listing, Operation, Rest, register
+from annotation.common.plain_text import plain_table
 from annotation.common.roles import RESEARCHER
-from annotation.operations import machines_texts as texts
+from annotation.protocol.answer_times import table_of_savings
 from annotation.selectors.machines import listing
 from annotation.selectors.machines.reports import MachineReport
 from annotation.selectors.machines.savings import MachineSaving
@@ -13,6 +17,47 @@ from annotation.selectors.machines.savings import MachineSaving
 _ON_CAMPAIGN = Has((RESEARCHER,), on="campaign")
 _TAG = "machines"
 _PATH = "campaigns/<slug:campaign>/machines"
+
+
+def _machines_text(listing: Listing) -> str:
+    """Each machine, and its boxes by category."""
+    return "\n".join(map(_machine_text, listing.rows)) or "none"
+
+
+def _machine_text(one: MachineReport) -> str:
+    """A machine: how it stands, and what became of its boxes."""
+    line = (
+        f"{one.name} ({one.worker}): version {one.version}, {one.state}"
+        f"{'' if one.works else ', proposes nothing now'}; {one.good} of {one.judged} judged boxes accepted, "
+        f"{one.waiting} wait"
+    )
+    if not one.categories:
+        return line
+    rows = [
+        [each.category, each.judged, each.good, "people draw" if each.left or not one.works else ""]
+        for each in one.categories
+    ]
+    return f"{line}\n{plain_table(['category', 'judged', 'accepted', ''], rows)}"
+
+
+def _saving_text(saving: MachineSaving) -> str:
+    """What machines saved, over a grid of prices."""
+    lines = [
+        "Share of people's seconds saved, by what a drawing and a look take:",
+        table_of_savings(saving.shares),
+    ]
+    if saving.measured is not None:
+        lines.append(
+            f"at {saving.times.drawing:.1f} s a drawing and {saving.times.looking:.1f} s a look, as measured "
+            f"here: {saving.measured:+.1%}"
+        )
+    return "\n".join(lines)
+
+
+def _added_message(one: MachineReport) -> str:
+    """That a machine was added."""
+    return gettext("Machine “%(name)s” added. It proposes boxes once it has learned.") % {"name": one.name}
+
 
 register(
     Operation(
@@ -24,7 +69,7 @@ register(
         run=listing.list_machines,
         listed=True,
         rest=Rest("GET", _PATH, _TAG, route="machines"),
-        command=CommandLine(positional=("campaign",), text=texts.machines_text),
+        command=CommandLine(positional=("campaign",), text=_machines_text),
     )
 )
 register(
@@ -44,8 +89,8 @@ register(
             creates="campaigns/{campaign}/machines",
             example={"name": "drawer"},
         ),
-        command=CommandLine(positional=("campaign", "name"), text=texts.machine_text),
-        page=FormPage(done=texts.added_message),
+        command=CommandLine(positional=("campaign", "name"), text=_machine_text),
+        page=FormPage(done=_added_message),
     )
 )
 register(
@@ -57,6 +102,6 @@ register(
         permission=_ON_CAMPAIGN,
         run=listing.show_machine_saving,
         rest=Rest("GET", f"{_PATH}/saving", _TAG),
-        command=CommandLine(positional=("campaign",), text=texts.saving_text),
+        command=CommandLine(positional=("campaign",), text=_saving_text),
     )
 )

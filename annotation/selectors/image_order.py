@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Q
 
-from annotation.models import Campaign, Image, OpenImage
+from annotation.models import Campaign, OpenImage
 
 #: Images of a priority that are named; the others are counted.
 SHOWN = 20
@@ -25,11 +25,6 @@ class Prioritised:
     def more(self) -> int:
         """Images that `names` leaves out."""
         return self.images - len(self.names)
-
-
-def has_image(campaign: Campaign, name: str) -> bool:
-    """Whether the campaign's corpus has an image of this key or file name."""
-    return Image.objects.filter(Q(key=name) | Q(filename=name), corpus=campaign.corpus_id).exists()
 
 
 def prioritised(campaign: Campaign) -> list[Prioritised]:

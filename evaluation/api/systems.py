@@ -87,7 +87,7 @@ def system_upload_call(call: ApiCall) -> Created:
             format=call.data["format"],
             captions=uploaded_file(call.request, folder / "captions", "captions"),
             cosine=not call.data.get("products", False),
-            declared=offered.declared_training(call.request, call.data.get("trained_on", "")),
+            declared=offered.declared_on_page(call.request, call.data.get("trained_on", "")),
             wanted=registry.RequestedBy(account=call.account.pk),
         )
     row = System.objects.select_related("corpus").get(name=made.system)

@@ -5,5 +5,5 @@ from django.urls import URLPattern
 from evaluation.api import systems
 
 #: Whose functions are served.
-MODULES = (systems,)
+__all__ = ["systems"]
 urlpatterns: list[URLPattern] = []

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
 from annotation.management.base import ReportCommand
 from evaluation.comparison import missing
-from evaluation.comparison.scoring import OF_ORIGINALS
 from evaluation.comparison.subsets import OF_RUN, Subset, subset_named
 from evaluation.formats.figure_tables import LAYOUTS, Table
-from evaluation.metrics.table import METRICS
 
 
 class TableCommand(ReportCommand):
@@ -59,17 +56,6 @@ class TablesCommand(TableCommand):
     def tables(self, report: dict[str, Any]) -> dict[str, Table]:
         """The report's figures by the title of their table."""
         raise CommandError(f"{type(self).__module__} prints no tables")
-
-
-def add_measures(parser: CommandParser, default: Sequence[str]) -> None:
-    """Frozen qrels, and measures by name."""
-    parser.add_argument("--qrels", required=True, help="NAME, the newest version, or NAME:VERSION")
-    parser.add_argument(
-        "--measures",
-        type=lambda text: [name.strip() for name in text.split(",") if name.strip()],
-        help=f"Measures, separated by commas (default: {','.join(default)}; under a protocol: "
-        f"{','.join(OF_ORIGINALS)}); known: {', '.join(METRICS.names('ranking'))}",
-    )
 
 
 def add_missing(parser: CommandParser, what: str = "queries that a run does not rank") -> None:

@@ -68,7 +68,7 @@ register(
         result=asked.StoredFeatures,
         permission=_ON_CORPUS,
         run=asked.train_asked_vectors,
-        before_job=asked.check_captions,
+        before_job=asked.check_word_vectors,
         errors=_ERRORS,
         as_job=True,
         rest=Rest(

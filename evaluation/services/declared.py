@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.operations import Help, OperationContext, Upload
+from annotation.common.operations import FileUpload, Help, OperationContext
 from annotation.common.roles import RESEARCHER
 from annotation.selectors.stored_kinds import CORPORA
 from evaluation.comparison.provenance import Declaration
 from evaluation.formats.unpacked import bytes_inside
 
 #: A file of arrays, and the bytes that it may hold where it is sent.
-ARRAYS_SENT = Upload(2**30, bytes_inside)
+ARRAYS_SENT = FileUpload(2**30, bytes_inside)
 #: The words of a field that holds files of ids.
 IDS_BESIDE = Help(
     _("Ids"),

@@ -12,13 +12,13 @@ from pydantic import Field
 
 from annotation.common.operations import (
     FieldError,
+    FileUpload,
     Help,
     Named,
     NewFile,
     OneOf,
     OperationContext,
     ServerFile,
-    Upload,
 )
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.stored_kinds import CORPORA
@@ -113,7 +113,7 @@ class ExtractRegionsRequest:
     layer: Annotated[LayerField, Help(_("Layer"), _("For gold: whose boxes are taken"))] = ""
     split: Annotated[str, Field(max_length=100), Help(_("Split"), _("Else all images"))] = ""
     boxes: Annotated[
-        Annotated[Path, Upload(2**30, bytes_inside)] | None,
+        Annotated[Path, FileUpload(2**30, bytes_inside)] | None,
         Help(_("File of boxes"), _("COCO results as JSON, npz, or CSV: image, xmin, ymin, xmax, ymax")),
     ] = None
     server_boxes: Annotated[

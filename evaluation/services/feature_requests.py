@@ -13,6 +13,7 @@ from pydantic import Field
 
 from annotation.common.operations import (
     FieldError,
+    FileUpload,
     Help,
     Listing,
     Named,
@@ -20,7 +21,6 @@ from annotation.common.operations import (
     OperationContext,
     ServerFile,
     StoredKind,
-    Upload,
     invalid,
 )
 from annotation.common.registry import UnknownName
@@ -144,7 +144,7 @@ class ImportFeaturesRequest:
         Annotated[Path, ARRAYS_SENT] | None,
         Help(_("File"), _("npz, npy, safetensors, Parquet, HDF5; of words also txt, vec, bin")),
     ] = None
-    ids: Annotated[tuple[Annotated[Path, Upload(beside="file")], ...], IDS_BESIDE] = ()
+    ids: Annotated[tuple[Annotated[Path, FileUpload(beside="file")], ...], IDS_BESIDE] = ()
     server_file: Annotated[
         Annotated[str, FEATURE_FILES] | None, Help(_("Or a file on the server"), _("In sources/features"))
     ] = None
@@ -286,7 +286,7 @@ def import_collection_features(
     return _imported(wanted, context)
 
 
-def check_captions(request: WordVectorsRequest, context: OperationContext) -> WordVectorsRequest:
+def check_word_vectors(request: WordVectorsRequest, context: OperationContext) -> WordVectorsRequest:
     """Raise Invalid where no such captions are there, and where it is to be said which are read."""
     corpus = corpus_named(request.corpus)
     check_images("split", request.split, corpus, context, runs=True, also=ALL_CAPTIONS)
@@ -297,7 +297,7 @@ def check_captions(request: WordVectorsRequest, context: OperationContext) -> Wo
 
 def train_asked_vectors(request: WordVectorsRequest, context: OperationContext) -> StoredFeatures:
     """Learn word vectors; raises as `train_word_vectors` does."""
-    check_captions(request, context)
+    check_word_vectors(request, context)
     row, new = train_word_vectors(WordTraining(**asdict(request)), progress=PhaseShares(context.tell))
     return StoredFeatures(**set_values(row), unchanged=not new)
 

@@ -33,7 +33,7 @@ def offered_corpus(request: HttpRequest, name: str) -> Corpus:
     return found
 
 
-def declared_training(request: HttpRequest, trained_on: str) -> Declaration:
+def declared_on_page(request: HttpRequest, trained_on: str) -> Declaration:
     """What whoever asks declares that something was trained on; it may name the corpora that they see."""
     return Declaration(trained_on, [each.name for each in offered_corpora(request)])
 

@@ -45,8 +45,6 @@ _HEADS = {
 }
 #: Seconds that figures are remembered; they depend on nothing but runs and qrels, and their digests.
 _REMEMBERED = 3600
-#: What each query's values are asked for by: `as=queries-csv`.
-EACH_QUERY = "queries-"
 
 
 @dataclass(frozen=True, slots=True)

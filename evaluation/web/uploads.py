@@ -9,19 +9,18 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path, PurePosixPath
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest
 from django.template.defaultfilters import filesizeformat
-from django.utils.text import get_valid_filename
 from django.utils.translation import gettext as _
 
+from annotation.common.files import file_name, remove_old_uploads
 from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
@@ -35,10 +34,6 @@ LARGEST_UPLOAD = 64 * 2**20
 UNPACKED = 16 * LARGEST_UPLOAD
 #: Bytes, unpacked, of files that are read line by line while their sender waits.
 READ_AT_ONCE = 16 * 2**20
-#: Bytes of a file's name, and of them its ending; disks take 255.
-LONGEST_NAME, LONGEST_END = 200, 40
-#: Seconds after which nobody looks at files any more.
-LONGEST = 24 * 3600
 
 #: What is wrong with what was sent.
 UPLOAD_REFUSALS = (FormatError, ImportRefused, NotOffered, UnknownName, Busy, ValueError)
@@ -72,14 +67,6 @@ def upload_folder(request: HttpRequest, *, commands: str, most: int | None = Non
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def remove_old_uploads(parent: Path) -> None:
-    """Remove what a process left that was killed while it looked at files."""
-    for left in parent.iterdir():
-        with suppress(FileNotFoundError):  # whoever sent it may take it away at any time
-            if left.stat().st_mtime < time.time() - LONGEST:
-                shutil.rmtree(left, ignore_errors=True)
-
-
 def uploaded_file(
     request: HttpRequest, folder: Path, name: str, *, beside: str = "", most: int | None = None
 ) -> Path | None:
@@ -95,7 +82,7 @@ def uploaded_file(
 
 
 def _write(file: Any, folder: Path, most: int) -> Path:
-    path = folder / _short(get_valid_filename(file.name))
+    path = folder / file_name(file.name)
     with path.open("wb") as out:
         for chunk in file.chunks():
             out.write(chunk)
@@ -104,14 +91,3 @@ def _write(file: Any, folder: Path, most: int) -> Path:
         told = filesizeformat(size) if path.suffix != ".gz" else _("more")
         raise FormatError(f"unpacks to {told}", file=path, expected=f"at most {filesizeformat(most)}")
     return path
-
-
-def _short(name: str) -> str:
-    """A file's name as a disk takes it: what it ends in stays, for that says what it holds."""
-    if len(name.encode()) <= LONGEST_NAME:
-        return name
-    ends = "".join(PurePosixPath(name).suffixes[-2:])
-    tail = ends if len(ends.encode()) <= LONGEST_END else ""
-    # Ids lie beside their file by its name, so both are cut at the same letter.
-    stem = name.removesuffix(tail).encode()[: LONGEST_NAME - LONGEST_END]
-    return stem.decode(errors="ignore") + tail

@@ -20,7 +20,7 @@ from evaluation.web.systems import pages as systems
 app_name = "evaluation"
 urlpatterns = [
     path("", systems.system_list, name="systems"),
-    path("systems/<slug:name>/", systems.system_detail, name="system"),
+    path("systems/<slug:name>/", systems.system_page, name="system"),
     path("captions/<slug:name>/", captions.caption_set_detail, name="captions"),
     path("localizations/<slug:name>/", localizations.localization_set_page, name="localizations"),
     path("tags/<slug:name>/", tagging.tag_set_page, name="tags"),

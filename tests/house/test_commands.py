@@ -29,7 +29,6 @@ def test_a_database_that_is_not_made_is_one_line_with_the_remedy(tmp_path):
 
 #: Old name of a command -> the plain one.
 OLD_NAMES = {
-    "rule": "make_ruling",
     "study_cost": "compare_question_orders",
     "work": "run_jobs",
 }

@@ -16,7 +16,7 @@ PACKAGES = ("annotation", "evaluation", "models_core", "phrasebox", "benchmarks"
 #: What no line of ours names, and why it stands there all the same.
 NAMED_BY_NOBODY = {
     **dict.fromkeys(
-        ("AnnotationConfig", "EvaluationConfig", "urlpatterns", "app_name"),
+        ("AnnotationConfig", "EvaluationConfig", "app_name"),
         "Django finds it",
     ),
     **dict.fromkeys(
@@ -45,7 +45,7 @@ NAMED_BY_NOBODY = {
     **dict.fromkeys(("startElement", "endElement"), "the XML parser calls it"),
     **dict.fromkeys(
         (
-            *("export_dataset_job", "open_images_job"),
+            *("change_settings_job", "export_dataset_job", "open_images_job"),
             *("mail_messages_job", "delete_corpus_job"),
             *(
                 "check_upload_job",

@@ -9,9 +9,8 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from annotation.api.urls import urlpatterns as api_urls
-from annotation.api.v1.urls import urlpatterns as annotation_urls
+from config.api_addresses import urlpatterns as operation_urls
 from config.old_addresses import OLD_ADDRESSES
-from evaluation.api.urls import urlpatterns as evaluation_urls
 from tests.house.product import PRODUCTION, manage, migrated, serving
 
 OPEN = {
@@ -49,7 +48,7 @@ def test_every_other_view_asks_for_a_sign_in() -> None:
         if getattr(pattern.callback, "login_required", True)
     }
     everything = {pattern.name or str(pattern.pattern) for pattern in routes(get_resolver().url_patterns)}
-    api = {pattern.name for pattern in routes([*api_urls, *annotation_urls, *evaluation_urls])}
+    api = {pattern.name for pattern in routes([*api_urls, *operation_urls])}
     # An old address only leads to its successor, which asks.
     assert everything - asking <= OPEN | api | set(OLD_ADDRESSES)
     assert "home" in asking
@@ -57,7 +56,7 @@ def test_every_other_view_asks_for_a_sign_in() -> None:
 
 @pytest.mark.django_db
 def test_the_api_tells_a_stranger_to_sign_in(client: Client) -> None:
-    for route in routes([*api_urls, *annotation_urls, *evaluation_urls]):
+    for route in routes([*api_urls, *operation_urls]):
         if route.name in OPEN:
             continue
         address = reverse(route.name, args=["1"] * len(route.pattern.converters))

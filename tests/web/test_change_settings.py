@@ -12,9 +12,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from annotation import campaigns, instructions
+from annotation import campaigns, instructions, jobs
 from annotation.campaigns.savings import learn_links
-from annotation.models import Assignment, Campaign
+from annotation.models import Assignment, Campaign, Job, OpenImage
 from annotation.protocol.campaign_settings import as_toml, settings_of
 from annotation.web.staff import campaign_settings
 from tests.factories import a_corpus, some_images
@@ -136,6 +136,19 @@ def test_what_cannot_be_is_told_and_kept_for_mending(world, ada):
         page = ada.post(CHANGE, {"campaign_settings": text, "base_version": "1", "act": "look"})
         assert page.status_code == status and wrong in words(page)
         assert text.splitlines()[-1] in page.content.decode()
+
+
+def test_many_images_are_reopened_by_a_job(ada, monkeypatch):
+    World(name="review", workers=0)
+    monkeypatch.setattr(campaign_settings, "MOST_REOPENED", 1)
+    text = f"link_votes = 3\n{in_force()}"
+    page = ada.post(CHANGE, {"campaign_settings": text, "base_version": "1", "act": "change"}, follow=True)
+    assert "The new settings take effect once the images are reopened." in said(page)
+    job = Job.objects.get(kind="change_settings")
+    jobs.run_queued_job(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.result) == (Job.DONE, {"version": 2, "reopened": 2})
+    assert {row.settings["link_votes"] for row in OpenImage.objects.all()} == {3}
 
 
 def test_the_command_changes_one_setting_or_all(world, tmp_path: Path):

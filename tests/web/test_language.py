@@ -102,7 +102,7 @@ def test_why_a_campaign_is_paused_is_told_in_the_language_of_whoever_reads_it(wo
     world.account("ada", "researcher")
     ada, ann = Client(), desk.at_work(work)
     ada.force_login(world.Account.objects.get(username="ada"))
-    ada.post("/campaigns/quay/state/", {"act": "pause"}, headers=GERMAN)
+    ada.post("/operations/pause_campaign/", {"campaign": "quay"}, headers=GERMAN)
     english, german = (ann.get("/tasks/", headers=headers).content.decode() for headers in ({}, GERMAN))
     assert "This campaign is paused: a researcher paused it." in english
     assert "Diese Kampagne ruht gerade: aus der Forschung angehalten." in german

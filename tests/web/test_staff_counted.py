@@ -13,7 +13,7 @@ from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
 from tests.factories import a_corpus, an_image, some_images
 from tests.queue.test_counted import held, submit, workers
 from tests.web import world as people
-from tests.web.staff import words
+from tests.web.staff import press, said, words
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -70,12 +70,14 @@ def test_known_items_are_made_of_captions_by_page_and_shown(ada: Client, tasks: 
     )
     page = ada.get(ITEMS)
     assert "From captions" in words(page) and "From a correct layer" not in words(page)
-    said = ada.post(f"{ITEMS}add/", {"act": "captions", "split": "train"}, follow=True)
+    done = press(ada, ITEMS, "Add from captions", split="train")
     found = Control.objects.count()
-    assert found and f"{found} control items added" in words(said)
+    assert found and said(done) == [f"{found} control items added."]
     assert set(Control.objects.values_list("image__split", flat=True)) == {"train"}
-    refused = ada.post(f"{ITEMS}add/", {"act": "captions", "split": "moon"}, follow=True)
-    assert "unknown split" in words(refused) and Control.objects.count() == found
+    sent = {"campaign": "judging", "split": "moon", "next": ITEMS}
+    refused = ada.post("/operations/add_controls_from_captions/", sent)
+    assert refused.status_code == 409 and "unknown split" in words(refused)
+    assert Control.objects.count() == found
 
 
 def test_the_sentences_of_the_test_of_spelling_are_listed(ada: Client):

@@ -135,7 +135,7 @@ def _page(call: ApiCall, listing: Listing) -> CursorPage:
     return call.rows.of_values(rows, by, lambda row: plain_result(listing.result(row)))
 
 
-def query_values(operation: Operation, query: Mapping[str, list[str]]) -> dict[str, Any]:
+def address_values(operation: Operation, query: Mapping[str, list[str]]) -> dict[str, Any]:
     """What a query or a form says of a request's fields, as JSON has it; the others as they are, to be
     refused."""
     fields = {name: one for name, one in request_fields(operation.request).items() if one.upload is None}

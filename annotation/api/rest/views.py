@@ -24,7 +24,7 @@ from annotation import jobs
 from annotation.api.problems import Problem
 from annotation.api.rest.callers import TokenOrSession
 from annotation.api.rest.cursors import CursorPage, list_request
-from annotation.api.rest.declared import query_values
+from annotation.api.rest.declared import address_values
 from annotation.api.rest.doors import check_place, missing
 from annotation.api.rest.fields import CallFields, CursorQuery, checked
 from annotation.api.rest.operations import (
@@ -198,11 +198,11 @@ def _read_declared(about: ApiRoute, request: HttpRequest) -> tuple[dict[str, Any
     query = dict(request.GET.lists())
     place = {name: query.pop(name)[-1] for name in ("limit", "cursor") if about.listed and name in query}
     if about.reads:
-        data = query_values(about.declared, query)
+        data = address_values(about.declared, query)
     else:
         checked(CallFields, query)
         sent = _sent(about, request)
-        data = query_values(about.declared, dict(sent.lists())) if isinstance(sent, QueryDict) else sent
+        data = address_values(about.declared, dict(sent.lists())) if isinstance(sent, QueryDict) else sent
         if not isinstance(data, dict):
             raise Problem(HTTPStatus.BAD_REQUEST, "bad_request", _("Expected a JSON object: {...}."))
     filters = data if about.listed else {}

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from annotation.api.rest.doors import On
 from annotation.common.roles import RESEARCHER
-from annotation.web.common.access import BROWSING
 from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS
 
 CAMPAIGNS_TAG = "campaigns"
 PREPARING_TAG = "preparing"
 CAMPAIGN_PATH = "campaigns/<slug:name>"
-READS_CAMPAIGN = On(CAMPAIGN_OF_ADDRESS, BROWSING)
 RUNS_CAMPAIGN = On(CAMPAIGN_OF_ADDRESS, (RESEARCHER,))

@@ -14,10 +14,7 @@ from annotation.api.v1 import (
 from annotation.api.v1.preparing import control_items, plans, texts
 
 #: Whose functions are served.
-MODULES = (
-    *(corpora, phrases, campaigns, control_items, texts),
-    *(plans, work, streams, uploads),
-)
+__all__ = ["campaigns", "control_items", "corpora", "phrases", "plans", "streams", "texts", "uploads", "work"]
 urlpatterns = [
     path("openapi.json", document.openapi_document, name="v1_openapi"),
     path("docs", document.api_pages, name="v1_docs"),

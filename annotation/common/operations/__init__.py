@@ -8,7 +8,7 @@ that take them.
 """
 
 from annotation.common.operations.errors import FieldError, Forbidden, Invalid, invalid
-from annotation.common.operations.fields import Help, Named, OneOf, ServerFile, StoredKind, Upload
+from annotation.common.operations.fields import FileUpload, Help, Named, OneOf, ServerFile, StoredKind
 from annotation.common.operations.operation import (
     OPERATION_FOLDERS,
     CommandLine,
@@ -58,7 +58,7 @@ __all__ = [
     "ServerFile",
     "StoredKind",
     "StoredThing",
-    "Upload",
+    "FileUpload",
     "all_operations",
     "invalid",
     "json_schema",

@@ -97,7 +97,7 @@ class Help:
 
 
 @dataclass(frozen=True, eq=False)
-class Upload:
+class FileUpload:
     """A file: a command takes its path, pages and programs send it. Of one that is sent, `unpacked(path,
     most)` counts the bytes that it holds, at least where they are more than `most`. One that is `beside`
     another field's is read with it, and lies in its folder."""

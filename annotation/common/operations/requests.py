@@ -16,7 +16,7 @@ from pydantic import Field as PydanticField
 from pydantic_core import to_jsonable_python
 
 from annotation.common.operations.errors import FieldError, Invalid
-from annotation.common.operations.fields import Help, Named, OneOf, ServerFile, Upload
+from annotation.common.operations.fields import FileUpload, Help, Named, OneOf, ServerFile
 from models_core.checked_fields import FieldRule, field_rules
 
 R = TypeVar("R")
@@ -37,7 +37,7 @@ class RequestField:
     default: Any
     named: Named | None
     one_of: OneOf | None
-    upload: Upload | None
+    upload: FileUpload | None
     server_file: ServerFile | None
     label: str | Promise
     help: str | Promise
@@ -92,7 +92,7 @@ def _request_fields(kind: Any) -> Mapping[str, RequestField]:
             default=default,
             named=_marker(hints[one.name], Named),
             one_of=_marker(hints[one.name], OneOf),
-            upload=_marker(hints[one.name], Upload),
+            upload=_marker(hints[one.name], FileUpload),
             server_file=_marker(hints[one.name], ServerFile),
             label=help_.label if help_ is not None else one.name.replace("_", " ").capitalize(),
             help=help_.text if help_ is not None else rules[one.name].help,

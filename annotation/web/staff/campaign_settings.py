@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotation import campaigns
-from annotation.campaigns.settings import ChangedSettings, plan_settings
+from annotation import campaigns, jobs
+from annotation.campaigns.settings import ChangedSettings, ChangeSettingsRequest, check_unpaid, plan_settings
 from annotation.common.operations import Invalid, OperationContext, operation_named
 from annotation.common.roles import RESEARCHER
 from annotation.models import Campaign, SettingsVersion
@@ -42,6 +42,8 @@ TITLES = {
     "stop": gettext_lazy("Stop rules"),
     "machine": gettext_lazy("Boxes that a machine proposes"),
 }
+#: Images that are reopened while somebody waits; a job reopens more.
+MOST_REOPENED = 300
 #: Characters of a setting that the page shows; the form to change it has all.
 LONGEST_VALUE = 80
 
@@ -112,6 +114,8 @@ def settings_change(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         try:
             status = 200 if form.is_valid() else 400
             if status == 200 and request.POST.get("act") == "change":
+                if _enqueued(request, campaign, form.request):
+                    return redirect("jobs", campaign.name)
                 done = operation.run(form.request, OperationContext(account))
                 messages.success(request, _told_change(done))
                 return redirect("campaign_settings", campaign.name)
@@ -121,7 +125,7 @@ def settings_change(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             status = 400
         except campaigns.StaleSettings as error:
             wrong, status = str(error), 412
-        except CampaignError as error:
+        except (CampaignError, jobs.JobError) as error:
             wrong, status = str(error), 409
         campaign.refresh_from_db()
     found = plan.changed if plan is not None else ()
@@ -137,6 +141,20 @@ def settings_change(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     }
     frame = campaign_frame(request, campaign, "settings", **about)
     return render(request, "annotation/staff/change_settings.html", frame, status=status)
+
+
+def _enqueued(request: HttpRequest, campaign: Campaign, change: ChangeSettingsRequest) -> bool:
+    """Whether a job was enqueued for the change, since more images are reopened than anybody waits for."""
+    account = account_of(request)
+    plan = plan_settings(change, OperationContext(account))
+    if plan.reopened <= MOST_REOPENED:
+        return False
+    check_unpaid(change, plan.unpaid)
+    seen = campaign.settings_version if change.base_version is None else change.base_version
+    arguments = {"settings": change.changed(campaign.settings), "seen": seen}
+    jobs.enqueue(kind="change_settings", arguments=arguments, campaign=campaign, actor=account)
+    messages.success(request, _("The new settings take effect once the images are reopened."))
+    return True
 
 
 def settings_in(text: str) -> dict[str, Any]:

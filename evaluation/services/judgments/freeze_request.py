@@ -12,11 +12,11 @@ from pydantic import Field
 
 from annotation.common.operations import (
     FieldError,
+    FileUpload,
     Help,
     Named,
     OneOf,
     OperationContext,
-    Upload,
     request_fields,
 )
 from annotation.formats.files.text import text_size
@@ -101,7 +101,7 @@ class FreezeRequest(ScoredAnswers):
         ),
     ] = ""
     images: Annotated[
-        Annotated[Path, Upload(most=MOST_READ, unpacked=text_size)] | None,
+        Annotated[Path, FileUpload(most=MOST_READ, unpacked=text_size)] | None,
         Help(_("File of image names"), _("One on each line, instead of a split")),
     ] = None
     fold_seed: Annotated[int, Field(ge=0, le=10**9 - 1), Help(_("Seed of folds"))] = 0

@@ -21,7 +21,7 @@ from pydantic import Field
 from annotation import audit
 from annotation.common import database
 from annotation.common.batching import chunks, delete_in_pages
-from annotation.common.operations import Help, Named, OneOf, OperationContext, Upload
+from annotation.common.operations import FileUpload, Help, Named, OneOf, OperationContext
 from annotation.formats.files.text import text_size
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.stored_kinds import CORPORA
@@ -88,7 +88,7 @@ class JudgmentsImport:
     corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
     file: Annotated[
         Path,
-        Upload(most=MOST_READ, unpacked=text_size),
+        FileUpload(most=MOST_READ, unpacked=text_size),
         Help(_("File"), _("Packed (.gz) or not; for a command its folder, too")),
     ]
     format: Annotated[str, OneOf(judgment_formats), Help(_("Format"))]
@@ -108,7 +108,7 @@ class JudgmentsImport:
     ] = False
     repeats: Annotated[bool, REPEATS] = False
     keywords: Annotated[
-        Annotated[Path, Upload(most=MOST_READ, unpacked=text_size, beside="file")] | None,
+        Annotated[Path, FileUpload(most=MOST_READ, unpacked=text_size, beside="file")] | None,
         Help(
             _("List of keywords (keywords.txt)"),
             _("Only for counts of keywords; a command finds it beside the file"),

@@ -17,12 +17,12 @@ from pydantic import Field
 
 from annotation.common.operations import (
     FieldError,
+    FileUpload,
     Help,
     Named,
     NewFile,
     OneOf,
     OperationContext,
-    Upload,
     request_fields,
 )
 from annotation.formats.files.text import text_size, whole_file
@@ -100,7 +100,7 @@ class QrelsImport(ScoredAnswers):
 
     name: Annotated[str, Named(), Help(_("Name"))]
     file: Annotated[
-        Path, Upload(most=MOST_READ, unpacked=text_size), Help(_("File"), _("Packed (.gz) or not"))
+        Path, FileUpload(most=MOST_READ, unpacked=text_size), Help(_("File"), _("Packed (.gz) or not"))
     ]
     corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
     format: Annotated[str, OneOf(_formats_of_imports), Help(_("Format"))] = "trec"

@@ -26,7 +26,7 @@ from django.utils.translation import gettext_lazy as _
 from numpy.typing import NDArray
 from pydantic import Field
 
-from annotation.common.operations import Help, Named, OperationContext, Upload
+from annotation.common.operations import FileUpload, Help, Named, OperationContext
 from annotation.formats.base import FormatError
 from annotation.formats.files.text import lines, short_repr, text_size, whole_file
 from annotation.selectors.corpora import corpus_named
@@ -115,7 +115,7 @@ class LocalizationsImport:
     name: Annotated[str, Named(), Help(_("Name of the set"))]
     file: Annotated[
         Path,
-        Upload(most=MOST_READ, unpacked=text_size),
+        FileUpload(most=MOST_READ, unpacked=text_size),
         Help(_("Predictions"), _("JSON Lines (jsonl, jsonl.gz)")),
     ]
     corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]

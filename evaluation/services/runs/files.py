@@ -22,7 +22,7 @@ from pydantic import Field
 
 from annotation.common import database
 from annotation.common.batching import chunks
-from annotation.common.operations import FieldError, Help, Named, NewFile, OneOf, OperationContext, Upload
+from annotation.common.operations import FieldError, FileUpload, Help, Named, NewFile, OneOf, OperationContext
 from annotation.formats.files.text import whole_file
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.stored_kinds import CORPORA
@@ -50,7 +50,7 @@ RUN_FORMATS = ("trec", "scores", "embeddings")
 #: How many items of each ranking are kept of a score matrix.
 RUN_DEPTH = 1_000
 #: What becomes of equal scores in a file: they stay, or are written a hair apart.
-KEEP, BREAK = TIES = ("keep", "break")
+KEEP, BREAK = ("keep", "break")
 
 
 def _format_choices() -> dict[str, Any]:
@@ -124,7 +124,7 @@ class RunImport:
     corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"), _("That was ranked"))]
     format: Annotated[str, OneOf(_format_choices), Help(_("Format"))] = RUN_FORMATS[0]
     direction: Annotated[str, OneOf(direction_choices), Help(_("Direction"))] = Run.ANNOTATION
-    ids: Annotated[tuple[Annotated[Path, Upload(beside="file")], ...], IDS_BESIDE] = ()
+    ids: Annotated[tuple[Annotated[Path, FileUpload(beside="file")], ...], IDS_BESIDE] = ()
     captions: Annotated[
         Annotated[Path, ARRAYS_SENT] | None,
         Help(_("Captions"), _("Embeddings of captions, where the other file has those of images")),

@@ -32,12 +32,12 @@ from evaluation.services.systems.origins import ORIGINS, RankRequest
 from evaluation.services.systems.origins.recipe import REMEMBERED_FILES
 from evaluation.services.systems.registry import MADE_HERE, SYSTEMS
 from evaluation.services.systems.sources import (
+    CaptionFeaturesField,
     FeatureIdsField,
     FeaturesField,
     LemmasField,
     RegionsField,
     Sources,
-    TextField,
     item_sources,
 )
 
@@ -99,7 +99,7 @@ class RankRunsRequest:
     features: FeaturesField = ""
     feature_ids: FeatureIdsField = None
     regions: RegionsField = ""
-    text: TextField = ""
+    text: CaptionFeaturesField = ""
     lemmas: LemmasField = None
 
 

@@ -45,7 +45,7 @@ LemmasField = Annotated[
     Help(_("Lemmatised captions"), _("A file such as Flickr8k.lemma.token.txt")),
 ]
 RegionsField = Annotated[_Label, Help(_("Regions of images"), _("A feature set"))]
-TextField = Annotated[_Label, Help(_("Vectors of captions"), _("A feature set"))]
+CaptionFeaturesField = Annotated[_Label, Help(_("Vectors of captions"), _("A feature set"))]
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,12 +27,12 @@ from evaluation.services.features.store import feature_sets, is_label
 from evaluation.services.image_choice import LayerField, check_images, check_layer
 from evaluation.services.systems.registry import register_unlisted_systems
 from evaluation.services.systems.sources import (
+    CaptionFeaturesField,
     FeatureIdsField,
     FeaturesField,
     LemmasField,
     RegionsField,
     Sources,
-    TextField,
     check_sets,
     item_sources,
 )
@@ -80,7 +80,7 @@ class TrainingRequest:
     words: Annotated[
         str, Field(max_length=200), Help(_("Word vectors"), _("A feature set that the training begins with"))
     ] = ""
-    text: TextField = ""
+    text: CaptionFeaturesField = ""
     layer: Annotated[LayerField, Help(_("Layer"), _("Its mentions are what is said of regions"))] = ""
     weak: Annotated[
         str,

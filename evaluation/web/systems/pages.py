@@ -105,7 +105,7 @@ def run_counts(systems: Sequence[System]) -> dict[int, int]:
 
 @require_safe
 @for_roles_on(SYSTEM, *RUNNING)
-def system_detail(request: HttpRequest, row: System) -> HttpResponse:
+def system_page(request: HttpRequest, row: System) -> HttpResponse:
     """One system: where it comes from in full, what it made, and the forms that have it make more."""
     origin = ORIGINS.get(row.origin)
     method = METHODS.get(row.settings.get("recipe", {}).get("method", ""))

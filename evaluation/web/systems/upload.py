@@ -85,7 +85,7 @@ def system_upload(request: HttpRequest) -> HttpResponse:
 
 
 def _declared(request: HttpRequest) -> Declaration:
-    return offered.declared_training(request, text_parameter(request.POST, "trained_on"))
+    return offered.declared_on_page(request, text_parameter(request.POST, "trained_on"))
 
 
 def _embeddings(request: HttpRequest, folder: Path) -> str:

@@ -212,17 +212,21 @@ def test_pictures_are_described_once_and_histograms_serve_as_features(
     assert Picture.open(pictures / "image00.png").size == (32, 24)
     import_records(name="drawn", records=records, format="jsonl", source="memory")
     out = tmp_path / "histograms.safetensors"
-    report = json.loads(said("extract_features", "drawn", "--out", out, "--json"))
+    report = json.loads(said("export_visual_words", "drawn", "--out", out, "--json"))
     assert (report["images"], report["left_out"]) == (12, 1)
     entries = sorted((data_dir / "kept" / "pictures").rglob("*.npz"))
     times = [entry.stat().st_mtime_ns for entry in entries]
     assert len(entries) == 12
-    assert "12 pictures of corpus 'drawn' described, 1 images have none" in said("extract_features", "drawn")
+    assert "12 pictures of corpus 'drawn' described, 1 images have none" in said(
+        "extract_visual_words", "drawn"
+    )
     assert [entry.stat().st_mtime_ns for entry in entries] == times
     with pytest.raises(CommandError, match="has 2 held-out images; expected 10 or more"):
         train("drawn", "--recipe", own, "--features", out)
+    with pytest.raises(CommandError, match="histograms.safetensors: already exists; expected a new file"):
+        said("export_visual_words", "drawn", "--out", out)
     with pytest.raises(CommandError, match=r"expected the name of a new file that ends in .safetensors"):
-        said("extract_features", "drawn", "--out", out)
+        said("export_visual_words", "drawn", "--out", out.with_suffix(".npz"))
 
 
 def test_recipes_are_cross_validated_into_a_table(corpus, features, own, tmp_path):

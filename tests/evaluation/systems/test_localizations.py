@@ -512,10 +512,12 @@ def test_a_job_does_not_act_on_what_now_bears_its_names_in_another_corpus(ground
 
 def test_pages_take_as_many_regions_as_the_api_does(scenes):
     ada = world.signed_in("ada", "researcher")
-    for limit in ("0", "1001", "999999999"):
-        extract = {"corpus": "scenes", "name": "r", "network": "layout", "method": "grid", "limit": limit}
-        page = ada.post("/evaluation/features/extract/", extract, follow=True)
-        assert f"{limit} regions: choose from 1 to 1000." in words(page)
+    for limit, expected in ((0, "1 or more"), (10_001, "10000 or less"), (999_999_999, "10000 or less")):
+        sent = {"corpus": "scenes", "name": "r", "extractor": "layout", "method": "grid", "limit": limit}
+        page = ada.post("/operations/extract_regions/", sent)
+        assert page.status_code == 400 and f"Expected {expected}." in words(page)
+        answer = ada.post("/api/v1/regions", sent, content_type="application/json")
+        assert answer.status_code == 400 and answer.json()["errors"][0]["field"] == "limit"
     assert not Job.objects.exists()
 
 

@@ -10,6 +10,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from annotation import jobs
+from annotation.common import files as sent_files
 from annotation.models import AuditEntry, Job
 from evaluation.models import Run, System
 from evaluation.services.systems.folders import system_folder
@@ -175,12 +176,12 @@ def test_files_of_long_names_are_taken_with_their_ids_beside_them(ada):
     page = bring(ada, "embeddings", images=SimpleUploadedFile(f"{long}.npz", out.getvalue()), ids=[ids])
     assert said(page) == ["System “clip” was added."]
     (kept,) = System.objects.get().sources
-    assert kept.endswith("ü.npz") and len(kept.encode()) <= uploads.LONGEST_NAME
+    assert kept.endswith("ü.npz") and len(kept.encode()) <= sent_files.LONGEST_NAME
 
 
 def test_what_somebody_else_has_just_taken_away_is_not_looked_at(tmp_path, monkeypatch):
     monkeypatch.setattr(Path, "iterdir", lambda folder: iter([folder / "gone"]))
-    uploads.remove_old_uploads(tmp_path)
+    sent_files.remove_old_uploads(tmp_path)
 
 
 def test_what_is_too_large_for_a_page_is_for_the_command(ada, monkeypatch):

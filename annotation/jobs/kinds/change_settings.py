@@ -1,0 +1,31 @@
+"""Changing the settings of a campaign nobody has worked on: all of its images are reopened, or none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils.translation import gettext_lazy
+
+from annotation import campaigns
+from annotation.jobs import JobError, JobProgress, job_kind
+
+
+@job_kind(
+    "change_settings",
+    title=gettext_lazy("Changing a campaign's settings"),
+    refusals=(JobError, campaigns.CampaignError),
+)
+def change_settings_job(progress: JobProgress, *, settings: dict[str, Any], seen: int) -> dict[str, Any]:
+    """Put `settings` in force in place of version `seen`; the result says which version that is.
+
+    Where a run of it died after the change, the next finds these settings in force and changes nothing.
+    """
+    if progress.campaign is None:
+        raise JobError("a change_settings job is of a campaign, and none was given")
+    progress.advance(0.0, phase="reopening images")
+    if not campaigns.settings_differences(progress.campaign, settings):
+        return {"version": progress.campaign.settings_version, "reopened": 0}
+    done = campaigns.change_campaign_settings(
+        campaign=progress.campaign, settings=settings, seen=seen, actor=progress.actor
+    )
+    return {"version": done.version, "reopened": done.reopened}
