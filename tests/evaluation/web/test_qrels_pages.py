@@ -135,7 +135,10 @@ def test_judgments_are_frozen_as_the_command_does(ada, tmp_path):
         subset=subset_named("small", "test"),
     )
     assert (made.digest, made.rule, made.subset) == (command.digest, "half", "split test")
-    bare = done(ada.post(FREEZE, {**JUDGMENTS, "name": "bare"}, follow=True))
+    # What the form sends of a box that is not ticked.
+    page = ada.get(FREEZE + "?corpus=small&judgments=flickr8k-crowd").content.decode()
+    assert '<input type="hidden" name="originals" value="false">' in page
+    bare = done(ada.post(FREEZE, {**JUDGMENTS, "name": "bare", "originals": "false"}, follow=True))
     assert not bare.originals
 
 
