@@ -194,7 +194,9 @@ def score_under_qrels(request: ScoreRequest, context: OperationContext) -> RunSc
         )
 
     more = (_images_key(subset), request.missing, str(request.folds), *request.measures)
-    return read_result(RunScores, cached_for_runs("scored", [run], snapshot, make, *more))
+    # A command computes anew: whoever types it may have changed what a system is known to have seen.
+    report = make() if context.by_path else cached_for_runs("scored", [run], snapshot, make, *more)
+    return read_result(RunScores, report)
 
 
 def compare_under_qrels(request: CompareRequest, context: OperationContext) -> RunComparison:
@@ -211,7 +213,8 @@ def compare_under_qrels(request: CompareRequest, context: OperationContext) -> R
         return compare_runs(runs, snapshot, request.measures, **how, rounds=request.rounds, seed=request.seed)
 
     more = (_images_key(subset), request.missing, str(request.rounds), str(request.seed), *request.measures)
-    return read_result(RunComparison, cached_for_runs("compared", runs, snapshot, make, *more))
+    report = make() if context.by_path else cached_for_runs("compared", runs, snapshot, make, *more)
+    return read_result(RunComparison, report)
 
 
 def query_values(request: ValuesRequest, context: OperationContext) -> NewFile:

@@ -213,7 +213,7 @@ PARSES = """\
 
 
 def test_tags_are_placed_by_the_trees_of_parses(pets: str, tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match="corpus 'pets' has no parses; import_parses pets FILE"):
+    with pytest.raises(CommandError, match="corpus 'pets' has no parses; import them as a CoNLL-U file"):
         said("rank_tags", pets, "--place", "tree")
     (tmp_path / "p.conllu").write_text(PARSES, encoding="utf-8")
     said("import_parses", pets, tmp_path / "p.conllu")
