@@ -193,9 +193,8 @@ def proposals(bench: Bench) -> None:
     """A row a method."""
     for method in METHODS:
         began = time.process_time()
-        found = command(
-            "score_proposals", CORPUS, bench.proposals(method), "--split", "test", "--layer", bench.layer
-        )
+        asked = (bench.proposals(method), "--split", "test", "--layer", bench.layer)
+        found = command("score_proposals", CORPUS, *asked)["report"]
         every, *categories = found["rows"]
         row = "  ".join(f"R@{k} {100 * every[f'R@{k}']:.1f}" for k in (10, 50, 100))
         say(
@@ -220,7 +219,7 @@ def localization(bench: Bench) -> None:
                 name, "Region-phrase-CCA", seed, [f"settings.exemplars={exemplars}"], *bench.grounding
             )
             unknown = command("localize", name, "--split", "test", "--regions", bench.proposals())["unknown"]
-            report = command("score_localization", name, "--layer", bench.layer)
+            report = command("score_localization", name, "--layer", bench.layer)["report"]
             report["pairs"] = _pairs(name)
             reports.append(report)
             of = {one["measure"]: one for one in report["measures"]}
@@ -242,7 +241,7 @@ def localization(bench: Bench) -> None:
             say(_by_category(reports))
     say(plain_table(["", "pairs", *shown], rows))
     for name, other in pairwise(("n1-0", "n10-0", "n0-0")):
-        found = command("score_localization", other, "--layer", bench.layer, "--against", name)
+        found = command("score_localization", other, "--layer", bench.layer, "--against", name)["report"]
         for one in found["differences"]:
             say(
                 f"{other} less {name}, {one['measure']}: {100 * one['difference']:+.1f} "

@@ -110,7 +110,7 @@ def _bring(names: DemoNames, made: files.Files, call: Call) -> None:
     """Two systems trained, two brought, all of them ranked."""
     for system, called in zip(_SYSTEMS, names.systems, strict=True):
         if system in made.recipes:
-            sources = {"recipe": made.recipes[system], "features": made.features}
+            sources = {"recipe": str(made.recipes[system]), "features": str(made.features)}
             call("train_system", called, corpus=names.corpus, **sources, quiet=True)
         else:
             file = made.scores[system]

@@ -269,7 +269,7 @@ def test_two_files_of_embeddings_become_a_table_for_a_paper_by_page_alone(
     page.get_by_role("alert").get_by_role("link", name="Freeze qrels").click()
     way = page.get_by_role("form", name="Originals")
     way.get_by_label("Name", exact=True).fill("fold")
-    way.get_by_label("Captions", exact=True).select_option("any of five")
+    way.get_by_label("Protocol", exact=True).select_option("any of five")
     way.get_by_label("Images", exact=True).fill("1/3")
     way.get_by_role("button", name="Freeze").click()
     expect(page.get_by_text("Freezing the qrels.")).to_be_visible()

@@ -277,10 +277,11 @@ def test_what_makes_no_sense_is_said(
 
 def test_a_refused_study_keeps_what_was_typed(work: World, ada: Client):
     entry = reverse("entry", args=["quay"])
-    given = {"provider": "mturk", "study": "5f", "wanted": "30", "completion": "XY", "screen_out": "Z"}
+    given = {"platform": "mturk", "study": "5f", "wanted": "30"}
+    given |= {"completion_code": "XY", "screen_out_code": "Z"}
     page = press(ada, entry, "Save the study", **given)
-    assert page.status_code == 409 and "has no id" in said(page)[0]
-    (study,) = (one for one in forms(page) if "stud" in one.action)
+    assert page.status_code == 409 and "has no id" in words(page)
+    (study,) = (one for one in forms(page) if "study" in one.fields)
     assert {name: study.fields[name] for name in given} == {name: [typed] for name, typed in given.items()}
 
 

@@ -218,10 +218,9 @@ def by(route: str, called: str, roles: Iterable[str]) -> Callable[[Make], Make]:
 
 def unattacked() -> set[str]:
     """Names of routes that no operation is of. Those of the REST API are attacked from its OpenAPI document
-    (`tests/api/v1/test_schemathesis.py`); the page of an operation is that of plug-ins alone, each of which
-    says what it takes (`tests/operations/test_plug_in.py`)."""
+    (`tests/api/v1/test_schemathesis.py`)."""
     found = {route for route in _routes(get_resolver().url_patterns) if not route.startswith("v1_")}
-    return found - {each.route for each in OPERATIONS} - {"operation"}
+    return found - {each.route for each in OPERATIONS}
 
 
 def _routes(found: Iterable[Any], space: str = "") -> Iterator[str]:
@@ -915,7 +914,8 @@ FORM_OF_REPORT: dict[str, Any] = {"qrels": "own", "measures": "MRR, R@1", "seed"
 
 get("evaluation:systems", RUNNERS, find="go", sort="origin", down=1, after="trained,1", archived="")
 for _what, _which in (("run", RUN), ("batch", "batch")):
-    post(f"evaluation:archive_{_what}", RUNNERS, _which, undo=lambda at: at.one("", "1"))
+    _archived: dict[str, Any] = {_what: _which, "archived": lambda at: at.one("true", "false")}
+    post("operation", RUNNERS, f"archive_{_what}", **_archived)
 get("evaluation:system", RUNNERS, SYSTEM)
 
 

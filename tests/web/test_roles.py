@@ -203,6 +203,8 @@ def built() -> dict[str, Any]:
         "arguments": Arguments(
             {
                 "corpus": [world.corpus.name],
+                "operation": ["pause_campaign"],
+                "operation_file": ["export_ledger"],
                 **{route: [world.corpus.name] for route in ("manage_corpus", "withdraw_picture")},
                 **{
                     route: ["0" * 32]
@@ -291,9 +293,10 @@ def _places_of_the_api(world: Any, campaign: str, job: int) -> dict[str, list[An
         "me/messages/": [1],
         "webhooks/": [line.webhook_id],
         "alarm-subscriptions/": [1],
+        "features/": [corpus],
     }
     more: dict[str, Any] = {"<str:key>": "man", "<str:image>": "man", "<str:worker>": worker}
-    more["<slug:layer>"] = campaign
+    more |= {"<slug:layer>": campaign, "<str:set>": "q-features"}
     more |= {"<int:invitation>": Invitation.objects.get().pk, "<int:item>": 1, "<int:delivery>": line.pk}
     more |= {"<int:flag>": flag.pk, "<int:ruling>": ruling.pk, "<int:payment>": 1, "<int:bonus>": 1}
     more |= {"<slug:machine>": "nobody", "files/<int:number>": 0, "<int:query>": 1}
@@ -324,11 +327,19 @@ def visitor(role: str, scope: str, world: dict[str, Any]) -> Client:
     return people.confirm(client)
 
 
+def sent_as_forms() -> set[str]:
+    """The calls that take files only, which need a form."""
+    calls = (one.about for one in served())
+    return {f"{one.method} {ROUTE_PREFIX}{one.route}" for one in calls if one.uploads and not one.json_too}
+
+
 def tried(client: Client, route: str, world: dict[str, Any]) -> Any:
     """What a route answers; what it does is undone."""
     with transaction.atomic():
         address = world["arguments"].address(route)
-        if name_of(route).startswith(("api_", ROUTE_PREFIX)):
+        if route in sent_as_forms():
+            answer = client.post(address)
+        elif name_of(route).startswith(("api_", ROUTE_PREFIX)):
             body = json.dumps({"campaign": world["campaign"].name, "kind": q.COREF_LINK, "version": 1})
             method = route.rpartition(" ")[0]
             answer = (
@@ -474,7 +485,7 @@ def test_who_came_by_a_platforms_address_may_only_work_whatever_the_account_may_
     session[sessions.VISIT] = 1
     session.save()
     work = {route for route, row in ROWS.items() if row.roles == (ANNOTATOR,)}
-    asking = {route for route, row in ROWS.items() if row.roles or row.on == "signed in"}
+    asking = {route for route, row in ROWS.items() if row.roles or row.on.startswith("signed in")}
     found = outcomes(client, asking, world)
     assert {route for route, seen in found.items() if seen == OPEN} == work | {"home"}
     assert {found[route] for route in asking - work - {"home"}} == {REFUSED}
@@ -491,7 +502,7 @@ def test_what_is_not_open_looks_like_what_is_not_there(world: dict[str, Any]):
     told = {}
     for route in ROWS:
         own = world["arguments"].of.get(name_of(route), [])
-        if not own or not isinstance(own[0], str):
+        if not own or not isinstance(own[0], str) or ROWS[route].on.startswith("signed in"):
             continue
         seen = []
         for name in (own[0], "y" * len(own[0])):
@@ -504,6 +515,20 @@ def test_what_is_not_open_looks_like_what_is_not_there(world: dict[str, Any]):
         unread = (400,) if ROWS[route].on == "a corpus" else ()
         told[route] = seen[0] == seen[1] and seen[0][0] in (403, 404, *unread)
     assert told and {route for route, alike in told.items() if not alike} == set()
+
+
+def test_a_page_of_an_operation_is_refused_to_who_lacks_its_roles(db: None):
+    """Signed out, and with each role for the whole server that is not the operation's."""
+    pages = [one for one in all_operations() if one.page is not None and not one.page.route]
+    clients = {
+        role: people.confirm(people.signed_in(role, role)) for role in (ANNOTATOR, REVIEWER, RESEARCHER)
+    }
+    for one in pages:
+        address = reverse("operation", args=[one.name])
+        assert outcome(Client().post(address), "operation") == SIGN_IN, one.name
+        for role, client in clients.items():
+            if one.permission.roles and role not in one.permission.roles:
+                assert outcome(client.post(address), "operation") == REFUSED, (one.name, role)
 
 
 @pytest.mark.parametrize(("old", "route"), OLD_ADDRESSES.items())

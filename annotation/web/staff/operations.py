@@ -147,10 +147,10 @@ def _after(request: HttpRequest, operation: Operation, done: str) -> HttpRespons
 
 
 def _next(request: HttpRequest) -> str:
-    """The page that asked, where it is one of this server."""
+    """The path of the page that asked, where it is one of this server."""
     following = request.POST.get("next", "")
     same = url_has_allowed_host_and_scheme(following, request.get_host(), request.is_secure())
-    return following if same else ""
+    return following if same and following.startswith("/") else ""
 
 
 def _site(request: HttpRequest) -> str:

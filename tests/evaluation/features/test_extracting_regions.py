@@ -221,7 +221,7 @@ def test_boxes_that_reach_out_of_a_picture_are_cut_and_counted_and_no_network_is
 def test_boxes_of_a_file_without_the_whole_picture_are_asked_for_by_page(drawn, data_dir):
     """Sent or of the server, with counts; a file that is wrong, or gone, is told of by its name alone."""
     ada = world.signed_in("ada", "researcher")
-    form = {"name": "sent", "corpus": drawn, "extractor": "layout", "method": "file"}
+    form = {"name": "sent", "corpus": drawn, "extractor": "layout", "method": "file", "whole": "false"}
     text = b"image,xmin,ymin,xmax,ymax\n1.png,-4,21,70,99\n1.png,81,1,90,9\n9.png,1,1,2,2\n"
 
     def ask(**more: Any) -> str:

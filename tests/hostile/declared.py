@@ -1,0 +1,131 @@
+"""Calls of the pages of declared operations, by the valid calls of the API (`tests.api.v1.valid`).
+
+Importing this enters among `operations.OPERATIONS` each operation with a page of its own that has no call
+there yet. What the API does not offer is here in full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from django.db import transaction
+from django.urls import reverse
+
+from annotation.common.operations import Operation as Declared
+from annotation.common.operations import all_operations
+from annotation.common.operations.requests import request_fields
+from annotation.common.roles import RESEARCHER, REVIEWER
+from annotation.models import Account, Corpus, SignInRules
+from annotation.workers import api_tokens
+from annotation.workers.accounts import granting, inviting
+from tests.api.v1.valid import VALID
+from tests.hostile import paying  # noqa: F401 (enters its operations, which come first)
+from tests.hostile.calls import Call
+from tests.hostile.operations import (
+    ADMIN,
+    OPERATIONS,
+    READERS,
+    RUNNERS,
+    SIGNED_IN,
+    At,
+    by,
+    get,
+    post,
+)
+
+
+def _somebody(at: At) -> str:
+    """An account of nobody who calls."""
+    name = at.new("somebody")
+    Account.objects.create_user(name, email=f"{name}@example.org")
+    return name
+
+
+def _reviewer(at: At) -> str:
+    """An account that reviews the corpus quay."""
+    name = _somebody(at)
+    granting.grant(
+        account=Account.objects.get(username=name), role=REVIEWER, corpus=Corpus.objects.get(name="quay")
+    )
+    return name
+
+
+def _invitation(at: At) -> int:
+    """An invitation of staff that nobody has taken."""
+    return inviting.invite_staff(email=f"{at.new()}@example.org", role=RESEARCHER).pk
+
+
+def _token(at: At) -> int:
+    """A token of whoever calls."""
+    made = api_tokens.make_api_token(account=at.account, name=at.new("to go"), days=1, writes=False)
+    return made.token.pk
+
+
+for _name in ("send_password_link", "make_password_link", "reset_second_factor"):
+    post("operation", [ADMIN], _name, account=_somebody)
+post("operation", [ADMIN], "grant_role", account=_somebody, role=REVIEWER, corpus="quay")
+post("operation", [ADMIN], "revoke_role", account=_reviewer, role=REVIEWER, corpus="quay")
+post("operation", [ADMIN], "set_second_factor_rule", who=SignInRules.NOBODY)
+post(
+    "operation",
+    [ADMIN],
+    "invite_staff",
+    email=lambda at: f"{at.new()}@example.org",
+    role=RESEARCHER,
+    corpus="quay",
+)
+post("operation", [ADMIN], "revoke_staff_invitation", invitation=_invitation)
+post("operation", READERS, "revoke_token", token=_token)
+
+
+def _roles(one: Declared) -> tuple[str, ...]:
+    """Who may have it done, as calls name them."""
+    if not one.permission.roles:
+        return SIGNED_IN
+    if REVIEWER in one.permission.roles:
+        return READERS
+    return RUNNERS if RESEARCHER in one.permission.roles else (ADMIN,)
+
+
+def _sent(one: Declared, name: str, value: Any) -> Iterator[tuple[str, str]]:
+    """A field as its form sends it."""
+    if isinstance(value, bool):
+        yield name, "true" if value else "false"
+    elif isinstance(value, list) and request_fields(one.request)[name].lines > 1:
+        yield name, "\n".join(map(str, value))
+    else:
+        for each in value if isinstance(value, list) else [value]:
+            yield name, str(each)
+
+
+def _call(one: Declared) -> Callable[[At], Call]:
+    """What makes its valid call; the form without fields where an earlier call took what that needs."""
+
+    def make(at: At) -> Call:
+        call = Call("POST", reverse("operation", args=[one.name]))
+        try:
+            with transaction.atomic():
+                valid = VALID[one.name]()
+        except Exception:
+            return call
+        for name, value in {**valid.place, **valid.query, **(valid.body or {})}.items():
+            call.fields.extend(_sent(one, name, value))
+        for name, (called, content) in valid.files.items():
+            call.files.append((name, f'filename="{called}"', content))
+        return call
+
+    return make
+
+
+def _enter() -> None:
+    attacked = {each.name for each in OPERATIONS}
+    for one in all_operations():
+        if one.page is None or one.page.route:
+            continue
+        get("operation", _roles(one), one.name, called=f"{one.name} seen")
+        if f"operation {one.name}" not in attacked and one.name in VALID:
+            by("operation", one.name, _roles(one))(_call(one))
+
+
+_enter()
