@@ -78,7 +78,7 @@ class OperationCommand(ReportCommand):
     def report(self, **options: Any) -> dict[str, Any]:
         fields = request_fields(self.operation.request)
         made = self.operation.result
-        if isinstance(made, File) and not made.replaces and options["out"].exists():
+        if isinstance(made, File) and not made.replaces and Path(options["out"]).exists():
             raise CommandError(f"{options['out']}: already exists; expected a new file")
         try:
             given = {name: options[name] for name in fields if options[name] is not None}
@@ -91,7 +91,7 @@ class OperationCommand(ReportCommand):
                 )
                 self.result = self.operation.run(request, context)
                 if isinstance(self.result, NewFile):
-                    self.result = _write(self.result, options["out"])
+                    self.result = _write(self.result, Path(options["out"]))
         except Invalid as error:
             raise CommandError("\n".join(self._line(one) for one in error.errors)) from error
         if isinstance(self.operation.result, File):

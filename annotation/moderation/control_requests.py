@@ -21,7 +21,7 @@ from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import all_kinds, draws
 from annotation.quality import controls, qualification
 from annotation.selectors.campaign.summaries import CampaignRequest
-from annotation.selectors.controls import answered_controls, control_item_counts
+from annotation.selectors.controls import control_item_counts, with_answer_counts
 from annotation.selectors.corpora import check_split
 
 _LARGEST_FILE = 4 * 2**20
@@ -169,7 +169,7 @@ def list_control_items(request: ControlItemsRequest, context: OperationContext) 
         rows = rows.filter(kind=request.kind)
     if request.purpose is not None:
         rows = rows.filter(purpose=request.purpose)
-    return Listing(rows.select_related("image"), "-pk", _item)
+    return Listing(with_answer_counts(rows.select_related("image")), "-pk", _item)
 
 
 def count_control_items(request: ControlCountsRequest, context: OperationContext) -> ControlItemCounts:
@@ -251,9 +251,8 @@ def _may_read_layer(account: Any, campaign: Campaign, layer: str) -> bool:
     return bool(layer == campaign.name or account.has_role(REVIEWER, RESEARCHER, on=campaign.corpus.scope))
 
 
-def _item(row: Control) -> ControlItemSummary:
+def _item(row: Any) -> ControlItemSummary:
     drawing = draws(row.kind)
-    right, answers = answered_controls([row.pk]).get(row.pk, (0, 0))
     return ControlItemSummary(
         number=row.pk,
         kind=row.kind,
@@ -264,8 +263,8 @@ def _item(row: Control) -> ControlItemSummary:
         drawn=tuple(map(tuple, row.known)) if drawing else (),
         source=row.source,
         in_use=row.active,
-        right=right,
-        answers=answers,
+        right=row.answers_right,
+        answers=row.answers_given,
         created_at=row.created_at,
     )
 

@@ -7,7 +7,8 @@ from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
-from django.db.models import Count, Min, Q
+from django.db.models import Count, Min, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from annotation.models import Assignment, Campaign, Control, Judgment
 from annotation.protocol.kinds import (
@@ -106,6 +107,18 @@ def unchecked_answers(campaign: Campaign) -> dict[str, int]:
         if kind not in unchecked_kinds(campaign) and (count := early.count()):
             found[kind] = count
     return found
+
+
+def with_answer_counts(rows: QuerySet[Control]) -> QuerySet[Control]:
+    """Control items with their graded answers (`answers_given`), and the right ones (`answers_right`)."""
+    graded = Assignment.objects.filter(control=OuterRef("pk"), right__isnull=False).order_by()
+    counts = {"answers_given": graded, "answers_right": graded.filter(right=True)}
+    return rows.annotate(
+        **{
+            name: Coalesce(Subquery(some.values("control").annotate(n=Count("pk")).values("n")), 0)
+            for name, some in counts.items()
+        }
+    )
 
 
 def answered_controls(controls: Iterable[int]) -> dict[int, tuple[int, int]]:

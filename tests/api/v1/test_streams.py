@@ -63,7 +63,8 @@ def test_a_stream_is_cut_into_batches() -> None:
 
 def test_workers_of_a_kind_that_nobody_is_asked_are_told_to_be_none(researcher: Caller) -> None:
     answer = researcher.get("campaigns/quay/workers", kind="nothing")
-    assert (answer.status_code, answer.json()["code"]) == (409, "refused")
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad_request")
+    assert [one["field"] for one in answer.json()["errors"]] == ["kind"]
 
 
 def test_a_layer_or_campaign_that_is_none_is_told(researcher: Caller) -> None:
