@@ -177,7 +177,9 @@ class RequestForm(forms.Form):
             return _Words({"autocapitalize": "none", "spellcheck": "false"})
         attributes: dict[str, Any] = {"autocapitalize": "none", "spellcheck": "false"}
         if one.named is not None and one.named.kind is None:
-            attributes |= {"pattern": NAME_PATTERN.strip("^$"), "maxlength": one.named.max_length}
+            # Browsers take no bare hyphen in a class of characters.
+            pattern = NAME_PATTERN.strip("^$").replace("[-", r"[\-")
+            attributes |= {"pattern": pattern, "maxlength": one.named.max_length}
         if one.required:
             attributes["required"] = True
         modes = {"integer": "numeric", "number": "decimal"}
