@@ -188,6 +188,7 @@ def _value(one: RequestField, given: Any) -> Any:
     if isinstance(given, list):
         texts = [part for text in given for part in _parts(one, text)]
         return [one.read_text(text) if isinstance(text, str) else text for text in texts]
+    given = str(given) if isinstance(given, Path) else given
     return one.read_text(given) if isinstance(given, str) else given
 
 
