@@ -114,7 +114,7 @@ def test_from_an_empty_database_staff_set_up_a_campaign_and_two_annotators_answe
     invite = boss.get_by_role("form", name="Invite somebody")
     invite.get_by_label("Email").fill("ada@example.org")
     invite.get_by_label("Role").select_option("researcher")
-    invite.get_by_label("For").select_option(label="the corpus photos")
+    invite.get_by_label("Corpus").select_option("photos")
     invite.get_by_role("button", name="Invite").click()
     address = boss.locator(".link .code").inner_text()
     ada = open_page()

@@ -140,20 +140,21 @@ def people(walk: Walk) -> tuple[Page, Page]:
     boss.goto(walk.product.first_account)
     walk.picture(boss, "first-account")
     make_account(boss, boss.url, "boss")
-    ada = invited(walk, boss, "ada", "researcher", "the whole server")
+    ada = invited(walk, boss, "ada", "researcher", "")
     walk.picture(boss, "roles")
     walk.picture(ada, "first-steps")
     return boss, ada
 
 
 def invited(walk: Walk, boss: Page, name: str, role: str, scope: str) -> Page:
-    """Somebody comes by an invitation that the admin sends; their page."""
+    """Somebody comes by an invitation that the admin sends, for a corpus or the server (""); their page."""
     boss.get_by_role("link", name="People", exact=True).click()
     boss.get_by_role("link", name="Roles and invitations").click()
     form = boss.get_by_role("form", name="Invite somebody")
     form.get_by_label("Email").fill(f"{name}@example.org")
     form.get_by_label("Role").select_option(role)
-    form.get_by_label("For").select_option(label=scope)
+    if scope:
+        form.get_by_label("Corpus").select_option(scope)
     form.get_by_role("button", name="Invite").click()
     confirms(boss, boss.get_by_text("Invitation created"))
     row = boss.get_by_role("row").filter(has_text=f"{name}@example.org")
@@ -404,7 +405,7 @@ def drags(page: Page) -> None:
 
 def rules(walk: Walk, boss: Page) -> None:
     """A reviewer, invited for the corpus, settles the chain that a worker refused."""
-    rev = invited(walk, boss, "rev", "reviewer", "the corpus pictures")
+    rev = invited(walk, boss, "rev", "reviewer", "pictures")
     rev.get_by_role("link", name="Campaigns").click()
     rev.get_by_role("link", name="Review 1 chain").click()
     rev.locator(".queue .chains a").click()
