@@ -422,7 +422,7 @@ def suspends_and_pays(walk: Walk, ada: Page, bob: Page) -> None:
     due = earned(Counter({kind: walk.answers[kind] for kind in BOBS}))
     ada.get_by_role("link", name="Workers", exact=True).click()
     ada.get_by_role("link", name=name).click()
-    ada.get_by_label("Reason (the worker sees it)").fill("The boxes are too large.")
+    ada.get_by_label("Reason").first.fill("The boxes are too large.")
     ada.get_by_role("button", name="Suspend").click()
     expect(ada.get_by_role("status")).to_contain_text("Suspended")
     expect(ada.locator("#main")).to_contain_text(f"{due} USD earned, {due} USD due")

@@ -19,9 +19,9 @@ SHOWN = frozenset(
     {
         *("list_campaigns", "campaign_status", "campaign_plan", "list_control_items"),
         *("list_corpora", "show_corpus", "images_list", "list_layers"),
-        *("workers_list", "worker_show", "list_jobs", "show_job", "show_me"),
+        *("list_workers", "show_worker", "list_jobs", "show_job", "show_me"),
         *("list_batches", "batch_status", "plan_batch", "list_reports", "show_report"),
-        *("list_runs", "show_run", "systems_list", "system_show", "list_qrels", "show_qrels"),
+        *("list_runs", "show_run", "list_systems", "show_system", "list_qrels", "show_qrels"),
     }
 )
 #: Operation -> its answer, as far as this session has recorded any.
