@@ -122,7 +122,7 @@ def test_one_command_serves_and_does_the_jobs(tmp_path: Path) -> None:
         while (state := state_of_the_job(tmp_path)) != "failed":
             assert time.monotonic() < deadline, state
             time.sleep(0.2)
-        (job,) = json.loads(manage(tmp_path, "jobs", "--json").stdout)["jobs"]
+        (job,) = json.loads(manage(tmp_path, "list_jobs", "--json").stdout)["results"]
         assert job["error"] == "unknown corpus 'none'"
         assert server.get("/readyz").status == 200
 

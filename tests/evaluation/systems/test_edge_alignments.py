@@ -89,7 +89,7 @@ def test_what_lacks_and_what_it_cannot_do_is_said(corpus, whole, recipe, tmp_pat
     said(*train)
     with pytest.raises(CommandError, match="does not align words with regions; name one of recipe BRNN"):
         said("decode_alignments", "edges", "--layer", "machine")
-    with pytest.raises(CommandError, match="aligns dependency edges, not words"):
+    with pytest.raises(CommandError, match="does not write captions; choose one that does"):
         said("generate_captions", "edges", "--split", "test")
     with pytest.raises(CommandError, match="reads captions as edges, not as lemmas"):
         said("cross_validate", corpus, recipe, "--features", "cnn")

@@ -103,8 +103,8 @@ def test_a_worker_that_must_end_hands_the_training_on(training):
     [
         ("train_system", {"name": "a", "recipe": "TRI6", "corpus": "world"}, "unknown recipe"),
         ("rank", {"system": "nobody", "split": "test"}, "unknown system 'nobody'"),
-        ("extract_features", {"corpus": "world"}, "no image of corpus 'world' has a caption and a picture"),
-        ("extract_features", {"corpus": "nowhere"}, "unknown corpus 'nowhere'"),
+        ("extract_visual_words", {"corpus": "world"}, "no image of corpus 'world' has a caption and a picture"),
+        ("extract_visual_words", {"corpus": "nowhere"}, "unknown corpus 'nowhere'"),
     ],
 )
 def test_what_is_wrong_fails_a_job_in_one_line(corpus, kind, arguments, says):
