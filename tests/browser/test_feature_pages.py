@@ -61,7 +61,7 @@ def test_features_are_imported_learned_from_and_compared_with_bow5_by_page_alone
         ada.goto("/evaluation/train/")
         ada.get_by_label("Name", exact=True).fill(name)
         ada.get_by_label("Recipe").select_option(recipe)
-        ada.get_by_label("Vectors of images", exact=True).fill("cnn:1")
+        ada.get_by_label("Vectors of images", exact=True).select_option("cnn:1")
         ada.get_by_role("button", name="Train", exact=True).click()
         expect(ada.get_by_text("Training the system.")).to_be_visible()
         work_done()
