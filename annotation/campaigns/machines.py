@@ -44,8 +44,7 @@ from annotation.quality import worker_trust
 from annotation.selectors.jobs import Job, newest_job
 from annotation.selectors.machines.reports import MachineReport, machine_reports
 from annotation.selectors.records import stream_records
-from annotation.selectors.stored_kinds import CAMPAIGNS
-from annotation.selectors.workers.choosing import campaign_of
+from annotation.selectors.stored_kinds import CampaignRequest
 
 __all__ = [
     "PROPOSE_JOB",
@@ -114,17 +113,16 @@ def machine_add(*, campaign: Campaign, name: str, actor: Account | None = None) 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AddMachineRequest:
+class AddMachineRequest(CampaignRequest):
     """A machine is a worker that nobody signs in as. It proposes boxes on the share of images that the
     campaign sets (machine.share), once it has learnt; people accept or refuse them."""
 
-    campaign: Annotated[str, Named(CAMPAIGNS), Help(gettext_lazy("Campaign"))]
     name: Annotated[MachineName, Help(gettext_lazy("Name of a new machine"))]
 
 
 def add_machine(request: AddMachineRequest, context: OperationContext) -> MachineReport:
     """Make a machine. Raises CampaignError, and Invalid for a name that is taken."""
-    campaign = campaign_of(request)
+    campaign = request.row()
     machine_add(campaign=campaign, name=request.name, actor=context.actor)
     return next(one for one in machine_reports(campaign) if one.name == request.name)
 

@@ -34,7 +34,8 @@ from annotation.protocol.work import MICROS
 from annotation.quality.controls.authoring import raise_revision
 from annotation.selectors.campaign import complete_images, spent
 from annotation.selectors.campaign.reasons import BUDGET, IMAGES, PAUSED, UNTIL, coded_reason, reason_in_words
-from annotation.selectors.campaign.summaries import CampaignRequest, CampaignSummary, campaign_summary
+from annotation.selectors.campaign.summaries import CampaignSummary, campaign_summary
+from annotation.selectors.stored_kinds import CampaignRequest
 
 LONGEST_REASON = 200
 _WORKERS_SEE = _("Workers see it")

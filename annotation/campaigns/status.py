@@ -18,8 +18,9 @@ from annotation.protocol.money import Amount, amount_text
 from annotation.selectors.campaign import Overview, overview
 from annotation.selectors.campaign.progress import TaskCounts
 from annotation.selectors.campaign.series import SeriesPoint, campaign_series
-from annotation.selectors.campaign.summaries import CampaignRequest, CampaignSummary, campaign_summary
+from annotation.selectors.campaign.summaries import CampaignSummary, campaign_summary
 from annotation.selectors.drawing_ways import DrawingWay, drawing_ways
+from annotation.selectors.stored_kinds import CampaignRequest
 from annotation.task_types.wording import BY_KEY, IN_WORDS
 
 

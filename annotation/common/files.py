@@ -26,7 +26,6 @@ from django.utils.text import get_valid_filename
 
 from annotation.common.operations import (
     File,
-    Invalid,
     NewFile,
     Operation,
     RequestField,
@@ -64,16 +63,18 @@ def received_files(
     parent.mkdir(parents=True, exist_ok=True)
     remove_old_uploads(parent)
     folder = Path(tempfile.mkdtemp(dir=parent))
+    stays = False
     try:
         names = {one.name: [_write(one, file, folder) for file in sent.getlist(one.name)] for one in fields}
         if operation.as_job:
-            folder = _by_content(folder)
+            folder, stays = _by_content(folder), True
         paths = {name: [str(folder / file) for file in files] for name, files in names.items()}
         yield {one.name: paths[one.name] if one.many else paths[one.name][-1] for one in fields}
     except Exception as error:
-        raise _without_folder(error, folder) from error
+        _leave_out_folder(error, folder)
+        raise
     finally:
-        if not operation.as_job:
+        if not stays:
             shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -95,7 +96,7 @@ def sent_file(operation: Operation, made: NewFile) -> FileResponse:
 def remove_old_uploads(parent: Path) -> None:
     """Remove what was left by processes that were killed, and what jobs have read."""
     for left in parent.iterdir():
-        with suppress(FileNotFoundError):  # whoever sent it may take it away at any time
+        with suppress(FileNotFoundError):  # another process removes it
             if left.stat().st_mtime < time.time() - LONGEST_STORED:
                 shutil.rmtree(left, ignore_errors=True)
 
@@ -115,6 +116,8 @@ def file_name(name: str) -> str:
 def _write(field: RequestField, file: Any, folder: Path) -> str:
     upload, path = field.upload, folder / file_name(file.name)
     assert upload is not None
+    if path.exists():  # another file of the request
+        raise invalid(field.name, "repeated", value=path.name)
     with path.open("wb") as out:
         for chunk in file.chunks():
             out.write(chunk)
@@ -140,13 +143,11 @@ def _by_content(folder: Path) -> Path:
     return place
 
 
-def _without_folder(error: Exception, folder: Path) -> Exception:
-    """The error, whose texts name files without the folder that they are in for now."""
-    if not isinstance(error, Invalid):
-        error.args = tuple(
-            text.replace(f"{folder}/", "") if isinstance(text, str) else text for text in error.args
-        )
-    return error
+def _leave_out_folder(error: Exception, folder: Path) -> None:
+    """Let an error name files without the folder that they are in for now."""
+    error.args = tuple(
+        text.replace(f"{folder}/", "") if isinstance(text, str) else text for text in error.args
+    )
 
 
 def _size(number: int) -> str:

@@ -93,7 +93,7 @@ def corpus_summary(row: Corpus) -> CorpusSummary:
 
 
 def list_corpora(request: CorporaRequest, context: OperationContext) -> Listing:
-    """The published corpora that whoever asks may see."""
+    """The published corpora that the caller may see."""
     return Listing(CORPORA.rows(context.actor, REVIEWER, RESEARCHER), "name", corpus_summary)
 
 

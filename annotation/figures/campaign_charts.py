@@ -1,6 +1,6 @@
 """The charts of a campaign: bars by the hour, running totals with forecast and limit, shares side by side.
 
-Whoever asks hands over words and the way numbers and times are written, so that a chart speaks the reader's
+The caller hands over words and the way numbers and times are written, so that a chart speaks the reader's
 language. They are half as wide as a report's figures: two stand side by side.
 """
 

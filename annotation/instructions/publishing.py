@@ -10,7 +10,7 @@ from pydantic import Field
 
 from annotation import instructions
 from annotation.common.operations import Help, OneOf, OperationContext, invalid
-from annotation.selectors.campaign.summaries import CampaignRequest
+from annotation.selectors.stored_kinds import CampaignRequest
 
 
 def _kinds() -> dict[str, None]:

@@ -42,7 +42,7 @@ from annotation.models import (
 )
 from annotation.notifications.alarms import FoundAlarm, subscribers
 from annotation.selectors.people.accounts import AccountName
-from annotation.selectors.workers.choosing import ChosenWorkers, campaign_of, chosen_workers
+from annotation.selectors.workers.choosing import ChosenWorkers, chosen_workers
 from annotation.workers import messages
 from annotation.workers.accounts import activation, inviting
 from annotation.workers.accounts.activation import AccountRefused
@@ -172,7 +172,7 @@ class MessagedWorkers:
 
 def message_workers(request: MessageWorkersRequest, context: OperationContext) -> MessagedWorkers:
     """Send workers a message. Raises MessageError."""
-    campaign = campaign_of(request)
+    campaign = request.row()
     workers, site = list(chosen_workers(request, campaign).values()), urlsplit(context.site)
     # All or none: a message that is stored is never left without its e-mail.
     with database.writing():

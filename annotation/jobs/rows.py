@@ -170,7 +170,7 @@ def resume_job(*, job_id: int, actor: Account | None = None) -> Job:
 def announce_end(job: Job) -> None:
     """Tell webhooks that a job ended; within the transaction that writes its end.
 
-    What it did and why it failed is not told: whoever asks for the job by its number needs a role for it.
+    What it did and why it failed is not told: the caller for the job by its number needs a role for it.
     """
     try:
         if job_kind_named(job.kind).quiet:

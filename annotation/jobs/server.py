@@ -20,7 +20,7 @@ from annotation.notifications.alarms import FoundAlarm
 
 
 class NoAddress(ValueError):
-    """Whoever asks for a test e-mail has no address to send it to."""
+    """The caller for a test e-mail has no address to send it to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +89,7 @@ def show_server(request: ServerRequest, context: OperationContext) -> ServerStat
 
 
 def mail_yourself(request: MailYourselfRequest, context: OperationContext) -> JobStatus:
-    """Have an e-mail sent to whoever asks, by a job. Raises NoAddress."""
+    """Have an e-mail sent to the caller, by a job. Raises NoAddress."""
     if not context.actor.email:
         raise NoAddress(_("Your account has no e-mail address: add one first."))
     language = get_language() or settings.LANGUAGE_CODE

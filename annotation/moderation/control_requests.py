@@ -20,9 +20,9 @@ from annotation.moderation.control_items.from_layer import from_gold
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import all_kinds, draws
 from annotation.quality import controls, qualification
-from annotation.selectors.campaign.summaries import CampaignRequest
 from annotation.selectors.controls import control_item_counts, with_answer_counts
 from annotation.selectors.corpora import check_split
+from annotation.selectors.stored_kinds import CampaignRequest
 
 _LARGEST_FILE = 4 * 2**20
 

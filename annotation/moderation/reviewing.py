@@ -13,7 +13,6 @@ from pydantic import Field
 from annotation.common.operations import (
     FieldError,
     Help,
-    Named,
     OneOf,
     OperationContext,
     Pages,
@@ -24,8 +23,8 @@ from annotation.moderation import control_items, rulings
 from annotation.protocol.contents import mention_from, ruling_from
 from annotation.selectors import review
 from annotation.selectors.review import WaitingChain
-from annotation.selectors.stored_kinds import CAMPAIGNS
-from annotation.selectors.workers.choosing import RowNumber, campaign_of
+from annotation.selectors.stored_kinds import CampaignRequest
+from annotation.selectors.workers.choosing import RowNumber
 
 Mention = Annotated[str, Field(max_length=100)]
 Mentions = Annotated[tuple[Mention, ...], Field(max_length=200)]
@@ -45,27 +44,24 @@ ClosureKind = Annotated[str, OneOf(lambda: dict.fromkeys(("scene", "none", "excl
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewQueueRequest:
+class ReviewQueueRequest(CampaignRequest):
     """The images with chains that wait for a reviewer, and why, the last changed first."""
 
-    campaign: Annotated[str, Named(CAMPAIGNS), Help(_("Campaign"))]
     reason: Annotated[ReviewReason | None, Help(_("Reason"), _("Only those that wait for it"))] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewImageRequest:
+class ReviewImageRequest(CampaignRequest):
     """An open image of a campaign: its chains as the answers make them, and its rulings."""
 
-    campaign: Annotated[str, Named(CAMPAIGNS), Help(_("Campaign"))]
     image: Annotated[ImageKey, Help(_("Image"), _("Its key in the corpus"))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MakeRulingRequest:
+class MakeRulingRequest(CampaignRequest):
     """A ruling about mentions of an image, which is computed again with it. A mention is named
     caption:start-end, as 0:3-5, and a chain by all its mentions."""
 
-    campaign: Annotated[str, Named(CAMPAIGNS), Help(_("Campaign"))]
     image: Annotated[ImageKey, Help(_("Image"), _("Its key in the corpus"))]
     kind: Annotated[RulingKind, Help(_("Ruling"), _("What it says about the mentions"))]
     mentions: Annotated[Mentions, Help(_("Mentions"), _("Of one chain, or two that stay apart"))] = ()
@@ -99,26 +95,23 @@ class MakeRulingRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WithdrawRulingRequest:
+class WithdrawRulingRequest(CampaignRequest):
     """A ruling is taken back: the workers' answers decide again."""
 
-    campaign: Annotated[str, Named(CAMPAIGNS), Help(_("Campaign"))]
     ruling: Annotated[RowNumber, Help(_("Ruling"), _("Its number"))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FlagsRequest:
+class FlagsRequest(CampaignRequest):
     """What workers reported instead of answering, the newest first."""
 
-    campaign: Annotated[str, Named(CAMPAIGNS), Help(_("Campaign"))]
     handled: Annotated[bool, Help(_("Handled"), _("Reports that were handled too"))] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResolveFlagRequest:
+class ResolveFlagRequest(CampaignRequest):
     """What a worker reported was handled."""
 
-    campaign: Annotated[str, Named(CAMPAIGNS), Help(_("Campaign"))]
     flag: Annotated[RowNumber, Help(_("Report"), _("Its number"))]
 
 
@@ -216,7 +209,7 @@ class ResolvedFlag:
 
 def list_waiting(request: ReviewQueueRequest, context: OperationContext) -> Pages:
     """The images that wait."""
-    campaign = campaign_of(request).pk
+    campaign = request.row().pk
 
     def page(mark: Any, size: int) -> tuple[Iterable[QueuedImage], Any]:
         found = review.review_queue(
@@ -233,7 +226,7 @@ def list_waiting(request: ReviewQueueRequest, context: OperationContext) -> Page
 
 def show_reviewed_image(request: ReviewImageRequest, context: OperationContext) -> ReviewedImage:
     """All that is behind an image. Raises Invalid where it is not open."""
-    campaign = campaign_of(request)
+    campaign = request.row()
     _open(campaign, request.image)
     found = review.image_under_review(campaign=campaign.pk, key=request.image)
     return ReviewedImage(
@@ -262,7 +255,7 @@ def show_reviewed_image(request: ReviewImageRequest, context: OperationContext) 
 
 def rule_about_image(request: MakeRulingRequest, context: OperationContext) -> RuledImage:
     """Rule about an image. Raises CannotRule, BadPlainData, and Invalid where it is not open."""
-    campaign = campaign_of(request)
+    campaign = request.row()
     row = _open(campaign, request.image)
     plain: dict[str, Any] = {name: getattr(request, name) for name in ("kind", "mentions", "groups", "boxes")}
     plain["as"] = request.closure
@@ -280,7 +273,7 @@ def rule_about_image(request: MakeRulingRequest, context: OperationContext) -> R
 
 def take_ruling_back(request: WithdrawRulingRequest, context: OperationContext) -> RuledImage:
     """Take a ruling back. Raises CannotRule, and Invalid where the campaign has no such ruling."""
-    campaign = campaign_of(request)
+    campaign = request.row()
     if not Ruling.objects.filter(image__campaign=campaign, pk=request.ruling).exists():
         raise invalid("ruling", "unknown", kind=_("ruling"), value=request.ruling)
     return _ruled(rulings.withdraw_ruling(campaign=campaign, ruling=request.ruling, actor=context.actor))
@@ -288,7 +281,7 @@ def take_ruling_back(request: WithdrawRulingRequest, context: OperationContext) 
 
 def list_flags(request: FlagsRequest, context: OperationContext) -> Pages:
     """What workers reported."""
-    campaign = campaign_of(request).pk
+    campaign = request.row().pk
 
     def page(mark: Any, size: int) -> tuple[Iterable[WorkerFlag], Any]:
         found, before = review.worker_reports(
@@ -301,7 +294,7 @@ def list_flags(request: FlagsRequest, context: OperationContext) -> Pages:
 
 def mark_flag_handled(request: ResolveFlagRequest, context: OperationContext) -> ResolvedFlag:
     """Mark a report as handled. Raises Invalid where the campaign has no such report."""
-    campaign = campaign_of(request)
+    campaign = request.row()
     if not Flag.objects.filter(judgment__campaign=campaign, pk=request.flag).exists():
         raise invalid("flag", "unknown", kind=_("report"), value=request.flag)
     return ResolvedFlag(

@@ -17,7 +17,6 @@ from annotation.moderation.discarding import CannotDo, Done
 from annotation.selectors.workers.choosing import (
     ChosenWorkers,
     QuestionKind,
-    campaign_of,
     check_kind,
     chosen_workers,
 )
@@ -103,7 +102,7 @@ _R = TypeVar("_R", bound=ReinstateRequest)
 
 def name_workers(request: _R, context: OperationContext) -> _R:
     """The request with the names of all who are meant now. Raises Invalid."""
-    campaign = campaign_of(request)
+    campaign = request.row()
     check_kind(request.kind, campaign)
     names = tuple(chosen_workers(request, campaign))
     return replace(request, workers=names, everyone=False, find="", state=None, answering=None)
@@ -134,7 +133,7 @@ def restore_answers(request: RestoreAnswersRequest, context: OperationContext) -
 def _each(
     request: ReinstateRequest, context: OperationContext, act: Callable[..., tuple[str, ...]], **about: Any
 ) -> ChangedWorkers:
-    campaign = campaign_of(request)
+    campaign = request.row()
     check_kind(request.kind, campaign)
     changed, same, refused = list[ChangedWorker](), list[str](), list[RefusedWorker]()
     for name, worker in chosen_workers(request, campaign).items():
@@ -160,7 +159,7 @@ def _recompute(
     **about: Any,
 ) -> RecomputedAnswers:
     """Withdraw or restore; `stopped` is the error where the opposite was asked for of all of them."""
-    campaign = campaign_of(request)
+    campaign = request.row()
     check_kind(request.kind, campaign)
     workers = chosen_workers(request, campaign)
     counts, items, overtaken = Counter[str](), list[str](), dict[str, tuple[str, ...]]()

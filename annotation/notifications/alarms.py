@@ -141,12 +141,12 @@ def subscriptions_of(account: Account) -> QuerySet[AlarmSubscription]:
 
 
 def list_subscriptions(request: SubscriptionsRequest, context: OperationContext) -> Listing:
-    """The subscriptions of whoever asks."""
+    """The subscriptions of the caller."""
     return Listing(subscriptions_of(context.actor), "pk", _subscription)
 
 
 def subscribe(request: SubscribeRequest, context: OperationContext) -> Subscription:
-    """Send whoever asks alarms. Raises Forbidden, and SubscriptionRefused without an e-mail address."""
+    """Send the caller alarms. Raises Forbidden, and SubscriptionRefused without an e-mail address."""
     account, about = context.actor, request.rows()
     if not account.has_role(RESEARCHER, on=about.scope):
         raise Forbidden(RESEARCHER)
@@ -165,7 +165,7 @@ def subscribe(request: SubscribeRequest, context: OperationContext) -> Subscript
 
 
 def unsubscribe(request: UnsubscribeRequest, context: OperationContext) -> None:
-    """Send whoever asks no more of these alarms."""
+    """Send the caller no more of these alarms."""
     with database.writing():
         row = subscriptions_of(context.actor).get(pk=request.subscription)
         _note(row, context.actor, "unsubscribe_from_alarms")

@@ -101,7 +101,7 @@ class WebhookRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeWebhookRequest:
-    """What is given changes. Whoever changes a webhook owns it from then on."""
+    """The fields that are given change. The account that changes a webhook owns it from then on."""
 
     webhook: WebhookNumber
     name: Annotated[_NameText | None, _NAME] = None
@@ -155,7 +155,7 @@ class WebhookWithSecret(WebhookSummary):
 
 
 def list_webhooks(request: WebhooksRequest, context: OperationContext) -> Listing:
-    """The webhooks that whoever asks may change."""
+    """The webhooks that the caller may change."""
     rows = webhooks_of(context.actor, RESEARCHER).prefetch_related("owner__roles")
     return Listing(rows, "-pk", lambda row: WebhookSummary(**_facts(row)))
 
@@ -171,7 +171,7 @@ def webhook_numbered(number: int) -> Webhook:
 
 
 def make_webhook(request: MakeWebhookRequest, context: OperationContext) -> WebhookWithSecret:
-    """Make a webhook of whoever asks. Raises Forbidden, and WebhookRefused where they have too many."""
+    """Make a webhook of the caller. Raises Forbidden, and WebhookRefused where they have too many."""
     account, about = context.actor, request.rows()
     if not account.has_role(RESEARCHER, on=about.scope):
         raise Forbidden(RESEARCHER)

@@ -39,7 +39,7 @@ register(
             _TAG,
             route="studies",
             creates="campaigns/{campaign}/studies",
-            example={"platform": "prolific", "study": "60d9aadeb86739de712faee0", "wanted": 20},
+            example={"platform": "prolific", "study": "60d9aadeb86739de712faee0", "answers": 20},
         ),
         command=CommandLine(positional=("campaign", "platform")),
         page=FormPage(done=_("Study saved. Give its address to the platform.")),

@@ -66,3 +66,14 @@ class ScopeRequest:
             Corpus.objects.get(name=self.corpus) if self.corpus is not None else None,
             Campaign.objects.get(name=self.campaign) if self.campaign is not None else None,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignRequest:
+    """A request about a campaign."""
+
+    campaign: Annotated[str, Named(CAMPAIGNS), Help(_("Campaign"))]
+
+    def row(self) -> Campaign:
+        """The campaign, with its corpus; the request was admitted, so that it is there."""
+        return Campaign.objects.select_related("corpus").get(name=self.campaign)

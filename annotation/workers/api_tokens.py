@@ -42,7 +42,7 @@ def tokens_of(account: Account, *roles: str) -> QuerySet[ApiToken]:
     return rows if account.limit == WHOLE_SERVER else rows.filter(pk__in=[account.token])
 
 
-#: Tokens of whoever asks, by their numbers.
+#: Tokens of the caller, by their numbers.
 API_TOKENS = StoredKind(gettext_lazy("token"), tokens_of, column="pk")
 
 
@@ -76,7 +76,7 @@ class TokenSummary:
 
 
 def list_tokens(request: TokensRequest, context: OperationContext) -> Listing:
-    """The tokens of whoever asks."""
+    """The tokens of the caller."""
     return Listing(tokens_of(context.actor), "-pk", _summary)
 
 

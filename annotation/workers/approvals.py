@@ -21,10 +21,9 @@ from annotation.common.spreadsheets import escape_formula
 from annotation.models import Account, Assignment, Campaign, Study, Visit
 from annotation.protocol.money import amount_text, smallest_amount
 from annotation.selectors.campaign.cost import TEST_ROLE
-from annotation.selectors.workers.choosing import campaign_of
+from annotation.selectors.stored_kinds import CampaignRequest
 from annotation.workers.payments import PaymentError, currency_of, due_accounts
 from annotation.workers.platform_visits import ENDED, MTURK, PROLIFIC, PROVIDERS, PlatformName
-from annotation.workers.requests.paying import OfCampaign
 
 #: What is drawn up of a platform: submissions to approve, or people to give a bonus.
 SUBMISSIONS, BONUSES = "submissions", "bonuses"
@@ -52,7 +51,7 @@ class Submission:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlatformListRequest(OfCampaign):
+class PlatformListRequest(CampaignRequest):
     """A crowd platform's ids of submissions to approve, or of people with what they are due, as its pages
     take them. They lead to people, so the audit log notes each list that is drawn up."""
 
@@ -62,7 +61,7 @@ class PlatformListRequest(OfCampaign):
 
 def export_platform_list(request: PlatformListRequest, context: OperationContext) -> NewFile:
     """The list, as CSV. Writing it raises PaymentError where the campaign has no study there."""
-    campaign = campaign_of(request)
+    campaign = request.row()
 
     def write(path: Path) -> None:
         with path.open("w", encoding="utf-8", newline="") as file:

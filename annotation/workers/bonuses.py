@@ -18,7 +18,8 @@ from annotation.common.operations import Help, Listing, OperationContext, invali
 from annotation.models import Account, Bonus, Campaign, Worker
 from annotation.protocol.money import amount_text
 from annotation.selectors.campaign.cost import money
-from annotation.selectors.workers.choosing import ChosenWorkers, RowNumber, campaign_of, chosen_workers
+from annotation.selectors.stored_kinds import CampaignRequest
+from annotation.selectors.workers.choosing import ChosenWorkers, RowNumber, chosen_workers
 from annotation.workers.payments import (
     PaymentError,
     check_real,
@@ -27,7 +28,7 @@ from annotation.workers.payments import (
     due_accounts,
     micros_of,
 )
-from annotation.workers.requests.paying import OfCampaign, Reason
+from annotation.workers.requests.paying import Reason
 
 #: The highest bonus, in millionths: an amount that is larger was mistyped.
 HIGHEST_BONUS = 100_000 * 1_000_000
@@ -36,7 +37,7 @@ _SENT_TWICE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BonusesRequest(OfCampaign):
+class BonusesRequest(CampaignRequest):
     """Bonuses, the newest first."""
 
 
@@ -51,7 +52,7 @@ class BonusRequest(ChosenWorkers):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WithdrawBonusRequest(OfCampaign):
+class WithdrawBonusRequest(CampaignRequest):
     """A bonus that has not been paid is due no more."""
 
     bonus: Annotated[RowNumber, Help(gettext_lazy("Bonus"), gettext_lazy("Its number"))]
@@ -82,14 +83,14 @@ class GivenBonuses:
 
 def list_bonuses(request: BonusesRequest, context: OperationContext) -> Listing:
     """The bonuses of a campaign."""
-    campaign = campaign_of(request)
+    campaign = request.row()
     rows = Bonus.objects.filter(campaign=campaign).select_related("worker", "given_by")
     return Listing(rows, "-pk", partial(_given_bonus, currency=currency_of(campaign)))
 
 
 def give_bonuses(request: BonusRequest, context: OperationContext) -> GivenBonuses:
     """Give bonuses. Raises PaymentError, and Invalid for an amount that is none."""
-    campaign = campaign_of(request)
+    campaign = request.row()
     workers, currency = chosen_workers(request, campaign), currency_of(campaign)
     given = give_bonus(
         campaign=campaign,
@@ -104,7 +105,7 @@ def give_bonuses(request: BonusRequest, context: OperationContext) -> GivenBonus
 
 def take_bonus_back(request: WithdrawBonusRequest, context: OperationContext) -> GivenBonus:
     """Withdraw a bonus. Raises Invalid where the campaign has no such bonus, and PaymentError."""
-    campaign = campaign_of(request)
+    campaign = request.row()
     if not Bonus.objects.filter(campaign=campaign, pk=request.bonus).exists():
         raise invalid("bonus", "unknown", kind=_("bonus"), value=request.bonus)
     row = withdraw_bonus(campaign=campaign, bonus=request.bonus, reason=request.reason, actor=context.actor)

@@ -24,9 +24,9 @@ from pydantic import Field
 from annotation import instructions
 from annotation.audit import record
 from annotation.common import database
-from annotation.common.operations import Help, Listing, Named, OneOf, OperationContext, invalid
+from annotation.common.operations import Help, Listing, OneOf, OperationContext, invalid
 from annotation.models import Account, Campaign, Invitation
-from annotation.selectors.stored_kinds import CAMPAIGNS
+from annotation.selectors.stored_kinds import CampaignRequest
 from annotation.workers import pseudonyms
 
 _PROVIDER = "invite"
@@ -36,26 +36,20 @@ _GROUPS, _LETTERS = 4, 4
 _SIGNER = Signer(salt="annotation.invitation")
 
 
-_CampaignName = Annotated[str, Named(CAMPAIGNS), Help(gettext_lazy("Campaign"))]
-
-
 def _languages() -> Mapping[str, Any]:
     return dict(settings.LANGUAGES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InvitationsRequest:
+class InvitationsRequest(CampaignRequest):
     """A campaign's invitation links, the newest first."""
-
-    campaign: _CampaignName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MakeInvitationRequest:
-    """A link by which people become workers of a campaign: whoever opens it agrees to the consent text and
-    gets an account with a pseudonym."""
+class MakeInvitationRequest(CampaignRequest):
+    """A link by which people become workers of a campaign: they agree to the consent text and get an
+    account with a pseudonym."""
 
-    campaign: _CampaignName
     label: Annotated[
         str, Field(max_length=100), Help(gettext_lazy("For whom (invited people do not see this)"))
     ] = ""
@@ -73,10 +67,9 @@ class MakeInvitationRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RevokeInvitationRequest:
-    """An invitation link lets nobody in any more; who came by it stays."""
+class RevokeInvitationRequest(CampaignRequest):
+    """An invitation link lets nobody in any more; people who came by it stay."""
 
-    campaign: _CampaignName
     invitation: Annotated[
         int, Field(ge=1), Help(gettext_lazy("Invitation"), gettext_lazy("The number of a link"))
     ]
@@ -109,7 +102,7 @@ def create_invitation(request: MakeInvitationRequest, context: OperationContext)
     """Make a link. Raises InvitationError."""
     end = request.until
     row = make_invitation(
-        campaign=Campaign.objects.get(name=request.campaign),
+        campaign=request.row(),
         label=request.label,
         uses=request.uses,
         expires_at=datetime.combine(end, time.max, ZoneInfo(settings.TIME_ZONE)) if end else None,
@@ -175,7 +168,7 @@ def make_invitation(
 
 
 def revoke_invitation(*, invitation: Invitation, actor: Account | None = None) -> bool:
-    """End a link; who came by it stays. False where it was revoked before."""
+    """End a link; people who came by it stay. False where it was revoked before."""
     with database.writing():
         ended = Invitation.objects.filter(pk=invitation.pk, revoked_at=None).update(revoked_at=database.now())
         if ended:

@@ -88,7 +88,7 @@ def received_by(account: Account, *roles: str) -> QuerySet[WorkerMessage]:
     return rows.select_related("campaign")
 
 
-#: Messages to whoever asks, by their numbers.
+#: Messages to the caller, by their numbers.
 RECEIVED_MESSAGES = StoredKind(gettext_lazy("message"), received_by, column="pk")
 
 
@@ -118,7 +118,7 @@ class ReceivedMessage:
 
 
 def list_received_messages(request: ReceivedMessagesRequest, context: OperationContext) -> Listing:
-    """The messages to whoever asks."""
+    """The messages to the caller."""
     return Listing(received_by(context.actor), "-pk", _received)
 
 

@@ -1,8 +1,12 @@
-"""What whoever brings something from elsewhere sends: arrays, and what it was trained on."""
+"""Fields of requests that bring something from elsewhere: arrays, their ids, and what it was trained on."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
 from django.utils.translation import gettext_lazy as _
+from pydantic import Field
 
 from annotation.common.operations import FileUpload, Help, OperationContext
 from annotation.common.roles import RESEARCHER
@@ -12,20 +16,27 @@ from evaluation.formats.unpacked import bytes_inside
 
 #: A file of arrays, and the bytes that it may hold where it is sent.
 ARRAYS_SENT = FileUpload(2**30, bytes_inside)
-#: The words of a field that holds files of ids.
-IDS_BESIDE = Help(
-    _("Ids"),
-    _("Of rows, where a file has none: files of its name that end in .ids.txt; a command finds them itself"),
-)
-#: The words of a field that says what something learned from.
-DECLARED_TRAINING = Help(
-    _("Trained on"),
-    _("In your words, or CORPUS:SPLIT of a corpus here, whose images are then counted; “nothing” if so"),
-)
+#: Files of ids, which are read with the arrays beside them.
+IdsBeside = Annotated[
+    tuple[Annotated[Path, FileUpload()], ...],
+    Help(
+        _("Ids"),
+        _("Of the rows, where a file has none: files of its name that end in .ids.txt"),
+    ),
+]
+#: What something learned from, as the account that adds it declares.
+TrainedOn = Annotated[
+    str,
+    Field(max_length=500),
+    Help(
+        _("Trained on"),
+        _("In your words; CORPUS:SPLIT of a corpus here counts its images, “nothing” says none"),
+    ),
+]
 
 
 def declared_training(trained_on: str, context: OperationContext) -> Declaration:
-    """What is declared; it may name the corpora that whoever asks may see."""
+    """What is declared; it may name the corpora that the account may see."""
     if context.actor is None:
         return Declaration(trained_on)
     return Declaration(trained_on, CORPORA.rows(context.actor, RESEARCHER).values_list("name", flat=True))

@@ -25,7 +25,7 @@ from annotation.selectors.stored_kinds import CORPORA
 from evaluation.formats.box_files import BOX_SUFFIXES
 from evaluation.formats.unpacked import bytes_inside
 from evaluation.services.common import file_as_sent
-from evaluation.services.declared import DECLARED_TRAINING, declared_training
+from evaluation.services.declared import TrainedOn, declared_training
 from evaluation.services.feature_requests import NumberType, SetName, StoredFeatures, set_values
 from evaluation.services.features.extraction import EXTRACTORS, ExtractRequest, extract_set
 from evaluation.services.features.regions import (
@@ -43,7 +43,6 @@ from models_core.features.image.proposals import BEST_PROPOSALS
 NETWORK_FILES = ServerFile("networks", (".onnx", ".safetensors", ".pth", ".pt"))
 _BOX_FILES = ServerFile("boxes", BOX_SUFFIXES)
 _FILE = "file"
-_TrainedOn = Annotated[str, Field(max_length=500), DECLARED_TRAINING]
 _Weights = Annotated[
     Annotated[str, NETWORK_FILES] | None,
     Help(
@@ -96,7 +95,7 @@ class ExtractFeaturesRequest:
     ] = None
     extractor_settings: _Settings = field(default_factory=dict)
     dtype: NumberType = NUMBER_TYPES[0]
-    trained_on: _TrainedOn = ""
+    trained_on: TrainedOn = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +123,7 @@ class ExtractRegionsRequest:
     weights: _Weights = None
     extractor_settings: _Settings = field(default_factory=dict)
     dtype: NumberType = NUMBER_TYPES[0]
-    trained_on: _TrainedOn = ""
+    trained_on: TrainedOn = ""
 
     def problems(self) -> Iterator[FieldError]:
         """A file of boxes is needed for the method of that name alone."""

@@ -13,7 +13,6 @@ from pydantic import Field
 
 from annotation.common.operations import (
     FieldError,
-    FileUpload,
     Help,
     Listing,
     Named,
@@ -33,8 +32,8 @@ from evaluation.formats.word_vectors import WORD_VECTOR_SUFFIXES
 from evaluation.services.common import file_as_sent
 from evaluation.services.declared import (
     ARRAYS_SENT,
-    DECLARED_TRAINING,
-    IDS_BESIDE,
+    IdsBeside,
+    TrainedOn,
     declared_training,
 )
 from evaluation.services.features.importing import FeatureImport, import_features
@@ -87,7 +86,6 @@ NumberType = Annotated[str, OneOf(_number_types), Help(_("Stored as"))]
 SetName = Annotated[
     str, Named(), Help(_("Name"), _("Other vectors under a name that exists become its next version"))
 ]
-_TrainedOn = Annotated[str, Field(max_length=500), DECLARED_TRAINING]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +142,7 @@ class ImportFeaturesRequest:
         Annotated[Path, ARRAYS_SENT] | None,
         Help(_("File"), _("npz, npy, safetensors, Parquet, HDF5; of words also txt, vec, bin")),
     ] = None
-    ids: Annotated[tuple[Annotated[Path, FileUpload(beside="file")], ...], IDS_BESIDE] = ()
+    ids: IdsBeside = ()
     server_file: Annotated[
         Annotated[str, FEATURE_FILES] | None, Help(_("Or a file on the server"), _("In sources/features"))
     ] = None
@@ -156,7 +154,7 @@ class ImportFeaturesRequest:
         Field(max_length=100),
         Help(_("Network that computed them"), _("Sets of one network have the same name here")),
     ] = ""
-    trained_on: _TrainedOn = ""
+    trained_on: TrainedOn = ""
 
     def problems(self) -> Iterator[FieldError]:
         """One file is needed."""
@@ -218,7 +216,7 @@ def set_values(row: FeatureSet) -> dict[str, Any]:
 
 
 def list_features(request: FeaturesRequest, context: OperationContext) -> Listing:
-    """The feature sets that whoever asks may see."""
+    """The feature sets that the caller may see."""
     if request.corpus is not None:
         rows = feature_sets(request.corpus)
     elif context.actor is None:

@@ -25,7 +25,7 @@ def job_lines(
     limit: int = NEWEST_JOBS,
     of_server: bool = False,
 ) -> list[ShownJob]:
-    """The newest jobs of these kinds that are open to whoever asks.
+    """The newest jobs of these kinds that are open to the caller.
 
     `leads` says where the work of finished jobs is looked at, by their ids, without those of which there is
     nothing to look at: at once, so that it asks as many queries for any number. With `of_server`, jobs about

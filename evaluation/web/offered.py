@@ -1,4 +1,4 @@
-"""What is open to whoever asks, by name: corpora, runs, qrels.
+"""What is open to the caller, by name: corpora, runs, qrels.
 
 What is not open is not there: it is told as a name that nothing bears, and no names are listed.
 """
@@ -34,7 +34,7 @@ def offered_corpus(request: HttpRequest, name: str) -> Corpus:
 
 
 def declared_on_page(request: HttpRequest, trained_on: str) -> Declaration:
-    """What whoever asks declares that something was trained on; it may name the corpora that they see."""
+    """What the caller declares that something was trained on; it may name the corpora that they see."""
     return Declaration(trained_on, [each.name for each in offered_corpora(request)])
 
 
@@ -59,38 +59,38 @@ def offered_qrels(request: HttpRequest, name: str) -> QrelsSnapshot:
 
 
 def published_runs(request: HttpRequest) -> QuerySet[Run]:
-    """The published runs of corpora in which whoever asks may run evaluations."""
+    """The published runs of corpora in which the caller may run evaluations."""
     return Run.objects.filter(_within(request), published=True)
 
 
 def published_qrels(request: HttpRequest) -> QuerySet[QrelsSnapshot]:
-    """The published qrels, all versions, of corpora that are open to whoever asks."""
+    """The published qrels, all versions, of corpora that are open to the caller."""
     return QrelsSnapshot.objects.filter(_within(request), published=True)
 
 
 def judgment_sets(request: HttpRequest) -> QuerySet[JudgmentSet]:
-    """The published sets of judgments of corpora that are open to whoever asks."""
+    """The published sets of judgments of corpora that are open to the caller."""
     return JudgmentSet.objects.filter(_within(request), published=True)
 
 
 def offered_systems(request: HttpRequest) -> QuerySet[System]:
-    """The systems of corpora that are open to whoever asks."""
+    """The systems of corpora that are open to the caller."""
     return System.objects.filter(_within(request))
 
 
 def offered_localizations(request: HttpRequest) -> QuerySet[LocalizationSet]:
-    """The published localization sets of corpora that are open to whoever asks, by name."""
+    """The published localization sets of corpora that are open to the caller, by name."""
     found = LocalizationSet.objects.filter(_within(request), published=True)
     return found.select_related("corpus").order_by("name")
 
 
 def offered_batches(request: HttpRequest) -> QuerySet[Batch]:
-    """The batches of corpora that are open to whoever asks."""
+    """The batches of corpora that are open to the caller."""
     return Batch.objects.filter(_within(request))
 
 
 def offered_reports(request: HttpRequest) -> QuerySet[Report]:
-    """The reports of corpora that are open to whoever asks."""
+    """The reports of corpora that are open to the caller."""
     return Report.objects.filter(_within(request))
 
 

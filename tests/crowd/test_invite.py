@@ -277,7 +277,7 @@ def test_what_makes_no_sense_is_said(
 
 def test_a_refused_study_keeps_what_was_typed(work: World, ada: Client):
     entry = reverse("entry", args=["quay"])
-    given = {"platform": "mturk", "study": "5f", "wanted": "30"}
+    given = {"platform": "mturk", "study": "5f", "answers": "30"}
     given |= {"completion_code": "XY", "screen_out_code": "Z"}
     page = press(ada, entry, "Save the study", **given)
     assert page.status_code == 409 and "has no id" in words(page)

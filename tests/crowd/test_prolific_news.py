@@ -138,7 +138,7 @@ def test_the_signature_is_as_prolific_computes_it():
 def test_a_researcher_sets_up_a_study_and_copies_its_address(work: World):
     ada = people.signed_in("ada", "researcher")
     page = press(
-        ada, reverse("entry", args=["quay"]), "Save the study", study=BOB, wanted="30", completion_code="XY"
+        ada, reverse("entry", args=["quay"]), "Save the study", study=BOB, answers="30", completion_code="XY"
     )
     assert Study.objects.get(external_id=BOB).wanted == 30
     assert "/prolific/quay/?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}" in words(page)
@@ -177,7 +177,7 @@ def test_the_command_sets_up_studies_and_lists_their_visits(work: World):
     platform_visits.finish_visit(visit())
     (row,) = command("list_visits", "quay")["results"]
     assert (row["submission"], row["answered"], row["outcome"]) == (FIRST, 2, "complete")
-    command("save_study", "quay", "mturk", "--wanted", "3", "--completion-code", "thanks")
+    command("save_study", "quay", "mturk", "--answers", "3", "--completion-code", "thanks")
     found = command("list_studies", "quay")["results"]
     assert [one["platform"] for one in found] == ["prolific", "mturk"]
     with pytest.raises(CommandError, match="needs its id"):

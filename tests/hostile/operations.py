@@ -814,7 +814,7 @@ post(
     campaign="quay",
     platform="prolific",
     study=lambda at: at.new("study"),
-    wanted="3",
+    answers="3",
     completion_code="C0DE",
     screen_out_code="0UT",
 )

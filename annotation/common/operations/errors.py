@@ -94,7 +94,7 @@ def invalid(name: str, code: str, **params: Any) -> Invalid:
 
 
 class Forbidden(PermissionError):
-    """Whoever asks has none of `roles` for what the request names."""
+    """The caller has none of `roles` for what the request names."""
 
     def __init__(self, *roles: str) -> None:
         self.roles = roles

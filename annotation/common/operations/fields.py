@@ -99,12 +99,11 @@ class Help:
 @dataclass(frozen=True, eq=False)
 class FileUpload:
     """A file: a command takes its path, pages and programs send it. Of one that is sent, `unpacked(path,
-    most)` counts the bytes that it holds, at least where they are more than `most`. One that is `beside`
-    another field's is read with it, and lies in its folder."""
+    most)` counts the bytes that it holds, at least where they are more than `most`. All files of a request
+    lie in one folder."""
 
     most: int = 2**30
     unpacked: Callable[[Path, int], int] | None = None
-    beside: str = ""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_after_validator_function(
@@ -134,7 +133,7 @@ class ServerFile:
         return [*self.also(), *sorted(name for name in files if name.endswith(self.endings))]
 
     def path(self, name: str, *, by_path: bool) -> Path:
-        """Where the file is; `by_path` where whoever asks may name any."""
+        """Where the file is; `by_path` where the caller may name any."""
         return Path(name) if by_path else (Path(settings.DATA_DIR) / "sources" / self.folder / name).resolve()
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:

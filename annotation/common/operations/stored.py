@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from django.db.models import QuerySet
 from django.utils.functional import Promise
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from annotation.common.operations.fields import Help, Named, StoredKind
@@ -56,7 +57,7 @@ class StoredThing:
 
     @property
     def address(self) -> str:
-        """The path of one, with a placeholder for its name."""
+        """The path of one, whose last part is its name."""
         return f"{self.path}/<str:{self.word}>"
 
     def row(self, request: Any, context: OperationContext) -> Any:
@@ -67,7 +68,7 @@ class StoredThing:
 def register_stored(thing: StoredThing) -> None:
     """Make and register the operations of a kind of stored thing."""
     tag, on, route = thing.path, Has(thing.roles, on=thing.word, corpora=True), thing.route or thing.word
-    name = Annotated[str, Named(thing.kind), Help(thing.kind.title)]
+    name = Annotated[str, Named(thing.kind), Help(capfirst(thing.kind.title))]
 
     def request(called: str, text: str, *fields: tuple[str, Any]) -> type[Any]:
         made = make_dataclass(
@@ -141,9 +142,7 @@ def register_stored(thing: StoredThing) -> None:
                 result=thing.results[0],
                 permission=on,
                 run=archive_row,
-                rest=Rest(
-                    "PATCH", thing.address, tag, route=thing.route or thing.word, example={"archived": True}
-                ),
+                rest=Rest("PATCH", thing.address, tag, route=route, example={"archived": True}),
                 command=CommandLine(positional=(thing.word,)),
                 page=FormPage(),
             )

@@ -15,17 +15,6 @@ from annotation.selectors.campaign.reasons import reason_in_words
 from annotation.selectors.stored_kinds import CAMPAIGNS, CORPORA
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CampaignRequest:
-    """A request about a campaign."""
-
-    campaign: Annotated[str, Named(CAMPAIGNS), Help(_("Campaign"))]
-
-    def row(self) -> Campaign:
-        """The campaign, with its corpus; the request was admitted, so that it is there."""
-        return Campaign.objects.select_related("corpus").get(name=self.campaign)
-
-
 def _states() -> dict[str, None]:
     return dict.fromkeys(Campaign.STATES)
 
@@ -81,7 +70,7 @@ def campaign_summary(row: Campaign) -> CampaignSummary:
 
 
 def list_campaigns(request: CampaignsRequest, context: OperationContext) -> Listing:
-    """The campaigns that whoever asks may see."""
+    """The campaigns that the caller may see."""
     rows = CAMPAIGNS.rows(context.actor, REVIEWER, RESEARCHER)
     rows = rows.filter(archived_at__isnull=not request.archived)
     if request.corpus is not None:

@@ -124,7 +124,7 @@ class Me:
 
 
 def show_me(request: MeRequest, context: OperationContext) -> Me:
-    """Whoever asks; a token may hold less than its account does."""
+    """The caller; a token may hold less than its account does."""
     held = sorted(context.actor.granted, key=str)
     corpora = _names(Corpus, {one.scope.corpus for one in held})
     campaigns = _names(Campaign, {one.scope.campaign for one in held})

@@ -9,11 +9,11 @@ from typing import Annotated
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.operations import FieldError, Help, Invalid, Named, OneOf, invalid
+from annotation.common.operations import FieldError, Help, Invalid, OneOf, invalid
 from annotation.common.operations.fields import NAME_PATTERN
 from annotation.models import Campaign
 from annotation.protocol.kinds import names
-from annotation.selectors.stored_kinds import CAMPAIGNS
+from annotation.selectors.stored_kinds import CampaignRequest
 from annotation.selectors.workers.worker_table import (
     WORKER_STATES,
     WorkerTableRequest,
@@ -33,10 +33,9 @@ StandingName = Annotated[str, OneOf(lambda: dict.fromkeys(WORKER_STATES), _("any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChosenWorkers:
+class ChosenWorkers(CampaignRequest):
     """Workers of a campaign: those that are named, or everyone whom the filters leave."""
 
-    campaign: Annotated[str, Named(CAMPAIGNS), Help(_("Campaign"))]
     workers: Annotated[
         tuple[Pseudonym, ...], Field(max_length=MOST_WORKERS), Help(_("Workers"), _("Their pseudonyms"))
     ] = ()
@@ -53,13 +52,6 @@ class ChosenWorkers:
         """That nobody is meant."""
         if not self.workers and not self.everyone:
             yield FieldError("workers", "missing")
-
-
-def campaign_of(request: object) -> Campaign:
-    """The campaign that a request names; it is there, since the request was admitted."""
-    found = CAMPAIGNS.find(request.campaign, None, ())  # type: ignore[attr-defined]
-    assert isinstance(found, Campaign)
-    return found
 
 
 def chosen_workers(request: ChosenWorkers, campaign: Campaign) -> dict[str, int]:

@@ -141,7 +141,7 @@ class CampaignEarnings:
 
 
 def list_earnings(request: EarningsRequest, context: OperationContext) -> Listing:
-    """The accounts of whoever asks."""
+    """The accounts of the caller."""
     worker = worker_behind(context.actor)
     rows = earnings_of(worker, scope=context.actor.limit) if worker is not None else []
     return Listing(rows, lambda one: one.campaign, _in_texts)

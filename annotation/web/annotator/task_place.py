@@ -53,7 +53,7 @@ def place_of_request(request: HttpRequest, name: str, kind: str) -> TaskPlace:
 
 
 def campaign_of_request(request: HttpRequest, name: str) -> Campaign:
-    """The campaign of that name, where it has begun and whoever asks may work on it; else 404."""
+    """The campaign of that name, where it has begun and the caller may work on it; else 404."""
     open_to_them = campaigns_to_work_on(worker_at(request).pk)
     found = open_to_them.filter(name=name).exclude(state=Campaign.DRAFT).first()
     if found is None:

@@ -24,6 +24,8 @@ from annotation.common.operations import (
 from annotation.common.operations.fields import NAME_PATTERN
 from annotation.models import Account
 
+#: The choice of nothing.
+_NONE = ("", "–")
 #: Rows that a choice among stored things offers.
 _MOST_ROWS = 200
 
@@ -149,9 +151,11 @@ class RequestForm(forms.Form):
             return forms.CheckboxInput()
         if one.server_file is not None:
             names = [(name, name) for name in one.server_file.names()]
+            if not names and not one.required:
+                return forms.HiddenInput()
             if one.many:
                 return forms.CheckboxSelectMultiple(choices=names)
-            return forms.Select(choices=names if one.required else [("", ""), *names])
+            return forms.Select(choices=names if one.required else [_NONE, *names])
         if one.rule.sort == "object":
             return _TableArea({"rows": 6, "spellcheck": "false", "class": "code"})
         if one.named is not None and one.named.kind is not None and one.named.kind.column == "name":
@@ -159,7 +163,7 @@ class RequestForm(forms.Form):
 
             def rows() -> Any:
                 names = kind.names(account, roles)
-                empty = [] if one.many or one.required else [("", "")]
+                empty = [] if one.many or one.required else [_NONE]
                 return empty + [(name, name) for name in names[:_MOST_ROWS]]
 
             choices: Any = rows  # asked when the field is rendered

@@ -205,7 +205,7 @@ def _least_crowd(tasks: str) -> int:
 
 
 def _like(account: Account, name: str) -> Campaign | None:
-    """The campaign that a new one shall be like, where it is open to whoever asks; None without a name."""
+    """The campaign that a new one shall be like, where it is open to the caller; None without a name."""
     if not name:
         return None
     found = CAMPAIGN_OF_ADDRESS(name)

@@ -159,7 +159,7 @@ def _open_as_asked(campaign: Campaign, actor: Account) -> None:
 
 
 def _is_open(request: HttpRequest, campaign: Campaign, job: Job) -> bool:
-    """Whether whoever asks may see a job of the campaign: an export only where its layer is open to them."""
+    """Whether the caller may see a job of the campaign: an export only where its layer is open to them."""
     return job.kind != EXPORT or layer_is_open(request, campaign, job.arguments.get("layer"))
 
 

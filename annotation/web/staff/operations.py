@@ -46,7 +46,7 @@ def _has_page(operation: Operation) -> bool:
 @require_safe
 @login_required
 def operation_list(request: HttpRequest) -> HttpResponse:
-    """The operations that this server adds, as far as whoever asks may have them done."""
+    """The operations that this server adds, as far as the caller may have them done."""
     account, ours = account_of(request), {config.name for config in apps.get_app_configs()}
     added = [one for one in all_operations() if _has_page(one) and one.app not in ours]
     offered = [one for one in added if one.permission.admits(account)]
@@ -54,7 +54,7 @@ def operation_list(request: HttpRequest) -> HttpResponse:
 
 
 def _confirms(request: HttpRequest) -> bool:
-    """Whether the operation of an address asks for the password of whoever may have it done."""
+    """Whether the operation of an address asks for a password of an account that may have it done."""
     operation = _operation(request.path.rstrip("/").rpartition("/")[2])
     return operation.confirms and operation.permission.admits(account_of(request))
 

@@ -27,7 +27,7 @@ class _Place(NamedTuple):
 
 @register.simple_tag(takes_context=True)
 def places(context: dict[str, Any]) -> list[_Place]:
-    """The parts of the site that are open to whoever asks; none where there is only one."""
+    """The parts of the site that are open to the caller; none where there is only one."""
     request = context["request"]
     # Who came by the address of a crowd platform may only work.
     by_address = sessions.by_address(request.session)

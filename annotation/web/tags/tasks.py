@@ -47,7 +47,7 @@ def asked_box() -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def unread(context: dict[str, Any]) -> list[WorkerMessage]:
-    """The messages of researchers that whoever asks has not read yet."""
+    """The messages of researchers that the caller has not read yet."""
     user = context["request"].user
     return messages.unread_of_account(user.pk) if user.is_authenticated else []
 

@@ -19,12 +19,12 @@ from annotation.models import Campaign
 from annotation.protocol.money import amount_text
 from annotation.selectors.campaign import WorkerRow, workers
 from annotation.selectors.campaign.cost import units
+from annotation.selectors.stored_kinds import CampaignRequest
 from annotation.selectors.workers.choosing import (
     ChosenWorkers,
     Pseudonym,
     QuestionKind,
     StandingName,
-    campaign_of,
     check_kind,
     chosen_workers,
     worker_id,
@@ -37,7 +37,6 @@ from annotation.selectors.workers.worker_table import (
     worker_rows_of,
 )
 from annotation.workers.payments import currency_of
-from annotation.workers.requests.paying import OfCampaign
 
 _COLUMNS = (
     *("worker", "status", "answers", "checked", "right", "seconds", "earned", "bonuses", "paid", "due"),
@@ -48,7 +47,7 @@ WorkerSort = Annotated[str, OneOf(lambda: dict.fromkeys(SORTS))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorkersRequest(OfCampaign):
+class WorkersRequest(CampaignRequest):
     """A campaign's workers, with what they did, how right, and what they are due."""
 
     sort: Annotated[WorkerSort, Help(_("Sort by"), _("The most first"))] = "answers"
@@ -59,7 +58,7 @@ class WorkersRequest(OfCampaign):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowWorkerRequest(OfCampaign):
+class ShowWorkerRequest(CampaignRequest):
     """One worker of a campaign, by kind of question."""
 
     worker: Annotated[Pseudonym, Help(_("Worker"), _("Their pseudonym"))]
@@ -106,7 +105,7 @@ class CampaignWorker:
 
 def list_workers(request: WorkersRequest, context: OperationContext) -> Pages:
     """The workers, a page at a time: all are sorted for each."""
-    campaign = campaign_of(request)
+    campaign = request.row()
     check_kind(request.kind, campaign)
     currency = currency_of(campaign)
 
@@ -127,14 +126,14 @@ def list_workers(request: WorkersRequest, context: OperationContext) -> Pages:
 
 def show_worker(request: ShowWorkerRequest, context: OperationContext) -> CampaignWorker:
     """One worker. Raises Invalid."""
-    campaign = campaign_of(request)
+    campaign = request.row()
     (row,) = workers(campaign, only=[worker_id(request.worker, campaign)])
     return _campaign_worker(row, currency_of(campaign))
 
 
 def export_workers(request: ExportWorkersRequest, context: OperationContext) -> NewFile:
     """The table of the workers who are meant."""
-    campaign = campaign_of(request)
+    campaign = request.row()
     chosen = list(chosen_workers(request, campaign).values())
     return NewFile(f"{campaign.name}-workers.csv", partial(_write_table, campaign, chosen))
 

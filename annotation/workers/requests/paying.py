@@ -15,26 +15,23 @@ from pydantic import Field
 from annotation.common.operations import (
     Help,
     Listing,
-    Named,
     NewFile,
     OperationContext,
     invalid,
 )
 from annotation.models import Campaign, Payout
 from annotation.protocol.money import amount_text
-from annotation.selectors.stored_kinds import CAMPAIGNS
+from annotation.selectors.stored_kinds import CampaignRequest
 from annotation.selectors.workers.choosing import (
     ChosenWorkers,
     Pseudonym,
     RowNumber,
-    campaign_of,
     chosen_workers,
     worker_id,
 )
 from annotation.workers import payments
 from annotation.workers.payments import Due
 
-CampaignName = Annotated[str, Named(CAMPAIGNS), Help(_("Campaign"))]
 Reference = Annotated[
     str,
     Field(min_length=1, max_length=payments.LONGEST_REFERENCE),
@@ -44,14 +41,7 @@ Reason = Annotated[str, Field(min_length=1, max_length=payments.LONGEST_PAYMENT_
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OfCampaign:
-    """Those of a campaign."""
-
-    campaign: CampaignName
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DuesRequest(OfCampaign):
+class DuesRequest(CampaignRequest):
     """What each worker of a campaign is due: what their answers earned and their bonuses, less what was
     paid."""
 
@@ -103,7 +93,7 @@ class Payment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PaymentsRequest(OfCampaign):
+class PaymentsRequest(CampaignRequest):
     """Payments, the newest first."""
 
 
@@ -116,7 +106,7 @@ class PayRequest(ChosenWorkers):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PayWorkerRequest(OfCampaign):
+class PayWorkerRequest(CampaignRequest):
     """What a worker is due, or a part of it, is noted as paid. This moves no money. The same reference again
     is the same payment."""
 
@@ -135,7 +125,7 @@ class PaidWorkers:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VoidPaymentRequest(OfCampaign):
+class VoidPaymentRequest(CampaignRequest):
     """A payment was not made after all: it is due again, and its reference is free."""
 
     payment: Annotated[RowNumber, Help(_("Payment"), _("Its number"))]
@@ -143,13 +133,13 @@ class VoidPaymentRequest(OfCampaign):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerRequest(OfCampaign):
+class LedgerRequest(CampaignRequest):
     """Every answer, bonus and payment as CSV; a worker's amounts add up to what they are due."""
 
 
 def list_dues(request: DuesRequest, context: OperationContext) -> Listing:
     """The accounts of workers, by pseudonym."""
-    campaign = campaign_of(request)
+    campaign = request.row()
     only = worker_id(request.worker, campaign) if request.worker is not None else None
     accounts = payments.due_accounts(campaign=campaign, worker=only)
     currency = payments.currency_of(campaign)
@@ -158,14 +148,14 @@ def list_dues(request: DuesRequest, context: OperationContext) -> Listing:
 
 def list_payments(request: PaymentsRequest, context: OperationContext) -> Listing:
     """The payments of a campaign."""
-    campaign = campaign_of(request)
+    campaign = request.row()
     rows = Payout.objects.filter(campaign=campaign).select_related("worker", "paid_by")
     return Listing(rows, "-pk", partial(_payment, currency=payments.currency_of(campaign)))
 
 
 def pay_workers(request: PayRequest, context: OperationContext) -> PaidWorkers:
     """Record payments. Raises PaymentError."""
-    campaign = campaign_of(request)
+    campaign = request.row()
     made = payments.pay_all_due(
         campaign=campaign,
         reference=request.reference.strip(),
@@ -177,7 +167,7 @@ def pay_workers(request: PayRequest, context: OperationContext) -> PaidWorkers:
 
 def pay_worker(request: PayWorkerRequest, context: OperationContext) -> PaidWorkers:
     """Record a payment. Raises PaymentError, and Invalid for an amount that is none."""
-    campaign = campaign_of(request)
+    campaign = request.row()
     made = payments.pay(
         worker=worker_id(request.worker, campaign),
         campaign=campaign,
@@ -190,7 +180,7 @@ def pay_worker(request: PayWorkerRequest, context: OperationContext) -> PaidWork
 
 def void_payment(request: VoidPaymentRequest, context: OperationContext) -> Payment:
     """Void a payment. Raises Invalid where the campaign has no such payment, and PaymentError."""
-    campaign = campaign_of(request)
+    campaign = request.row()
     if not Payout.objects.filter(campaign=campaign, pk=request.payment).exists():
         raise invalid("payment", "unknown", kind=_("payment"), value=request.payment)
     row = payments.void_payout(
@@ -201,7 +191,7 @@ def void_payment(request: VoidPaymentRequest, context: OperationContext) -> Paym
 
 def export_ledger(request: LedgerRequest, context: OperationContext) -> NewFile:
     """The ledger of a campaign."""
-    campaign = campaign_of(request)
+    campaign = request.row()
 
     def write(path: Path) -> None:
         with path.open("w", encoding="utf-8", newline="") as file:

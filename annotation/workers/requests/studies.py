@@ -12,10 +12,9 @@ from pydantic import Field
 
 from annotation.common.operations import Help, Listing, OperationContext, invalid
 from annotation.models import Study, Visit
-from annotation.selectors.workers.choosing import campaign_of
+from annotation.selectors.stored_kinds import CampaignRequest
 from annotation.workers import confirmation, platform_visits
 from annotation.workers.platform_visits import MOST_WANTED, PROLIFIC, PlatformName
-from annotation.workers.requests.paying import OfCampaign
 
 #: What Prolific is to fill in.
 _PARAMETERS = "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
@@ -24,31 +23,31 @@ PlatformId = Annotated[str, Field(max_length=200)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StudiesRequest(OfCampaign):
+class StudiesRequest(CampaignRequest):
     """A campaign's studies on crowd platforms."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SaveStudyRequest(OfCampaign):
+class SaveStudyRequest(CampaignRequest):
     """A campaign is offered on a crowd platform; the same study again is changed."""
 
     platform: Annotated[PlatformName, Help(_("Platform"))]
     study: Annotated[
         str, Field(max_length=100), Help(_("Id of the study"), _("Prolific's; other platforms give none"))
     ] = ""
-    wanted: Annotated[int, Field(ge=1, le=MOST_WANTED), Help(_("Answers needed from each participant"))] = 20
+    answers: Annotated[int, Field(ge=1, le=MOST_WANTED), Help(_("Answers needed from each participant"))] = 20
     completion_code: Annotated[Code, Help(_("Code for complete"))] = ""
     screen_out_code: Annotated[Code, Help(_("Code for screened out"))] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VisitsRequest(OfCampaign):
+class VisitsRequest(CampaignRequest):
     """Each submission by the platform's own id, with the answers given, how it ended, and whether the
     platform confirms the participant: what one needs to approve them there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConfirmVisitRequest(OfCampaign):
+class ConfirmVisitRequest(CampaignRequest):
     """Somebody looked on the platform, and found the submission to be of that participant."""
 
     submission: Annotated[PlatformId, Help(_("Submission"), _("Its id on the platform"))]
@@ -63,7 +62,7 @@ class CampaignStudy:
     campaign: str
     platform: str
     study: str
-    wanted: int
+    answers: int
     completion_code: str
     screen_out_code: str
     address: str
@@ -90,17 +89,17 @@ class StudyVisit:
 
 def list_studies(request: StudiesRequest, context: OperationContext) -> Listing:
     """The studies of a campaign."""
-    rows = Study.objects.filter(campaign=campaign_of(request)).select_related("campaign")
+    rows = Study.objects.filter(campaign=request.row()).select_related("campaign")
     return Listing(rows, "pk", lambda row: _campaign_study(row, context.site))
 
 
 def set_up_study(request: SaveStudyRequest, context: OperationContext) -> CampaignStudy:
     """Set up a study, or change one. Raises VisitError."""
     row = platform_visits.save_study(
-        campaign=campaign_of(request),
+        campaign=request.row(),
         provider=request.platform,
         external_id=request.study.strip(),
-        wanted=request.wanted,
+        wanted=request.answers,
         completion_code=request.completion_code.strip(),
         screen_out_code=request.screen_out_code.strip(),
         actor=context.actor,
@@ -110,14 +109,14 @@ def set_up_study(request: SaveStudyRequest, context: OperationContext) -> Campai
 
 def list_visits(request: VisitsRequest, context: OperationContext) -> Listing:
     """Who came by the studies of a campaign."""
-    rows = Visit.objects.filter(study__campaign=campaign_of(request))
+    rows = Visit.objects.filter(study__campaign=request.row())
     return Listing(rows.select_related("study", "identity__worker"), "pk", study_visit)
 
 
 def confirm_visit(request: ConfirmVisitRequest, context: OperationContext) -> StudyVisit:
     """Confirm who came. Raises VisitError, and Invalid where there is no such visit."""
     claims = Visit.objects.filter(
-        study__campaign=campaign_of(request),
+        study__campaign=request.row(),
         external_id=request.submission,
         participant=request.participant,
     )
@@ -139,7 +138,7 @@ def _campaign_study(row: Study, site: str) -> CampaignStudy:
         campaign=row.campaign.name,
         platform=row.provider,
         study=row.external_id,
-        wanted=row.wanted,
+        answers=row.wanted,
         completion_code=row.completion_code,
         screen_out_code=row.screen_out_code,
         address=study_address(row, site),

@@ -105,7 +105,7 @@ def batch_summary(row: Batch) -> BatchSummary:
 
 
 def list_batches(request: BatchesRequest, context: OperationContext) -> Listing:
-    """The batches that whoever asks may see."""
+    """The batches that the caller may see."""
     found = BATCHES.rows(context.actor, RESEARCHER).filter(archived_at__isnull=not request.archived)
     if request.corpus is not None:
         found = found.filter(corpus__name=request.corpus)

@@ -108,7 +108,7 @@ class JudgmentsImport:
     ] = False
     repeats: Annotated[bool, REPEATS] = False
     keywords: Annotated[
-        Annotated[Path, FileUpload(most=MOST_READ, unpacked=text_size, beside="file")] | None,
+        Annotated[Path, FileUpload(most=MOST_READ, unpacked=text_size)] | None,
         Help(
             _("List of keywords (keywords.txt)"),
             _("Only for counts of keywords; a command finds it beside the file"),

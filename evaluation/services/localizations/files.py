@@ -35,7 +35,7 @@ from evaluation.comparison.subsets import subset_named
 from evaluation.models import LocalizationSet, System
 from evaluation.selectors import CorpusNames, captions_as_counted, digest_of_images, image_sizes, names_of
 from evaluation.services.common import MOST_READ, ImportRefused, check_file
-from evaluation.services.declared import DECLARED_TRAINING, declared_training
+from evaluation.services.declared import TrainedOn, declared_training
 from evaluation.services.image_choice import check_images
 from evaluation.services.localizations.sets import (
     REGION_NUMBERS,
@@ -134,7 +134,7 @@ class LocalizationsImport:
         ),
     ] = ""
     seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed of folds"))] = 0
-    trained_on: Annotated[str, Field(max_length=500), DECLARED_TRAINING] = ""
+    trained_on: TrainedOn = ""
 
 
 def import_localizations(request: LocalizationsImport, context: OperationContext) -> ImportedLocalizations:

@@ -8,10 +8,10 @@ from typing import Annotated
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.campaigns import campaign_named, machines
+from annotation.campaigns import machines
 from annotation.campaigns.machines import MachineName
-from annotation.common.operations import Help, Named, OperationContext
-from annotation.selectors.stored_kinds import CAMPAIGNS
+from annotation.common.operations import Help, OperationContext
+from annotation.selectors.stored_kinds import CampaignRequest
 from evaluation.services.machines.teaching import Taught, teach_machine
 from models_core.device import CPU
 
@@ -20,11 +20,10 @@ _TAUGHT_AT = 0.8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TeachMachineRequest:
+class TeachMachineRequest(CampaignRequest):
     """A machine learns from the finished images, or takes the stored proposer that the campaign's settings
     name; its boxes are stored, and replace those that come from a file, and it answers."""
 
-    campaign: Annotated[str, Named(CAMPAIGNS), Help(_("Campaign"))]
     machine: Annotated[MachineName, Help(_("Machine"))]
     restart: Annotated[
         bool, Help(_("Restart"), _("It forgets what it learnt last, and learns from the stored proposer"))
@@ -37,7 +36,7 @@ class TeachMachineRequest:
 def check_machine_free(request: TeachMachineRequest, context: OperationContext) -> TeachMachineRequest:
     """Raise CampaignError where the campaign is closed, or the machine is busy, and Invalid where the
     campaign has no such machine."""
-    campaign = campaign_named(request.campaign)
+    campaign = request.row()
     machines.refuse_closed(campaign)
     machines.refuse_busy(machines.machine_in(campaign, request.machine))
     return request
@@ -46,7 +45,7 @@ def check_machine_free(request: TeachMachineRequest, context: OperationContext) 
 def teach(request: TeachMachineRequest, context: OperationContext) -> Taught:
     """Teach the machine. Where the clock asks for it, boxes that came from a file are not replaced. Raises as
     `teach_machine`, and Invalid where the campaign has no such machine."""
-    machines.machine_in(campaign_named(request.campaign), request.machine)
+    machines.machine_in(request.row(), request.machine)
 
     def tell(phase: str, done: int, of: int) -> None:
         start, end = (_TAUGHT_AT, 1.0) if phase.startswith("proposing") else (0.0, _TAUGHT_AT)

@@ -74,7 +74,7 @@ class BuiltReport:
 
 def check_report(request: ReportRequest, context: OperationContext) -> ReportRequest:
     """Raise as `report_rows` does, and Invalid where another report has the name, or one that is not to be
-    replaced, or is not open to whoever asks."""
+    replaced, or is not open to the caller."""
     if Report.objects.filter(name=request.name).exists() and not (
         request.replace and REPORTS.find(request.name, context.actor, (RESEARCHER,)) is not None
     ):

@@ -22,7 +22,7 @@ from pydantic import Field
 
 from annotation.common import database
 from annotation.common.batching import chunks
-from annotation.common.operations import FieldError, FileUpload, Help, Named, NewFile, OneOf, OperationContext
+from annotation.common.operations import FieldError, Help, Named, NewFile, OneOf, OperationContext
 from annotation.formats.files.text import whole_file
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.stored_kinds import CORPORA
@@ -35,8 +35,8 @@ from evaluation.selectors import CorpusNames, names_of, rankings_of, run_named, 
 from evaluation.services.common import ImportRefused, check_file, check_name, exclusive_work
 from evaluation.services.declared import (
     ARRAYS_SENT,
-    DECLARED_TRAINING,
-    IDS_BESIDE,
+    IdsBeside,
+    TrainedOn,
     declared_training,
 )
 from evaluation.services.runs.directions import direction_choices
@@ -124,7 +124,7 @@ class RunImport:
     corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"), _("That was ranked"))]
     format: Annotated[str, OneOf(_format_choices), Help(_("Format"))] = RUN_FORMATS[0]
     direction: Annotated[str, OneOf(direction_choices), Help(_("Direction"))] = Run.ANNOTATION
-    ids: Annotated[tuple[Annotated[Path, FileUpload(beside="file")], ...], IDS_BESIDE] = ()
+    ids: IdsBeside = ()
     captions: Annotated[
         Annotated[Path, ARRAYS_SENT] | None,
         Help(_("Captions"), _("Embeddings of captions, where the other file has those of images")),
@@ -142,7 +142,7 @@ class RunImport:
             _("Depth"), _("Items of each ranking that are stored; TREC runs are stored whole, with 0 all are")
         ),
     ] = RUN_DEPTH
-    trained_on: Annotated[str, Field(max_length=500), DECLARED_TRAINING] = ""
+    trained_on: TrainedOn = ""
 
     @property
     def files(self) -> list[Path]:

@@ -32,7 +32,7 @@ class SystemsRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemSummary:
-    """A system: what ranks, and where it comes from. It was `trained_on` what whoever added it declares;
+    """A system: what ranks, and where it comes from. `trained_on` is what the account that added it declares;
     `archived`: lists leave it out."""
 
     name: str

@@ -72,9 +72,8 @@ def feature_list(request: HttpRequest) -> HttpResponse:
 
 
 def _form(request: HttpRequest, name: str, *fields: str) -> RequestForm:
-    form = RequestForm(operation_named(name), account_of(request), fields_shown=fields or None)
-    form.auto_id = f"{name}-%s"
-    return form
+    shown = fields or None
+    return RequestForm(operation_named(name), account_of(request), fields_shown=shown, ids=f"{name}-%s")
 
 
 def offered_sets(corpora: list[Any]) -> dict[str, list[FeatureSet]]:

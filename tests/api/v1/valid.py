@@ -498,7 +498,7 @@ VALID: dict[str, Make] = {
     "machine_saving": at(campaign="quay"),
     "teach_machine": _machine,
     "list_studies": at(campaign="quay"),
-    "save_study": told({"platform": "prolific", "study": "another", "wanted": 3}, campaign="quay"),
+    "save_study": told({"platform": "prolific", "study": "another", "answers": 3}, campaign="quay"),
     "uploads_list": nothing,
     "upload_begin": told({"name": "sent-now", "files": [{"path": "a.csv", "size": 40}]}),
     "upload_show": _upload(b"x"),

@@ -103,7 +103,11 @@ def test_a_worker_that_must_end_hands_the_training_on(training):
     [
         ("train_system", {"name": "a", "recipe": "TRI6", "corpus": "world"}, "unknown recipe"),
         ("rank", {"system": "nobody", "split": "test"}, "unknown system 'nobody'"),
-        ("extract_visual_words", {"corpus": "world"}, "no image of corpus 'world' has a caption and a picture"),
+        (
+            "extract_visual_words",
+            {"corpus": "world"},
+            "no image of corpus 'world' has a caption and a picture",
+        ),
         ("extract_visual_words", {"corpus": "nowhere"}, "unknown corpus 'nowhere'"),
     ],
 )

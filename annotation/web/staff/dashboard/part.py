@@ -68,7 +68,7 @@ def campaign_dashboard(request: HttpRequest, campaign: Campaign) -> HttpResponse
 
 
 def _part(request: HttpRequest, campaign: Campaign) -> _Kept:
-    """The part as whoever asks may see it, made now or kept."""
+    """The part as the caller may see it, made now or kept."""
     account = account_of(request)
     sees = {
         "runs": account.has_role(RESEARCHER, on=campaign.scope),

@@ -66,7 +66,7 @@ def _jobs(state: str, before: int | None) -> tuple[list[ShownJob], int | None]:
 
 
 def _subscription(request: HttpRequest) -> AlarmSubscription | None:
-    """By what whoever asks gets alarms of the whole server."""
+    """By what the caller gets alarms of the whole server."""
     found = alarms.subscriptions_of(account_of(request))
     return next((row for row in found if row.scope == WHOLE_SERVER), None)
 
