@@ -229,8 +229,8 @@ def pay_all_due(
     """Record that everybody was paid what they were due, or these `workers`, all or none. What is less than
     the last digit of the currency stays due.
 
-    Whoever was paid under this `reference` before is passed over, so that it may be done again; so is who is
-    not confirmed (`Due.held`).
+    Workers who were paid under this `reference` before are skipped, so that it may be done again; so are
+    those who are not confirmed (`Due.held`).
     """
     if not reference:
         raise PaymentError(_("Paying several workers needs a reference that identifies the payment."))
