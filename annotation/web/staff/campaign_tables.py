@@ -146,7 +146,8 @@ def acts_next(campaign: Campaign, alarms: Iterable[Alarm], *, runs: bool, adds: 
             address = reverse(page) if adds else ""
         elif page == "review" or page and runs:
             address = reverse(page, args=[campaign.name])
-        found[alarm.code] = NextAct(alarm.text, alarm.remedy, address, str(link))
+        remedy = "" if address and capfirst(alarm.remedy) == link else alarm.remedy  # the link says it
+        found[alarm.code] = NextAct(alarm.text, remedy, address, str(link))
     return list(found.values())
 
 
