@@ -8,6 +8,7 @@ from datetime import datetime
 
 from django.urls import reverse
 from django.utils.formats import date_format, number_format
+from django.utils.text import capfirst
 from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
