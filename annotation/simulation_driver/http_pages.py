@@ -101,7 +101,7 @@ class Session:
         if response.status != 302:
             raise CampaignError(
                 f"{connection.origin} did not let simulated worker {username!r} in ({response.status}); "
-                "does it serve the database that this command uses?"
+                "does it serve the database in use here?"
             )
 
     def post(self, path: str, data: Mapping[str, Any]) -> dict[str, Any]:

@@ -77,7 +77,7 @@ register(
         ),
         command=CommandLine(positional=("system",), text=texts.localized_text),
         page=FormPage(
-            started=_("Localizing phrases. They are on the system’s page when they are done."),
+            started=_("Localizing phrases."),
         ),
     )
 )

@@ -67,11 +67,12 @@ def forbidden() -> dict[str, re.Pattern[str]]:
     several = [name for name in called if " " in name]
     words = {
         "an option": r"(?<![\w-])--[a-z]",
-        "a command": rf"manage\.py|\b({'|'.join(ours)})\b",
+        "a command": rf"manage\.py|\b(a|this|by) command\b|\b({'|'.join(ours)})\b",
         "a field": rf"(?<![\w.%(])({'|'.join(fields)})\b",
         "a label": rf"“({'|'.join(called)})”|\(({'|'.join(several)})\)",
-        "a page": r"(?i)\b(on|in|see) (the|this|that|its|their|your) (page|form)s?\b"
-        r"|\b(tick|press|click|untick) (the|that|this|on|a|“)|\b(you|have) (tick|press|click)ed\b",
+        "a page": r"(?i)\b(on|in|see) (the|this|that|its|their|your) (page|form)s?\b|[’']s page\b"
+        r"|\b(load|opened) (the|this|its) page|\b(shown|appear) below\b|\b(tick|press|click)ed\b"
+        r"|\b(tick|press|click|untick) (the|that|this|on|a|“)",
         "an address": r"(?<!\w)/(api|v1|evaluation|operations|staff)/",
     }
     return {sort: re.compile(pattern) for sort, pattern in words.items()}
@@ -111,6 +112,7 @@ def test_no_text_below_the_surfaces_names_an_option_a_command_a_page_or_a_field(
         ("mark them by hand (Open a batch)", "a label"),
         ("it is removed on its page", "a page"),
         ("tick that this is meant", "a page"),
+        ("the progress is shown below", "a page"),
         ("ask for it at /api/v1/runs", "an address"),
     ],
 )
