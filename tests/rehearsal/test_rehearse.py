@@ -130,7 +130,7 @@ def test_leases_that_nobody_waits_for_are_told_as_left_over(clock):
 
 def test_what_cannot_be_rehearsed_is_refused_with_its_remedy():
     world = World([pictured(0)], workers=0)
-    with pytest.raises(CampaignError, match="--url names the server"):
+    with pytest.raises(CampaignError, match="expected the address of a server"):
         run_campaign_crowd(campaign=world.campaign, plan=CrowdPlan(mix=mix_of(5), seed=1, through="http"))
     with pytest.raises(CampaignError, match="not an address; expected http://HOST:PORT"):
         run_campaign_crowd(
