@@ -218,8 +218,8 @@ def notes_on(chosen: Chosen) -> list[str]:
 def simulated_refusal(name: str) -> str:
     """Why the answers of a simulation, the campaign's or layer's `name`, do not go out as people's would."""
     return _(
-        "The answers of “%(name)s” are simulated: no person gave them. Ask for simulated answers to "
-        "have them."
+        "The answers of “%(name)s” are simulated: no person gave them. Ask for "
+        "simulated answers if that is intended."
     ) % {"name": name}
 
 
