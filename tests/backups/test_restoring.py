@@ -449,7 +449,7 @@ def test_where_the_last_word_of_the_database_is_missing_nothing_goes_back(
     lost.chmod(0o755)
     with monkeypatch.context() as patch:
         patch.setenv("PATH", f"{lost.parent}:{os.environ['PATH']}")
-        with pytest.raises(database.Unsure, match="PostgreSQL was lost .*; run the restore again"):
+        with pytest.raises(database.Unsure, match="PostgreSQL was lost .*; restore the backup again"):
             restoring.restore_backup(backup, replace=True)
     assert Corpus.objects.get().source != "newer"
     cut_short_then_run_again(backup, files)

@@ -50,7 +50,7 @@ def test_without_torch_a_device_is_refused_in_one_line(monkeypatch: pytest.Monke
     ):
         with pytest.raises(NoDevice) as refused:
             fit()
-        assert str(refused.value) == ("device cuda: torch is not installed; install it, or use cpu")
+        assert str(refused.value) == "device cuda: torch is not installed; install it, or use cpu"
 
 
 @pytest.mark.parametrize("solver", ["few", "gram-schmidt"])

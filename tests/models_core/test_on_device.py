@@ -202,7 +202,7 @@ def test_a_machine_without_a_gpu_says_so_in_one_line(monkeypatch: pytest.MonkeyP
     for name in ("cuda", "cuda:1"):
         with pytest.raises(NoDevice) as refused:
             torch_on(name)
-        assert str(refused.value) == (f"device {name}: this machine has no CUDA device; use cpu")
+        assert str(refused.value) == f"device {name}: this machine has no CUDA device; use cpu"
 
 
 def test_a_gpu_that_is_not_there_is_told_from_those_that_are(monkeypatch: pytest.MonkeyPatch) -> None:
