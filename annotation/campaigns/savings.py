@@ -59,7 +59,7 @@ def learn_links(
         raise CampaignError(
             _(
                 "There is no image to learn from: finish some images of campaign “%(name)s” first, or learn "
-                "from a layer with chains (--corpus, --layer)."
+                "from a layer with chains."
             )
             % {"name": campaign.name}
         )

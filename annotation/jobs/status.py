@@ -74,7 +74,7 @@ class JobsRequest:
     """Jobs, the newest first."""
 
     state: Annotated[Annotated[str, OneOf(JOB_STATES.copy, _("all"))] | None, Help(_("State"))] = None
-    kind: Annotated[_Name | None, Help(_("Kind"), _("As train_system"))] = None
+    kind: Annotated[_Name | None, Help(_("Kind"), _("Its name, as jobs say it"))] = None
     campaign: Annotated[_Name | None, Help(_("Campaign"))] = None
     corpus: Annotated[_Name | None, Help(_("Corpus"), _("Jobs about its campaigns, too"))] = None
 

@@ -107,7 +107,7 @@ register(
             example={"workers": ["calm-otter-17"], "reason": "Answers at random."},
         ),
         command=CommandLine(positional=("campaign",), text=texts.withdrawn_text),
-        page=FormPage(started=_("Withdrawing their answers; see “Jobs and exports” for the progress.")),
+        page=FormPage(started=_("Their answers are being withdrawn.")),
     )
 )
 register(
@@ -123,7 +123,7 @@ register(
         as_job=True,
         rest=Rest("POST", f"{_SEVERAL}/restore", _TAG, example={"workers": ["calm-otter-17"]}),
         command=CommandLine(positional=("campaign",), text=texts.restored_text),
-        page=FormPage(started=_("Restoring their answers; see “Jobs and exports” for the progress.")),
+        page=FormPage(started=_("Their answers are being restored.")),
     )
 )
 register(

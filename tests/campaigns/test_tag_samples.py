@@ -76,7 +76,7 @@ def test_what_cannot_be_drawn_is_refused(quay: Corpus, monkeypatch: pytest.Monke
     with pytest.raises(BadTagQuery, match="find 30 images; draw 29 at most"):
         draw_by_tags(quay, ["dog"], seed=1)
     a_corpus("plain", [an_image("i0", "A dog .", layered=False)])
-    with pytest.raises(UnknownName, match="corpus 'plain' has no tags; make them: rank_tags plain"):
+    with pytest.raises(UnknownName, match="corpus 'plain' has no tags; rank its tags first"):
         draw_by_tags(Corpus.objects.get(name="plain"), ["dog"], seed=1)
 
 

@@ -260,7 +260,7 @@ def command(source: Path, *more: str) -> tuple[str, str]:
 
 def test_the_command_lists_all_problems_and_says_how_to_leave_them_out(source: Path):
     err = io.StringIO()
-    with pytest.raises(CommandError, match="4 problems.*leave out just these by --skip-problems"):
+    with pytest.raises(CommandError, match="4 problems.*leave out just these"):
         call_command(
             "import_corpus",
             "forty",

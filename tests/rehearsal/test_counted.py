@@ -139,7 +139,7 @@ def test_pairs_come_from_a_file(tmp_path: Path):
         call_command("open_campaign", "odd", *again[2:])
     Image.objects.filter(key="i|0").update(key="i0")
     run("open_campaign", "texts", "--corpus", "quay", "--tasks", "captions", "--images", "1")
-    with pytest.raises(CommandError, match="'texts' asks captions, not pairs: open one with --tasks"):
+    with pytest.raises(CommandError, match="'texts' asks captions, not pairs; expected one that asks"):
         call_command(
             *("open_campaign", "texts", "--corpus", "quay", "--tasks", "captions", "--pairs", str(file))
         )

@@ -259,7 +259,7 @@ def test_the_command_says_where_practice_is_all_the_entry_and_work_is_unchecked(
     assert "coref_link begins with practice and no test: add control items for a test" in text
     assert "coref_link is unchecked: it has no control items" in text
     assert "a second person is asked 20 % of its questions" in text
-    assert "manage.py add_controls_from_layer c" in text
+    assert "-> add control items\n" in text
     assert "at least 2 workers are needed: nobody answers a question twice; with 3 none is missing" in text
     assert "2 images opened now, 0 before" in text
 

@@ -136,7 +136,7 @@ def read_draft(draft: CampaignDraft) -> DraftPlan:
     unpaid = typed.get("unpaid") == "yes"
     if not unpaid and read.settings.pay.unpaid(kinds):
         problems.setdefault(
-            "unpaid", _("Some answers would earn nothing. Set their pay, or tick that this is meant.")
+            "unpaid", _("Some answers would earn nothing. Set their pay, or confirm that this is intended.")
         )
     return DraftPlan(
         draft=draft,

@@ -39,7 +39,7 @@ def open_images_job(
     from before anybody comes. The result is `campaigns.Opened`. Images that are open stay as they are.
     """
     if progress.campaign is None:
-        raise JobError("an open_images job is of a campaign, and none was given")
+        raise JobError("this job is of a campaign, and none was given")
     progress.advance(0.0, phase="opening images")
     done = campaigns.open_campaign_images(
         campaign=progress.campaign,

@@ -16,7 +16,7 @@ from annotation.jobs import JobError, JobProgress, job_kind
 def refresh_layer(progress: JobProgress) -> dict[str, int]:
     """Write all images that are behind; the result says how many. What is written is not behind any more."""
     if progress.campaign is None:
-        raise JobError("a refresh_layer job is of a campaign, and none was given")
+        raise JobError("this job is of a campaign, and none was given")
     total = layers.count_images_behind(progress.campaign)
     progress.advance(0.0, phase="writing images")
     written = 0
