@@ -21,7 +21,7 @@ from annotation.common.operations import (
     request_fields,
 )
 from annotation.common.roles import RESEARCHER, REVIEWER
-from annotation.datasets import answer_files
+from annotation.datasets import answer_files, arrow_tables
 from annotation.datasets.exporting import ExportError
 from annotation.operations.campaign_texts import campaign_status_text
 from annotation.protocol.campaign_settings import CampaignError
@@ -266,6 +266,19 @@ register(
         run=answer_files.export_answers,
         errors=(ExportError,),
         rest=Rest("GET", f"{ONE_CAMPAIGN}/answers.jsonl", "exports"),
+        command=ON_CAMPAIGN,
+    )
+)
+register(
+    Operation(
+        name="export_judgment_table",
+        title=_("Export the judgments of a campaign as an Arrow stream"),
+        request=arrow_tables.JudgmentTableRequest,
+        result=File(arrow_tables.ARROW_TYPE),
+        permission=MAY_RUN,
+        run=arrow_tables.export_judgment_table,
+        errors=(ExportError,),
+        rest=Rest("GET", f"{ONE_CAMPAIGN}/judgments.arrow", "streams", route="judgments"),
         command=ON_CAMPAIGN,
     )
 )

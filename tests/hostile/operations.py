@@ -1226,13 +1226,17 @@ def picture_withdrawn(at: At) -> Call:
 get("phrases", RUNNERS, "quay", "scene-1")
 
 
-@by("phrases", "sent", RUNNERS)
+@by("operation", "mark_phrases", RUNNERS)
 def phrases_marked(at: At) -> Call:
     name = _spare_corpus(at)
     image = Image.objects.get(corpus__name=name)
     Caption.objects.create(image=image, number=0, text="A boat at a quay .")
     sent = at.one("0:0-2", "0:0-2 0:3-5", "", "0:0-9", "quay")
-    return Call("POST", reverse("phrases", args=[name, "a"]), fields=[("phrases", sent), ("act", "save")])
+    fields = [("corpus", name), ("image", "a"), ("phrases", sent)]
+    return Call("POST", reverse("operation", args=["mark_phrases"]), fields=fields)
+
+
+post("operation", RUNNERS, "drop_phrase_marks", corpus="quay", image="scene-1")
 
 
 post("operation", RUNNERS, "set_licence", corpus="quay", licence="CC BY 4.0")

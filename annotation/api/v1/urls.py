@@ -5,16 +5,13 @@ from django.urls import path
 from annotation.api import document
 from annotation.api.v1 import (
     campaigns,
-    corpora,
-    phrases,
-    streams,
     uploads,
     work,
 )
 from annotation.api.v1.preparing import control_items, plans, texts
 
 #: Whose functions are served.
-__all__ = ["campaigns", "control_items", "corpora", "phrases", "plans", "streams", "texts", "uploads", "work"]
+__all__ = ["campaigns", "control_items", "plans", "texts", "uploads", "work"]
 urlpatterns = [
     path("openapi.json", document.openapi_document, name="v1_openapi"),
     path("docs", document.api_pages, name="v1_docs"),

@@ -55,6 +55,8 @@ WORDING: Mapping[str, str | Promise] = {
     "either": _("Expected this or %(other)s."),
     "unprintable": _("Expected visible characters, on one line."),
     "webhook_address": "%(message)s",
+    "phrase": _("Expected phrases such as 0:0-2, not %(value)s."),
+    "tag_query": "%(message)s",
     "email": _("Expected an e-mail address."),
     "repeated": _("“%(value)s” is given twice."),
     "unpaid": _("No pay is set for %(kinds)s: confirm that this is intended."),

@@ -195,10 +195,6 @@ def _settings() -> ValidCall:
     return ValidCall({"campaign": made.name}, body=body)
 
 
-def _layer() -> ValidCall:
-    return ValidCall({"name": "quay", "layer": "import"})
-
-
 def _frozen() -> ValidCall:
     freeze_protocol(name="to-go", corpus="quay", protocol="first caption")
     return ValidCall({"qrels": "to-go"})
@@ -342,7 +338,7 @@ def _unlabelled() -> dict[str, Any]:
     made = Corpus.objects.get(name=_spare_corpus().place["corpus"])
     image = Image.objects.create(corpus=made, position=0, key="quay-1", filename="quay-1.png")
     Caption.objects.create(image=image, number=0, text="A boat at a quay .")
-    return {"name": made.name, "key": image.key}
+    return {"corpus": made.name, "image": image.key}
 
 
 #: A file that is sent for a new corpus.
@@ -400,14 +396,12 @@ VALID: dict[str, Make] = {
     "list_corpora": nothing,
     "show_corpus": at(corpus="quay"),
     "set_licence": told({"licence": "CC BY 4.0"}, corpus="quay"),
-    "images_list": asked({"layer": "import", "limit": 2}, name="quay"),
-    "image_show": at(name="quay", key="scene-1"),
-    "corpus_tags": asked({"contains": "dog"}, name="quay"),
-    "phrases_show": at(name="quay", key="scene-1"),
-    "phrases_mark": lambda: ValidCall(
-        _unlabelled(), body={"phrases": [{"caption": 0, "start": 0, "end": 2}]}
-    ),
-    "phrases_drop": lambda: ValidCall(_unlabelled()),
+    "list_images": asked({"layer": "import", "limit": 2}, corpus="quay"),
+    "show_image": at(corpus="quay", image="scene-1"),
+    "list_corpus_tags": asked({"contains": "dog"}, corpus="quay"),
+    "show_phrases": at(corpus="quay", image="scene-1"),
+    "mark_phrases": lambda: ValidCall(_unlabelled(), body={"phrases": ["0:0-2"]}),
+    "drop_phrase_marks": lambda: ValidCall(_unlabelled()),
     "list_layers": at(corpus="quay"),
     "list_campaigns": nothing,
     "campaign_open": told(
@@ -482,8 +476,8 @@ VALID: dict[str, Make] = {
     "export_make": told({"format": "jsonl", "layer": "import"}, name="quay"),
     "export_download": lambda: ValidCall({"number": _job("export_dataset", Job.DONE)}),
     "export_answers": at(campaign="quay"),
-    "judgments_stream": at(name="quay"),
-    "layer_mentions_stream": _layer,
+    "export_judgment_table": at(campaign="quay"),
+    "export_mention_table": at(corpus="quay", layer="import"),
     "show_me": nothing,
     "list_accounts": asked({"who": "staff", "state": "active"}),
     "show_account": at(account="researcher"),
