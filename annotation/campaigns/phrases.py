@@ -20,7 +20,7 @@ from annotation.audit import record
 from annotation.campaigns.choosing import ENTITIES, gold_layer
 from annotation.common import database
 from annotation.common.operations import FieldError, Help, OneOf, OperationContext
-from annotation.datasets.image_contents import ImageRequest
+from annotation.datasets.contents.images import ImageRequest
 from annotation.models import Account, Campaign, Image, OpenImage, PhraseMarks
 from annotation.protocol.mentions import mentions_of
 from annotation.protocol.terms import Mention, Span

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.audit import record
@@ -22,7 +22,7 @@ from annotation.common import database
 from annotation.common.operations import OperationContext
 from annotation.common.roles import ADMIN, RESEARCHER, REVIEWER, WHOLE_SERVER
 from annotation.datasets import archives
-from annotation.datasets.image_contents import ImageRequest
+from annotation.datasets.contents.images import ImageRequest
 from annotation.images import pictures, withdrawn
 from annotation.models import Account, Campaign, Control, Corpus, Image, Item, Job, OpenImage, Task
 from annotation.moderation.control_items import lock_campaigns
@@ -217,7 +217,8 @@ def _retire_controls(campaign: Campaign, image: Image) -> int:
 
 def _remove_exports(corpora: Iterable[str]) -> int:
     """Remove the archives of exports of these corpora, also of jobs that are about to end; how many."""
-    jobs = Job.objects.filter(kind="export_dataset", arguments__corpus__in=list(corpora))
+    of_them = Q(arguments__corpus__in=list(corpora)) | Q(campaign__corpus__name__in=list(corpora))
+    jobs = Job.objects.filter(of_them, kind__in=("export_dataset", "export_campaign"))
     paths: list[Any] = [job.result.get("path", "") for job in jobs.filter(state=Job.DONE)]
     for job in jobs.filter(state__in=Job.LIVE):
         paths += archives.archives_of_job(job.pk)

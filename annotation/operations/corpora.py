@@ -8,13 +8,21 @@ from django.utils.translation import ngettext
 from annotation.campaigns import phrases
 from annotation.common.locks import Busy
 from annotation.common.operations import CommandLine, File, FormPage, Has, Operation, Rest, register
+from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER, REVIEWER
-from annotation.datasets import arrow_tables, corpus_summaries, image_contents, licences
+from annotation.datasets import corpus_summaries, importing, intake, licences
+from annotation.datasets.contents import arrow_tables, figures, images
 from annotation.datasets.deleting import CorpusInUse
 from annotation.datasets.exporting import ExportError
 from annotation.datasets.layers import LayerBehind
+from annotation.datasets.source_problems import IntakeError
+from annotation.formats import FormatError
+from annotation.formats.digest import RepeatedImage
+from annotation.images.pictures import PictureError
 from annotation.jobs.kinds import delete_corpus as deleting
 from annotation.moderation import withdrawing
+from annotation.operations.texts.datasets import dataset_text, imported_text
+from annotation.selectors.corpora import AmbiguousLayer
 
 _READS = Has((REVIEWER, RESEARCHER), on="corpus")
 _RUNS = Has((RESEARCHER,), on="corpus")
@@ -117,10 +125,10 @@ register(
     Operation(
         name="list_images",
         title=_("List the images of a corpus"),
-        request=image_contents.ImagesRequest,
-        result=image_contents.ImageSummary,
+        request=images.ImagesRequest,
+        result=images.ImageSummary,
         permission=_READS,
-        run=image_contents.list_images,
+        run=images.list_images,
         listed=True,
         rest=Rest("GET", f"{_ONE}/images", "corpora", route="images"),
         command=_ON_CORPUS,
@@ -130,10 +138,10 @@ register(
     Operation(
         name="show_image",
         title=_("Show an image"),
-        request=image_contents.ImageRequest,
-        result=image_contents.ImageDetail,
+        request=images.ImageRequest,
+        result=images.ImageDetail,
         permission=_READS,
-        run=image_contents.show_image,
+        run=images.show_image,
         rest=Rest("GET", _IMAGE, "corpora", route="image"),
         command=_ON_IMAGE,
     )
@@ -142,10 +150,10 @@ register(
     Operation(
         name="list_corpus_tags",
         title=_("List the tags of a corpus"),
-        request=image_contents.CorpusTagsRequest,
-        result=image_contents.TagOfCorpus,
+        request=images.CorpusTagsRequest,
+        result=images.TagOfCorpus,
         permission=_READS,
-        run=image_contents.list_corpus_tags,
+        run=images.list_corpus_tags,
         listed=True,
         rest=Rest("GET", f"{_ONE}/tags", "corpora", route="corpus_tags"),
         command=_ON_CORPUS,
@@ -208,5 +216,29 @@ register(
         errors=(LayerBehind, ExportError),
         rest=Rest("GET", f"{_ONE}/layers/<slug:layer>/mentions.arrow", "streams", route="layer_mentions"),
         command=CommandLine(positional=("corpus", "layer")),
+    )
+)
+register(
+    Operation(
+        name="dataset_stats",
+        title=_("Show the figures of a layer"),
+        request=figures.DatasetFiguresRequest,
+        result=figures.DatasetFigures,
+        permission=_READS,
+        run=figures.dataset_figures,
+        errors=(UnknownName, AmbiguousLayer),
+        command=CommandLine(positional=("corpus",), text=dataset_text),
+    )
+)
+register(
+    Operation(
+        name="import_corpus",
+        title=_("Import a corpus"),
+        request=importing.ImportCorpusRequest,
+        result=intake.ImportReport,
+        permission=Has((RESEARCHER,), server=True),
+        run=importing.import_named_corpus,
+        errors=(UnknownName, FormatError, PictureError, RepeatedImage, IntakeError, Busy, OSError),
+        command=CommandLine(positional=("name", "path"), text=imported_text),
     )
 )

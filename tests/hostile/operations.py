@@ -872,17 +872,10 @@ post(
     base_version=_text("consent"),
 )
 get("jobs", RUNNERS, "quay")
-post(
-    "start_job",
-    RUNNERS,
-    "quay",
-    act="export",
-    format="jsonl",
-    layer="import",
-    unfinished="include",
-    pictures="1",
-)
-post("start_job", RUNNERS, "quay", act="refresh")
+_EXPORT = {"format": "jsonl", "unfinished": "include", "pictures": "true", "simulated": "true"}
+post("operation", RUNNERS, "export_dataset", corpus="quay", layer="import", **_EXPORT)
+post("operation", RUNNERS, "export_campaign", campaign="quay", **_EXPORT)
+post("operation", RUNNERS, "refresh_layer", campaign="quay")
 
 
 def _draft_campaign(at: At) -> str:
@@ -894,7 +887,7 @@ def _draft_campaign(at: At) -> str:
 
 
 post("start_job", RUNNERS, _draft_campaign, act="open")
-get("download", RUNNERS, "quay", _job(Job.DONE))
+get("operation_file", RUNNERS, "download_export", job=_job(Job.DONE))
 
 # Evaluation ------------------------------------------------------------------------------------
 

@@ -45,7 +45,7 @@ NAMED_BY_NOBODY = {
     **dict.fromkeys(("startElement", "endElement"), "the XML parser calls it"),
     **dict.fromkeys(
         (
-            *("change_settings_job", "export_dataset_job", "open_images_job"),
+            *("change_settings_job", "open_images_job"),
             *("mail_messages_job", "delete_corpus_job"),
             *(
                 "check_upload_job",

@@ -102,7 +102,7 @@ def has_an_invitee(campaign: Campaign) -> None:
 
 
 def has_a_job(campaign: Campaign) -> None:
-    jobs.enqueue(kind="refresh_layer", campaign=campaign)
+    jobs.enqueue(kind="refresh_layer", arguments={"campaign": campaign.name}, campaign=campaign)
 
 
 @pytest.mark.django_db

@@ -244,7 +244,6 @@ def built() -> dict[str, Any]:
                 "read_message": [1],
                 "webhook": [hook.pk],
                 "text": [name, "consent"],
-                "download": [name, export.pk],
                 **{
                     route: [name, kind]
                     for route in ("task", "task_instructions", "task_practice", "task_test", "task_answers")

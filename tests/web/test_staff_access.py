@@ -57,8 +57,6 @@ BOTH = {
 }
 #: Whatever takes a POST: route -> what its address needs, and who may do it.
 POSTS = ACTS | {route: (PAGES[route][0], roles) for route, roles in BOTH.items()}
-#: These need a job, and have tests of their own.
-JOBS = {"download"}
 
 
 @pytest.fixture
@@ -141,7 +139,6 @@ def test_a_reviewer_is_shown_only_what_a_reviewer_may_open(world):
         ("review_image", ["review", "nobody"]),
         ("worker", ["review", "nobody"]),
         ("text", ["review", "nothing"]),
-        ("download", ["review", 99]),
     ],
 )
 def test_what_is_not_there_is_said_to_be_missing(world, route, arguments):

@@ -6,12 +6,11 @@ from annotation.api import document
 from annotation.api.v1 import (
     campaigns,
     uploads,
-    work,
 )
-from annotation.api.v1.preparing import control_items, plans, texts
+from annotation.api.v1.preparing import control_items, plans
 
 #: Whose functions are served.
-__all__ = ["campaigns", "control_items", "plans", "texts", "uploads", "work"]
+__all__ = ["campaigns", "control_items", "plans", "uploads"]
 urlpatterns = [
     path("openapi.json", document.openapi_document, name="v1_openapi"),
     path("docs", document.api_pages, name="v1_docs"),

@@ -55,6 +55,8 @@ WORDING: Mapping[str, str | Promise] = {
     "either": _("Expected this or %(other)s."),
     "unprintable": _("Expected visible characters, on one line."),
     "webhook_address": "%(message)s",
+    "no_layer": _("Corpus “%(value)s” has no layer: import one with mentions, or annotate it."),
+    "no_download": _("Job %(value)s has no download."),
     "phrase": _("Expected phrases such as 0:0-2, not %(value)s."),
     "tag_query": "%(message)s",
     "email": _("Expected an e-mail address."),

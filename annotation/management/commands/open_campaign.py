@@ -20,7 +20,7 @@ from annotation.datasets.layer_rows import LayerError
 from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand, move_bar, progress_bar
 from annotation.models import Campaign
-from annotation.operations.campaign_texts import alarm_lines
+from annotation.operations.texts.campaign import alarm_lines
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import all_tasks
 from annotation.selectors.pair_judgments import page_filling

@@ -38,5 +38,4 @@ urlpatterns = [
     path("campaigns/<slug:name>/texts/<str:kind>/", campaign_texts.campaign_text_edit, name="text"),
     path("campaigns/<slug:name>/jobs/", jobs.campaign_job_list, name="jobs"),
     path("campaigns/<slug:name>/jobs/start/", jobs.campaign_job_start, name="start_job"),
-    path("campaigns/<slug:name>/jobs/<int:job>/download/", jobs.campaign_job_download, name="download"),
 ]

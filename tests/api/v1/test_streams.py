@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from annotation.datasets import arrow_tables
+from annotation.datasets.contents import arrow_tables
 from annotation.models import Account, Campaign
 from annotation.selectors.answers import answers
 from annotation.selectors.corpora import corpus_named, layer_named

@@ -440,7 +440,7 @@ VALID: dict[str, Make] = {
     "retire_control_item": lambda: ValidCall(
         {"campaign": "tested", "item": Control.objects.filter(campaign__name="tested", active=True)[0].pk}
     ),
-    "layer_refresh": at(name="quay"),
+    "refresh_layer": at(campaign="quay"),
     "list_workers": at(campaign="quay"),
     "show_worker": lambda: ValidCall({"campaign": "quay", "worker": _pseudonym()}),
     "export_workers": asked({"everyone": "true"}, campaign="quay"),
@@ -473,9 +473,16 @@ VALID: dict[str, Make] = {
     "show_job": lambda: ValidCall({"job": _job("export_dataset", Job.DONE)}),
     "cancel_job": lambda: ValidCall({"job": _job("export_dataset", Job.QUEUED)}),
     "resume_job": lambda: ValidCall({"job": _job("refresh_layer", Job.CANCELLED)}),
-    "export_make": told({"format": "jsonl", "layer": "import"}, name="quay"),
-    "export_download": lambda: ValidCall({"number": _job("export_dataset", Job.DONE)}),
+    "export_dataset": told({"format": "jsonl", "layer": "import"}, corpus="quay"),
+    "export_campaign": told({"format": "jsonl", "unfinished": "include", "simulated": True}, campaign="quay"),
+    "download_export": lambda: ValidCall({"job": _job("export_dataset", Job.DONE)}),
     "export_answers": at(campaign="quay"),
+    "learn_links": told({"corpus": "quay", "layer": "import"}, campaign="quay"),
+    "show_protocol": nothing,
+    "export_proposals": lambda: ValidCall({"campaign": "quay", "machine": _machine().place["machine"]}),
+    "import_proposals": lambda: ValidCall(
+        {"campaign": "quay", "machine": _machine().place["machine"]}, files={"file": ("boxes.jsonl", b"{}")}
+    ),
     "export_judgment_table": at(campaign="quay"),
     "export_mention_table": at(corpus="quay", layer="import"),
     "show_me": nothing,
