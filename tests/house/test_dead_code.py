@@ -48,8 +48,6 @@ NAMED_BY_NOBODY = {
             *("change_settings_job", "open_images_job"),
             *("mail_messages_job", "delete_corpus_job"),
             *(
-                "check_upload_job",
-                "import_upload_job",
                 "propose_boxes_job",
                 "send_alarms_job",
                 "send_test_mail_job",

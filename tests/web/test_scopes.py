@@ -45,10 +45,11 @@ def test_lists_hold_what_a_role_for_a_corpus_covers(campaign: Campaign):
     assert "secret" not in words(bob.get(reverse("home")))
     listed = words(bob.get(reverse("campaigns")))
     assert campaign.name in listed and "second" in listed and "Open a campaign" in listed
-    form = words(bob.get(reverse("open_campaign")))
+    form = words(bob.get(reverse("operation", args=["open_campaign"])))
     assert campaign.corpus.name in form and "secret" not in form
-    refused = bob.post(reverse("open_campaign"), {"name": "c", "corpus": "secret", "tasks": "entities"})
-    assert refused.status_code == 409 and "There is no corpus “secret” here." in words(refused)
+    sent = {"name": "c", "corpus": "secret", "tasks": "entities"}
+    refused = bob.post(reverse("operation", args=["open_campaign"]), sent)
+    assert refused.status_code == 400 and "There is no corpus “secret” here" in words(refused)
     assert not Campaign.objects.filter(name="c").exists()
 
 

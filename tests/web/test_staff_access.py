@@ -30,7 +30,6 @@ PAGES = {
     "image_order": (OF_IT, RUNNERS),
     "review": (OF_IT, READERS),
     "review_image": (OF_IMAGE, READERS),
-    "open_campaign": ([], RUNNERS),
     "campaign_drafts": ([], RUNNERS),
     "workers": (OF_IT, RUNNERS),
     "worker": (OF_WORKER, RUNNERS),
@@ -44,13 +43,9 @@ PAGES = {
 #: Route -> what its address needs, and who may do it.
 ACTS = {
     "rule": (OF_IMAGE, READERS),
-    "duplicate_campaign": (OF_IT, RUNNERS),
-    "go_on_with_all": (OF_IT, RUNNERS),
-    "start_job": (OF_IT, RUNNERS),
 }
 #: Pages that also take a POST, and who may do it.
 BOTH = {
-    "open_campaign": RUNNERS,
     "campaign_drafts": RUNNERS,
     "change_settings": RUNNERS,
     "new_known_item": RUNNERS,

@@ -180,7 +180,7 @@ def a_draft(world, state=Job.DONE, **arguments):
 
 
 def start(client, name="draft"):
-    return client.post(reverse("start_job", args=[name]), {"act": "open"}, follow=True)
+    return client.post(reverse("operation", args=["open_draft"]), {"campaign": name}, follow=True)
 
 
 @pytest.mark.parametrize("state", [Job.FAILED, Job.CANCELLED])
@@ -204,14 +204,14 @@ def test_a_draft_that_nobody_chose_images_for_is_not_opened(ada, world):
     page = ada.get("/campaigns/draft/jobs/")
     assert "Open the images" not in words(page)
     assert "Nobody has chosen the images of this campaign" in words(page)
-    assert "Nobody has chosen the images of this campaign" in said(start(ada))[0]
+    assert "Nobody has chosen the images of this campaign" in words(start(ada))
     assert not Job.objects.exists()
 
 
 def test_a_running_pilot_gets_no_more_images_by_the_opening_of_drafts(ada, world):
     Campaign.objects.update(pilot={"split": None, "images": None, "tags": []})
     Job.objects.create(kind="open_images", campaign=world.campaign, arguments=OPENING, state=Job.DONE)
-    assert said(start(ada, "quay")) == ["The images of this campaign are open already."]
+    assert "The images of this campaign are open already." in words(start(ada, "quay"))
     assert Job.objects.count() == 1
 
 
@@ -219,16 +219,17 @@ def test_a_running_pilot_is_not_opened_again_by_its_name(ada, world, tmp_path):
     Campaign.objects.update(pilot={"split": None, "images": None, "tags": []}, open_to_all=False)
     plan = {"name": "quay", "corpus": world.corpus.name, "tasks": "entities"}
     settings = as_toml(settings_of(world.campaign.settings))
-    page = ada.post(reverse("open_campaign"), {**plan, "settings": settings, "unpaid": "yes"})
+    sent = {**plan, "campaign_settings": settings, "unpaid": "on"}
+    page = ada.post(reverse("operation", args=["open_campaign"]), sent)
     assert page.status_code == 409 and "is a pilot: continue with all its images" in words(page)
-    body = {**plan, "settings": world.campaign.settings, "unpaid": True}
+    body = {**plan, "campaign_settings": world.campaign.settings, "unpaid": True}
     answer = ada.post("/api/v1/campaigns", body, content_type="application/json")
     assert answer.status_code == 409 and "is a pilot" in answer.json()["detail"]
     with pytest.raises(CommandError, match="“quay” is a pilot: continue with all its images"):
         (tmp_path / "own.toml").write_text(settings)
         call_command(
             *("open_campaign", "quay", "--corpus", world.corpus.name, "--tasks", "entities"),
-            *("--config", str(tmp_path / "own.toml"), "--open-to-all"),
+            *("--campaign-settings", str(tmp_path / "own.toml"), "--open-to-all", "--unpaid"),
         )
     assert not Campaign.objects.get().open_to_all
     assert not Job.objects.exists()
