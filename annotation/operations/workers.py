@@ -7,7 +7,7 @@ from annotation.common.roles import ADMIN, RESEARCHER
 from annotation.jobs import emails
 from annotation.moderation import worker_acts
 from annotation.moderation.discarding import CannotDo
-from annotation.operations import workers_texts as texts
+from annotation.operations.texts import workers as texts
 from annotation.workers.messages import MessageError
 from annotation.workers.pseudonyms import CannotErase, Erased
 from annotation.workers.requests import erasing, listing

@@ -11,7 +11,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation import campaigns, jobs
-from annotation.campaigns import CampaignError, machines, to_learn_from
+from annotation.campaigns import CampaignError, machines
+from annotation.campaigns.learning import to_learn_from
 from annotation.models import Campaign, Job, Machine, MachineProposals
 from evaluation.services.common import ImportRefused
 from evaluation.services.machines.examples import proposals_of
