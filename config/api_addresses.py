@@ -4,11 +4,9 @@ from annotation.api.rest.declared import serve_operations
 from annotation.api.rest.operations import operation_patterns
 from annotation.api.rest.views import operation_view
 from annotation.api.v1 import urls as of_annotation
-from evaluation.api import urls as of_evaluation
 
 serve_operations()
 urlpatterns = [
     *of_annotation.urlpatterns,
-    *of_evaluation.urlpatterns,
     *operation_patterns(operation_view),
 ]

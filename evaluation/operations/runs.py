@@ -72,7 +72,7 @@ register(
             example={"name": "near", "corpus": "harbour"},
         ),
         command=CommandLine(positional=("name", "file"), text=texts.imported_text),
-        page=FormPage(),
+        page=FormPage("evaluation:bring"),
     )
 )
 register(

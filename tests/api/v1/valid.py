@@ -561,7 +561,7 @@ VALID: dict[str, Make] = {
     "archive_system": told({"archived": True}, system="good"),
     "remove_system": _unused_system,
     "rank": told({"split": "test"}, system="spare"),
-    "system_upload": lambda: ValidCall(
+    "add_system": lambda: ValidCall(
         body={"name": "sent", "corpus": "quay", "format": "scores"},
         files={"file": ("sent.npz", _scores())},
     ),
