@@ -87,7 +87,8 @@ class OperationCommand(ReportCommand):
             self.operation.admit(request, None)
             with progress_bar(what="share", total=_STEPS) as bar:
                 context = OperationContext(
-                    by_path=True, listener=lambda phase, share: move_bar(bar, round(_STEPS * share), _STEPS)
+                    by_path=True,
+                    listener=lambda phase, share: move_bar(bar, round(_STEPS * share), _STEPS, what=phase),
                 )
                 self.result = self.operation.run(request, context)
                 if isinstance(self.result, NewFile):

@@ -195,7 +195,7 @@ def test_a_wrong_value_is_the_same_error_everywhere(
         if isinstance(operation.result, File):
             options["out"] = "x"
         options[one.name] = [text] if one.many else text
-        before = [data[name] for name in operation.command.positional if name != one.name]
+        before = [data[name] for name in operation.command.positional if name in data and name != one.name]
         positional = [str(each) for held in before for each in (held if isinstance(held, list) else [held])]
         flags = [
             f"--{name.replace('_', '-')}"

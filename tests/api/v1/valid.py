@@ -600,6 +600,7 @@ VALID: dict[str, Make] = {
     "compare_runs": asked({"runs": _RUNS, "qrels": "own"}),
     "list_judgment_sets": nothing,
     "show_judgments": at(judgments="quay:graded"),
+    "agreement": told({"judgments": "quay:graded", "resamples": 20}),
     "remove_judgments": at(judgments="graded"),
     "import_judgments": lambda: ValidCall(
         body={"name": "sent-grades", "corpus": "quay", "format": "table", "scale": "0-5"},
