@@ -35,7 +35,11 @@ from tests.api.v1.test_operations import openapi
 
 EVERY = list(all_operations())
 #: What a request needs beside its required fields, and which of their values it takes.
-ALSO = {"freeze_qrels": {"protocol": "first caption"}, "import_judgments": {"format": "table"}}
+ALSO = {
+    "agreement": {"file": "x"},
+    "freeze_qrels": {"protocol": "first caption"},
+    "import_judgments": {"format": "table"},
+}
 
 
 def of_every_field() -> Iterator[Any]:
