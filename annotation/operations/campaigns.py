@@ -144,7 +144,10 @@ register(
         errors=(CampaignError,),
         rest=Rest("DELETE", ONE_CAMPAIGN, "campaigns", route="campaign"),
         command=ON_CAMPAIGN,
-        page=FormPage(done=_("Campaign deleted. Its history stays in the audit log.")),
+        page=FormPage(
+            done=_("Campaign deleted. Its history stays in the audit log."),
+            sure=_("I understand that its questions, texts and control items will be deleted"),
+        ),
     )
 )
 register(
@@ -193,7 +196,10 @@ register(
         errors=(CampaignError,),
         rest=Rest("POST", f"{ONE_CAMPAIGN}/close", "campaigns", example={"reason": "Enough answers."}),
         command=ON_CAMPAIGN,
-        page=FormPage(done=_("Campaign closed.")),
+        page=FormPage(
+            done=_("Campaign closed."),
+            sure=_("I understand that a closed campaign cannot be opened again"),
+        ),
     )
 )
 register(

@@ -92,7 +92,7 @@ register(
         errors=(CorpusInUse, Busy),
         rest=Rest("DELETE", _ONE, "corpora", route="corpus"),
         command=_ON_CORPUS,
-        page=FormPage(done=_("Corpus deleted.")),
+        page=FormPage(done=_("Corpus deleted."), sure=_("I understand that this cannot be undone")),
     )
 )
 register(

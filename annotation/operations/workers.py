@@ -159,7 +159,10 @@ register(
         errors=(CannotErase, OSError),
         confirms=True,
         command=CommandLine(positional=("worker",), text=texts.erased_text),
-        page=FormPage(done=_("Worker erased: nothing links the pseudonym to a person any more.")),
+        page=FormPage(
+            done=_("Worker erased: nothing links the pseudonym to a person any more."),
+            sure=_("I understand that this cannot be undone"),
+        ),
     )
 )
 register(

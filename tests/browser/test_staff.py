@@ -226,7 +226,7 @@ def test_everything_but_drawing_works_without_scripts(walks: World, open_page: O
     page.get_by_role("button", name="Save boxes").click()
     assert chain(2, walks)["b"] == [[10, 10, 50, 50]]
     page.goto("/campaigns/walks/")
-    page.get_by_label("Reason for the pause").fill("lunch")
+    page.get_by_label("Reason").fill("lunch")
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_text("paused", exact=True)).to_be_visible()
     assert Campaign.objects.get().state == Campaign.PAUSED

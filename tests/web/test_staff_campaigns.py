@@ -96,7 +96,7 @@ def test_a_campaign_is_paused_in_mid_task_by_page_and_what_is_in_hand_still_coun
 
 
 def test_a_campaign_is_closed_by_page(world, ada):
-    page = press(ada, PAGE, "Close")
+    page = press(ada, PAGE, "Close", sure="on")
     assert said(page) == ["Campaign closed."]
     assert Campaign.objects.get().state == Campaign.CLOSED
     assert "Closed: workers get no more questions" in words(page)
@@ -205,7 +205,9 @@ def test_a_campaign_is_duplicated_by_page_with_what_is_changed(world, ada):
 
 
 def test_a_campaign_is_deleted_by_page_while_nobody_has_come(world, ada):
-    page = press(ada, PAGE, "Delete")
+    unsure = press(ada, PAGE, "Delete")
+    assert unsure.status_code == 400 and "This field is required." in words(unsure)
+    page = press(ada, PAGE, "Delete", sure="on")
     assert said(page) == ["Campaign deleted. Its history stays in the audit log."]
     assert not Campaign.objects.exists()
     line = AuditEntry.objects.get(act="delete_campaign")
@@ -215,7 +217,7 @@ def test_a_campaign_is_deleted_by_page_while_nobody_has_come(world, ada):
 def test_a_campaign_that_somebody_holds_a_task_of_is_not_deleted(world, ada):
     world.held(0)
     assert not any("Delete" in form.buttons for form in forms(ada.get(PAGE)))
-    page = ada.post(reverse("operation", args=["delete_campaign"]), {"campaign": "review"})
+    page = ada.post(reverse("operation", args=["delete_campaign"]), {"campaign": "review", "sure": "on"})
     assert "somebody has begun to work on it" in words(page) and Campaign.objects.exists()
 
 

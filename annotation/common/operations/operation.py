@@ -158,12 +158,13 @@ class FormPage:
 
     `started`: what is said when its job was enqueued; `done`: what is said when it was done at once, with
     fields of the result, as "%(name)s", or what says it of the result. A result with a secret is shown under
-    it, on a page of its own.
+    it, on a page of its own. `sure`: what whoever asks has to tick first, where nothing brings it back.
     """
 
     route: str = ""
     started: str | Promise = ""
     done: str | Promise | Callable[[Any], str] = ""
+    sure: str | Promise = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

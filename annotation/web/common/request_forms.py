@@ -100,6 +100,8 @@ class RequestForm(forms.Form):
                 initial=one.default,
                 widget=self._widget(one),
             )
+        if operation.page is not None and operation.page.sure:
+            self.fields["sure"] = forms.BooleanField(label=cast(str, operation.page.sure))
 
     def clean(self) -> dict[str, Any]:
         """Read the request; add to each field what is wrong with it."""

@@ -8,9 +8,11 @@ from django import template
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from annotation.common.operations import operation_named
 from annotation.common.roles import ANNOTATOR, ROLE_NAMES
 from annotation.selectors.campaign.reasons import reason_in_words
 from annotation.web.common.parts import PARTS
+from annotation.web.common.request_forms import RequestForm
 from annotation.workers import sessions
 
 register = template.Library()
@@ -44,6 +46,13 @@ def places(context: dict[str, Any]) -> list[_Place]:
         if len(found) > 1
         else []
     )
+
+
+@register.inclusion_tag("operations/field.html", takes_context=True)
+def sure(context: dict[str, Any], operation: str) -> dict[str, Any]:
+    """The box that is ticked before an operation is done which nothing brings back."""
+    form = RequestForm(operation_named(operation), context["request"].user, ids=f"{operation}-%s")
+    return {"field": form["sure"]}
 
 
 @register.filter
