@@ -21,10 +21,9 @@ from evaluation.comparison.ranked_runs import NotComparable
 from evaluation.comparison.subsets import BadSubset
 from evaluation.metrics.table import UnknownMeasure
 from evaluation.operations import run_texts as texts
-from evaluation.services.archiving import set_archived
 from evaluation.services.common import ImportRefused
 from evaluation.services.runs import figures, files, listing, queries
-from evaluation.services.stored import InUse, remove_stored
+from evaluation.services.stored import InUse, remove_stored, set_archived
 from evaluation.services.stored_kinds import STORED_RUNS
 
 _ON_RUN = Has((RESEARCHER,), on="run", corpora=True)
@@ -49,7 +48,7 @@ register_stored(
         detail=listing.run_summary,
         narrow=listing.narrow_runs,
         related=("corpus", "made_by"),
-        archive=lambda row, archived, actor: set_archived(row, archived=archived, actor=actor),
+        archive=set_archived,
         remove=remove_stored,
         errors=(InUse, Busy),
     )
