@@ -17,7 +17,7 @@ from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
 from annotation.selectors.corpora import split_names
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles, for_roles_on
-from annotation.web.common.request_forms import sent_request
+from annotation.web.common.request_forms import RequestForm, sent_request
 from annotation.web.staff.frame import query_string
 from evaluation.comparison.ranked_runs import NotComparable
 from evaluation.comparison.subsets import BadSubset
@@ -28,7 +28,8 @@ from evaluation.services.runs.figures import qrels_of_corpus, score_under_qrels
 from evaluation.services.runs.files import tied_queries
 from evaluation.services.systems import registry
 from evaluation.web import offered
-from evaluation.web.frame import evaluation_frame, text_parameter
+from evaluation.web.frame import evaluation_frame, offer_choices, offer_splits, text_parameter
+from evaluation.web.sent_forms import sent_form
 
 #: Runs on a page.
 RUNS_PER_PAGE = 50
@@ -144,12 +145,11 @@ def run_detail(request: HttpRequest, row: Run) -> HttpResponseBase:
             "runs",
             deeper=True,
             run=row,
-            choices=with_chosen(choices, snapshot),
+            form=figure_form(request, "score_run", with_chosen(choices, snapshot), snapshot),
+            choices=choices,
             snapshot=snapshot,
             figures=figures,
-            split=text_parameter(request.GET, "split"),
             splits=[split for split in split_names(row.corpus) if split],
-            missing=text_parameter(request.GET, "missing"),
             tied=_tied(row),
             choice=choice.urlencode(),
             wrong=wrong,
@@ -166,6 +166,24 @@ def chosen_qrels(request: HttpRequest, choices: list[QrelsSnapshot]) -> QrelsSna
     if named := text_parameter(request.GET, "qrels"):
         return offered.offered_qrels(request, named)
     return next(iter(choices), None)
+
+
+def figure_form(
+    request: HttpRequest,
+    operation: str,
+    choices: list[QrelsSnapshot],
+    snapshot: QrelsSnapshot | None,
+    *fields: str,
+) -> RequestForm:
+    """The form that says under which qrels, and of which images, figures are: as the address does."""
+    shown = ("qrels", "split", "missing", *fields)
+    form = sent_form(request, operation_named(operation), fields_shown=shown).form
+    titles = {each.versioned: f"{each} ({each.pool})" if each.pool else str(each) for each in choices}
+    offer_choices(form, "qrels", titles)
+    offer_splits(form, "split")
+    if snapshot is not None:
+        form.initial["qrels"] = snapshot.versioned
+    return form
 
 
 def with_chosen(choices: list[QrelsSnapshot], chosen: QrelsSnapshot | None) -> list[QrelsSnapshot]:

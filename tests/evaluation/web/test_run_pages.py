@@ -145,12 +145,13 @@ def test_qrels_that_judge_rankings_for_images_are_not_offered_to_rankings_for_ca
         OperationContext(),
     )
 
-    def offered(run: str) -> set[str]:
-        return {each.name for each in ada.get(f"/evaluation/runs/{run}/").context["choices"]}
+    def offered(page) -> set[str]:
+        return {name for name, _title in page.context["form"].fields["qrels"].widget.choices}
 
-    assert offered("good-annotation") - offered("good-search") == {"theirs"}
+    annotation, search = (ada.get(f"/evaluation/runs/good-{way}/") for way in ("annotation", "search"))
+    assert offered(annotation) - offered(search) == {"theirs:1"}
     both = ada.get("/evaluation/compare/?run=good-annotation&run=good-search")
-    assert "theirs" not in {each.name for each in both.context["choices"]} and not both.context["wrong"]
+    assert "theirs:1" not in offered(both) and not both.context["wrong"]
 
 
 @pytest.mark.parametrize(
