@@ -7,10 +7,10 @@ from django.db.models import Q
 
 from evaluation.models.judged import JudgmentSet, PackedQueries, QrelsSnapshot
 from evaluation.models.ranked import Run
-from evaluation.models.stored import ArchivableRow
+from evaluation.models.stored import ArchivableRow, StoredRow
 
 
-class Batch(ArchivableRow):
+class Batch(StoredRow, ArchivableRow):
     """Judgments wanted: what was pooled from runs, and the campaign that asks about it.
 
     `digest` is over what the pool was made from (corpus, runs, depth, filter, judges, seed), and
@@ -37,7 +37,7 @@ class Batch(ArchivableRow):
     )
     collections = models.PositiveIntegerField(default=0)
 
-    class Meta(ArchivableRow.Meta):
+    class Meta(StoredRow.Meta):
         verbose_name_plural = "batches"
         ordering = ["pk"]
         constraints = [
@@ -78,7 +78,7 @@ class BatchQueries(PackedQueries):
         return f"{self.count} {self.asks}s of batch {self.batch_id}"
 
 
-class Report(ArchivableRow):
+class Report(StoredRow, ArchivableRow):
     """A report that was built: which files it has, and from what.
 
     Its files stand in the folder `reports/NAME` of DATA_DIR; `files` maps each to its SHA-256. `inputs` is

@@ -5,10 +5,10 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import Q
 
-from evaluation.models.stored import ArchivableRow, SystemOutput
+from evaluation.models.stored import ArchivableRow, StoredRow, SystemOutput
 
 
-class System(ArchivableRow):
+class System(StoredRow, ArchivableRow):
     """What ranks, and where it comes from: trained here by a recipe, or brought by somebody.
 
     `origin` is one of `evaluation.origins`. `settings` is what it was made with, whole; `sources` maps each

@@ -34,14 +34,14 @@ class StoredRow(models.Model):
         return Scope(self.corpus_id)
 
 
-class ArchivableRow(StoredRow):
-    """Something that lists leave out where somebody archived it; no table."""
+class ArchivableRow(models.Model):
+    """What lists leave out where somebody archived it; no table."""
 
     archived_at = models.DateTimeField(
         null=True, blank=True, help_text="Since when lists leave it out, unless they are asked for it"
     )
 
-    class Meta(StoredRow.Meta):
+    class Meta:
         abstract = True
 
 

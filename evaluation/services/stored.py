@@ -24,7 +24,7 @@ from evaluation.models import (
     System,
     TagSet,
 )
-from evaluation.models.stored import ArchivableRow, StoredPredictions
+from evaluation.models.stored import StoredPredictions
 from evaluation.services.common import check_made_alike, check_name, exclusive_work
 
 #: Model -> what a row is called in messages, and in the audit log.
@@ -83,7 +83,7 @@ def remove_stored(row: Any, actor: Any = None, *, folders: Iterable[Path] = ()) 
             shutil.rmtree(removed, ignore_errors=True)
 
 
-def set_archived(row: ArchivableRow, archived: bool, actor: Any = None) -> bool:
+def set_archived(row: Any, archived: bool, actor: Any = None) -> bool:
     """Let lists leave a row out, or show it again; False where it is so already. Nothing else changes: its
     name goes on naming it, and what was made of it stands."""
     word, at = str(row._meta.verbose_name), timezone.now() if archived else None

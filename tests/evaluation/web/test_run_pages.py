@@ -47,11 +47,13 @@ def key(name: str) -> int:
 def test_runs_are_filtered_sorted_and_paged_by_the_address(ada, monkeypatch):
     monkeypatch.setattr(runs, "RUNS_PER_PAGE", 3)
     page = ada.get("/evaluation/runs/?sort=name&down=1")
-    assert [row.name for row in page.context["rows"]] == ["good-search", "good-annotation", "bad-search"]
-    page = ada.get(f"/evaluation/runs/{page.context['later']}")
-    assert [row.name for row in page.context["rows"]] == ["bad-annotation"] and not page.context["later"]
+    assert [row.name for row in page.context["page"].rows] == ["good-search", "good-annotation", "bad-search"]
+    page = ada.get(f"/evaluation/runs/{page.context['page'].later}")
+    assert [row.name for row in page.context["page"].rows] == ["bad-annotation"] and not page.context[
+        "page"
+    ].later
     page = ada.get("/evaluation/runs/?system=good&direction=search")
-    assert [row.name for row in page.context["rows"]] == ["good-search"]
+    assert [row.name for row in page.context["page"].rows] == ["good-search"]
     assert "No run matches." in words(ada.get("/evaluation/runs/?find=nothing%00&corpus=small"))
 
 
@@ -60,8 +62,8 @@ def test_equal_values_are_paged_without_loss(ada, monkeypatch):
     seen, address = [], "?sort=queries&down=1"
     while address:
         page = ada.get(f"/evaluation/runs/{address}")
-        seen += [row.name for row in page.context["rows"]]
-        address = page.context["later"]
+        seen += [row.name for row in page.context["page"].rows]
+        address = page.context["page"].later
     assert sorted(seen) == sorted(Run.objects.values_list("name", flat=True))
 
 
@@ -352,7 +354,9 @@ def test_queries_are_paged(ada, monkeypatch):
     page = ada.get("/evaluation/runs/good-annotation/queries/")
     assert [asking.name for asking, *_ in page.context["rows"]] == ["a.jpg", "b.jpg"]
     page = ada.get(page.context["later"])
-    assert [asking.name for asking, *_ in page.context["rows"]] == ["c.jpg"] and not page.context["later"]
+    assert [asking.name for asking, *_ in page.context["rows"]] == ["c.jpg"] and not page.context[
+        "page"
+    ].later
     assert "a.jpg#2 caption 2 of a" in words(ada.get("/evaluation/runs/good-search/queries/"))
 
 
