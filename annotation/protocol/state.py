@@ -20,7 +20,7 @@ from annotation.protocol.questions import Question
 from annotation.protocol.setting_types import StorableText, WholeFromOne
 from annotation.protocol.terms import Chain, LayerRecord, Mention
 from annotation.protocol.words import gettext_noop as _
-from models_core.checked_fields import check_fields
+from models_core.checked_fields import BadField, check_fields
 
 #: Stages before the box loop.
 LINKING = "LINKING"
@@ -121,7 +121,7 @@ class ImageSettings:
             )
         for name in ("link_votes", "verification_votes"):
             if getattr(self, name) % 2 == 0:
-                raise ValueError(f"{name} is {getattr(self, name)}: expected an odd number, 1 or more")
+                raise BadField(name, getattr(self, name), "an odd number, 1 or more")
 
     def of_image(self, *, pictured: bool) -> ImageSettings:
         """The settings of one image, with a picture or without."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
@@ -55,7 +57,7 @@ RUN = AddressedThing(
 def run_list(request: HttpRequest) -> HttpResponse:
     """All runs, a page at a time."""
     registry.register_unlisted_systems()
-    filters = {name: text_parameter(request.GET, name) for name in _FILTERS}
+    filters: dict[str, Any] = {name: text_parameter(request.GET, name) for name in _FILTERS}
     asked = RunsRequest(**{name: text or None for name, text in filters.items()})
     found = narrow_runs(offered.published_runs(request).select_related("corpus", "made_by"), asked)
     page = list_page(

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from annotation.campaigns.choosing import ENTITIES, GOLD_LAYERS, covered, gold_layer
 from annotation.campaigns.drafts import fields
 from annotation.campaigns.drafts.paces import KindPace, kind_paces
+from annotation.campaigns.setting_fields import ITEM_PAY
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from annotation.datasets.layer_rows import LayerError, check_layer_name
@@ -163,7 +164,7 @@ def suggested_pay(paces: Mapping[str, KindPace]) -> dict[str, Any]:
     """Pay by field, by the answer: so that an hour earns SUGGESTED_HOURLY, rounded up to a hundredth."""
     found: dict[str, Any] = {"pay.basis": BY_ANSWER, "pay.hourly": SUGGESTED_HOURLY}
     for kind, pace in paces.items():
-        found[f"{fields.ITEM_PAY}{kind}"] = ceil(SUGGESTED_HOURLY * pace.seconds / 36 - 1e-9) / 100
+        found[f"{ITEM_PAY}{kind}"] = ceil(SUGGESTED_HOURLY * pace.seconds / 36 - 1e-9) / 100
     return found
 
 

@@ -55,6 +55,20 @@ def sure(context: dict[str, Any], operation: str) -> dict[str, Any]:
     return {"field": form["sure"]}
 
 
+@register.inclusion_tag("operations/settings.html")
+def settings_fields(form: RequestForm, name: str) -> dict[str, Any]:
+    """The settings in the table that a form's field holds, in groups; those that are changed, or wrong, are
+    open."""
+    groups: dict[str, tuple[list[Any], bool]] = {}
+    for part in form.settings[name]:
+        field = form[f"{name}.{part.name}"]
+        typed = "" if field.value() is None else str(field.value())
+        changed = bool(field.errors) or part.read(typed) != part.default_value
+        fields, is_open = groups.get(str(part.group), ([], False))
+        groups[str(part.group)] = ([*fields, field], is_open or changed)
+    return {"groups": [(title, *rest) for title, rest in groups.items()], "toml": form[name]}
+
+
 @register.filter
 def role_name(role: str) -> str:
     """A role in words; what is none, as it is."""

@@ -49,9 +49,8 @@ def test_runs_are_filtered_sorted_and_paged_by_the_address(ada, monkeypatch):
     page = ada.get("/evaluation/runs/?sort=name&down=1")
     assert [row.name for row in page.context["page"].rows] == ["good-search", "good-annotation", "bad-search"]
     page = ada.get(f"/evaluation/runs/{page.context['page'].later}")
-    assert [row.name for row in page.context["page"].rows] == ["bad-annotation"] and not page.context[
-        "page"
-    ].later
+    found = page.context["page"]
+    assert [row.name for row in found.rows] == ["bad-annotation"] and not found.later
     page = ada.get("/evaluation/runs/?system=good&direction=search")
     assert [row.name for row in page.context["page"].rows] == ["good-search"]
     assert "No run matches." in words(ada.get("/evaluation/runs/?find=nothing%00&corpus=small"))
@@ -354,9 +353,7 @@ def test_queries_are_paged(ada, monkeypatch):
     page = ada.get("/evaluation/runs/good-annotation/queries/")
     assert [asking.name for asking, *_ in page.context["rows"]] == ["a.jpg", "b.jpg"]
     page = ada.get(page.context["later"])
-    assert [asking.name for asking, *_ in page.context["rows"]] == ["c.jpg"] and not page.context[
-        "page"
-    ].later
+    assert [asking.name for asking, *_ in page.context["rows"]] == ["c.jpg"] and not page.context["later"]
     assert "a.jpg#2 caption 2 of a" in words(ada.get("/evaluation/runs/good-search/queries/"))
 
 
