@@ -58,6 +58,8 @@ def complete_document(result: dict[str, Any], generator: Any, request: Any, publ
             for place in operation.get("parameters", []):
                 if place["in"] == "path" and place["name"] in names[address]:
                     place["schema"] |= {"pattern": NAME_PATTERN, "maxLength": 100}
+            if (body := operation.get("requestBody")) is not None:
+                body["required"] = all(_required(of["schema"], found) for of in body["content"].values())
     found["paths"] |= paths_of_workers()
     declared = declared_schemas()
     if both := found["components"]["schemas"].keys() & declared.keys():
@@ -71,6 +73,12 @@ def complete_document(result: dict[str, Any], generator: Any, request: Any, publ
         "description": "Token KEY: a token of an annotator, made by `manage.py drf_create_token`.",
     }
     return found
+
+
+def _required(schema: dict[str, Any], document: dict[str, Any]) -> bool:
+    """Whether a body has a field that it must have."""
+    name = schema.get("$ref", "").rpartition("/")[2]
+    return bool((document["components"]["schemas"][name] if name else schema).get("required"))
 
 
 #: What operations are about, in the order of the pages.
