@@ -91,7 +91,7 @@ def begin_test(request: HttpRequest, worker: int, asked: KindAsked) -> WorkerTes
     return {"asked": begun.asked, "answered": begun.answered}
 
 
-@worker_call("worker_consent", "Show what workers of a campaign agree to", method="GET", errors=(404,))
+@worker_call("worker_consent", "Show what workers of a campaign agree to", method="GET")
 def show_consent(request: HttpRequest, worker: int, asked: NothingAsked, name: str) -> WorkerConsent:
     """What workers of a campaign agree to, and whether this one has to."""
     return _consent(worker, _campaign(worker, name))
@@ -101,7 +101,7 @@ def show_consent(request: HttpRequest, worker: int, asked: NothingAsked, name: s
     "worker_agree",
     "Agree to a version of the consent text",
     asks=lambda: ConsentGiven,
-    errors=(400, 404, 409),
+    errors=(400, 409),
     example={"version": 1},
 )
 def agree(request: HttpRequest, worker: int, asked: ConsentGiven, name: str) -> WorkerConsent:
@@ -124,7 +124,7 @@ def _consent(worker: int, campaign: Campaign) -> WorkerConsent:
     "worker_answer",
     "Answer a task; the next one comes along",
     asks=lambda: answer_request(AnswerSent),
-    errors=(400, 404, 409, 410, 422),
+    errors=(400, 409, 410, 422),
     example={"answer": "yes", "token": "f3a1", "seconds": 4.2},
 )
 def answer_task(request: HttpRequest, worker: int, asked: AnswerSent, assignment: int) -> WorkerReceipt:
@@ -176,7 +176,7 @@ def list_recent_answers(request: HttpRequest, worker: int, asked: KindAsked) -> 
     "worker_change",
     "Change one of your last answers, where nobody has built on it",
     asks=lambda: answer_request(AnswerSaid),
-    errors=(400, 404, 409, 410, 422),
+    errors=(400, 409, 410, 422),
     example={"answer": "no"},
 )
 def change_own_answer(request: HttpRequest, worker: int, asked: AnswerSaid, assignment: int) -> AnswerChanged:

@@ -17,7 +17,7 @@ _PROBLEMS = {
     400: "Not JSON such as the API takes, or a field that is wrong; `errors` names the fields.",
     401: "No session, no token, or one that is not valid.",
     403: "Not an annotator; or a session's write without its CSRF token.",
-    404: "No such campaign, or no such kind in it.",
+    404: "No such campaign, no such kind in it, or no such address.",
     409: "Answered before under another token; an answer that stands; or a text that is not the newest.",
     410: "No such task in this worker's hands.",
     422: "The question does not take this answer; nothing was stored.",
@@ -72,7 +72,7 @@ def _shown(call: WorkerCall, parameters: list[Any]) -> dict[str, Any]:
                     "description": _PROBLEMS[code],
                     "content": {"application/problem+json": {"schema": _schema_of("Problem")}},
                 }
-                for code in sorted({401, 403, 503, *call.errors})
+                for code in sorted({401, 403, 503, *call.errors, *([404] if parameters else [])})
             },
         },
     }

@@ -42,6 +42,8 @@ from made.api.work import (  # type: ignore[import-not-found]
 )
 from made.types import File  # type: ignore[import-not-found]
 
+UNTESTED = {"trust": {"qualification": False}}
+
 
 def said(call: Any, **more: Any) -> Any:
     """What a call was answered, as the client reads it."""
@@ -166,15 +168,25 @@ def afternoon(client: Any, run_file: Path) -> dict[str, Any]:
         }
     )
     finished(said(campaign_open, client=client, body=plan))
-    said(pause_campaign, client=client, campaign="afternoon", body=m.PauseCampaignPauseRequest(reason="Tea."))
+    said(
+        pause_campaign,
+        client=client,
+        campaign="afternoon",
+        body=m.PauseCampaignPauseCampaignRequest(reason="Tea."),
+    )
     said(resume_campaign, client=client, campaign="afternoon")
     state = said(campaign_status, client=client, campaign="afternoon").state
 
-    pooled = {"corpus": "quay", "runs": ["good-annotation", "bad-annotation"], "depth": 1}
+    pooled = {
+        "corpus": "quay",
+        "runs": ["good-annotation", "bad-annotation"],
+        "depth": 1,
+        "campaign_settings": UNTESTED,
+    }
     assert said(plan_batch, client=client, body=m.PlanBatchBatchRequest.from_dict(pooled)) is not None
-    opened = m.OpenBatchOpenBatchRequest.from_dict({**pooled, "name": "pooled", "unpaid": True})
+    opened = m.OpenBatchOpenBatchRequest.from_dict({**pooled, "name": "pooled"})
     finished(said(open_batch, client=client, body=opened))
-    assert said(batch_status, client=client, batch="pooled").name == "pooled"
+    assert said(batch_status, client=client, batch="pooled").summary.name == "pooled"
 
     wanted = m.ExportWanted.from_dict({"format": "jsonl", "layer": "import"})
     job = finished(said(export_make, client=client, name="quay", body=wanted))

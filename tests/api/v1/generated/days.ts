@@ -140,9 +140,10 @@ async function afternoon(caller: Caller, runFile: string): Promise<object> {
   await caller.call("post", "/api/v1/campaigns/{campaign}/resume", campaign);
   const { state } = await caller.call("get", "/api/v1/campaigns/{campaign}", campaign);
 
-  const pooled = { corpus: "quay", runs: ["good-annotation", "bad-annotation"], depth: 1 };
+  const campaign_settings = { trust: { qualification: false } };
+  const pooled = { corpus: "quay", runs: ["good-annotation", "bad-annotation"], depth: 1, campaign_settings };
   await caller.call("post", "/api/v1/batch-plans", {}, pooled);
-  await caller.finished(await caller.call("post", "/api/v1/batches", {}, { ...pooled, name: "pooled", unpaid: true }));
+  await caller.finished(await caller.call("post", "/api/v1/batches", {}, { ...pooled, name: "pooled" }));
   await caller.call("get", "/api/v1/batches/{batch}", { batch: "pooled" });
 
   const job = await caller.finished(
