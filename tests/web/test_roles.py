@@ -119,7 +119,7 @@ def test_every_route_stands_in_the_table():
 
 def test_every_operation_of_the_api_stands_in_the_table():
     told = {route for route in ROWS if name_of(route).startswith("v1_")} - {
-        *("v1_openapi", "v1_docs", "v1_nothing"),
+        *("v1_openapi", "v1_docs", "api_nothing"),
     }
     methods = ((one.about.method, f"{ROUTE_PREFIX}{one.about.route}") for one in served())
     assert told == {name if method == "GET" else f"{method} {name}" for method, name in methods}
@@ -131,7 +131,7 @@ class Arguments(NamedTuple):
     of: dict[str, list[Any]]
 
     def address(self, route: str, **instead: Any) -> str:
-        if name_of(route) == "v1_nothing":
+        if name_of(route) == "api_nothing":
             return "/api/v1/nothing"
         return reverse(name_of(route), args=instead.get("args", self.of.get(name_of(route), [])))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import partial
-from http import HTTPStatus
 from typing import Any
 
 from django.db.models import QuerySet
@@ -13,7 +12,7 @@ from django.urls import reverse
 from django.utils import translation
 
 from annotation import jobs
-from annotation.api.problems import FieldProblem, Problem
+from annotation.api.problems import Problem, invalid_problem
 from annotation.api.rest import operations as rest_operations
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import Anywhere, Door, OfServer, SignedIn, missing, no_role
@@ -154,12 +153,4 @@ def _problem(error: Invalid, place: Mapping[str, Any]) -> Problem:
     for one in error.errors:
         if one.field in place:
             return missing(one.detail)
-    errors = [FieldProblem(one.field, one.code, one.detail) for one in error.errors]
-    first = errors[0]
-    return Problem(
-        HTTPStatus.BAD_REQUEST,
-        "bad_request",
-        f"{first.field}: {first.detail}" if first.field else first.detail,
-        field=first.field,
-        errors=errors,
-    )
+    return invalid_problem(error)
