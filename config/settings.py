@@ -368,6 +368,8 @@ REST_FRAMEWORK = {
 SPECTACULAR_SETTINGS = {
     "TITLE": "Phrasebox",
     "VERSION": "1",
+    "LICENSE": {"name": "BSD-3-Clause", "identifier": "BSD-3-Clause"},
+    "SERVERS": [{"url": "/", "description": "The server that this document comes from"}],
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PUBLIC": True,

@@ -11,7 +11,7 @@ urlpatterns = [
     path("readyz", health.readyz, name="readyz"),
     path("api/", include("annotation.api.urls")),
     path("api/v1/", include("config.api_addresses")),
-    re_path(r"^api/v1/", no_such_call, name="v1_nothing"),
+    re_path(r"^api/", no_such_call, name="api_nothing"),
     path("", include("annotation.recruitment.urls")),
     path("", include("annotation.web.urls")),
     path("evaluation/", include("evaluation.web.urls")),

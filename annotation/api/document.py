@@ -17,8 +17,9 @@ from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 
 from annotation.api.problems import Problem
+from annotation.api.rest.fields import CallFields
 from annotation.api.rest.operations import declared_schemas, served
-from annotation.api.worker_calls import CALLS_OF_WORKERS, SHAPES_OF_WORKERS
+from annotation.api.worker_calls import paths_of_workers, schemas_of_workers
 from annotation.common.operations.fields import NAME_PATTERN
 
 
@@ -58,11 +59,17 @@ def complete_document(result: dict[str, Any], generator: Any, request: Any, publ
             for place in operation.get("parameters", []):
                 if place["in"] == "path" and place["name"] in names[address]:
                     place["schema"] |= {"pattern": NAME_PATTERN, "maxLength": 100}
-    found["paths"] |= CALLS_OF_WORKERS
+            if (body := operation.get("requestBody")) is not None:
+                body["required"] = all(_required(of["schema"], found) for of in body["content"].values())
+    found["paths"] |= paths_of_workers()
     declared = declared_schemas()
     if both := found["components"]["schemas"].keys() & declared.keys():
         raise ValueError(f"two schemas have the same name, of an operation and of a serializer: {both}")
-    found["components"]["schemas"] |= declared | SHAPES_OF_WORKERS
+    for kind in CallFields.__subclasses__():
+        if (schema := found["components"]["schemas"].get(kind.__name__)) is not None:
+            schema["additionalProperties"] = False
+    found["components"]["schemas"] |= declared | schemas_of_workers()
+    found["tags"] = [{"name": name, "description": text} for name, text in _TAGS.items()]
     found["components"]["securitySchemes"]["worker_token"] = {
         "type": "apiKey",
         "in": "header",
@@ -72,6 +79,40 @@ def complete_document(result: dict[str, Any], generator: Any, request: Any, publ
     return found
 
 
+def _required(schema: dict[str, Any], document: dict[str, Any]) -> bool:
+    """Whether a body has a field that it must have."""
+    name = schema.get("$ref", "").rpartition("/")[2]
+    return bool((document["components"]["schemas"][name] if name else schema).get("required"))
+
+
+#: What operations are about, in the order of the pages.
+_TAGS = {
+    "corpora": "Images with captions, and the layers of annotation over them",
+    "campaigns": "Campaigns: opened, watched, paused, closed",
+    "preparing": "What workers read and are checked by; invitations and studies",
+    "reviewing": "Rulings on disputes, and problems that workers reported",
+    "workers": "Workers of a campaign, and what they are told",
+    "machines": "Programs that answer in the place of a worker",
+    "payments": "What is due, bonuses, payments, crowd platforms",
+    "exports": "Datasets made from a campaign",
+    "streams": "All rows of a kind, in one answer",
+    "features": "Vectors of images and texts",
+    "systems": "Retrieval systems: trained or uploaded",
+    "runs": "Rankings, and their figures",
+    "qrels": "Relevance that runs are measured by",
+    "judgment-sets": "Imported grades of pairs",
+    "batches": "Pairs from runs that people judge",
+    "caption-sets": "Captions that systems wrote",
+    "tag-sets": "Tags that systems or people gave",
+    "localization-sets": "Boxes that systems gave to phrases",
+    "reports": "Comparisons of runs, to be read and downloaded",
+    "jobs": "What takes long: watched, cancelled, resumed",
+    "notifications": "Webhooks, and alarms by e-mail",
+    "account": "The caller: roles, tokens, earnings, messages",
+    "people": "Accounts, roles, invitations",
+    "server": "Operations, the state of the server, a test e-mail",
+    "work": "The calls of workers: tasks and answers",
+}
 #: Records of answers are called so in code.
 _SHOWN = re.compile(r'(?<=["/])(\w+)Shown(?=")')
 

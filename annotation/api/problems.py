@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 from django.http import HttpResponse
 
+from annotation.common.operations import Invalid
+
 
 class FieldProblem(NamedTuple):
     """What is wrong with one field: its name (with dots for a place within it), a code, and a sentence."""
@@ -58,3 +60,16 @@ class Problem(Exception):
             status=self.status.value,
             headers=self.headers,
         )
+
+
+def invalid_problem(error: Invalid) -> Problem:
+    """A problem of status 400: what is wrong with each field of a request."""
+    errors = [FieldProblem(one.field, one.code, one.detail) for one in error.errors]
+    first = errors[0]
+    return Problem(
+        HTTPStatus.BAD_REQUEST,
+        "bad_request",
+        f"{first.field}: {first.detail}" if first.field else first.detail,
+        field=first.field,
+        errors=errors,
+    )

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping
-from functools import wraps
+from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import RequestDataTooBig
@@ -17,66 +16,103 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 
 from annotation.api.callers import worker_calling
-from annotation.api.problems import Problem
+from annotation.api.problems import Problem, invalid_problem
+from annotation.api.worker_shapes import NothingAsked
 from annotation.common import database
+from annotation.common.operations import Invalid, read_request
 from annotation.models import Worker
 from annotation.queue import submission
 from annotation.task_types.base import BadAnswer
 from annotation.web.common import plain_json
 
-#: What a view gets: the request, the worker who sent it, its JSON. It returns what is to be said.
-_View = Callable[..., dict[str, Any]]
-
-#: Ids that one request may name as in hand; nobody has that many.
-_MOST_HELD = 100
+#: What a view gets: the request, the worker who sent it, what it asks for, and what the address names.
+#: It returns what is to be said.
+_View = TypeVar("_View", bound=Callable[..., Mapping[str, Any]])
 
 
-def for_workers(*methods: str) -> Callable[[_View], Callable[..., HttpResponse]]:
-    """Make `view` the answer to requests of workers by one of `methods`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerCall:
+    """A call of workers: its function, and how the OpenAPI document shows it.
 
-    Whatever it raises is told as a problem. The CSRF token is checked by `callers`: a token needs none.
+    `asks` is the request, or makes it; `errors` are the statuses of problems beside those of every call.
     """
 
-    def wrap(view: _View) -> Callable[..., HttpResponse]:
-        @csrf_exempt
-        @login_not_required
-        @wraps(view)
-        def answered(request: HttpRequest, **path: Any) -> HttpResponse:
-            try:
-                if request.method not in methods:
-                    raise Problem(
-                        HTTPStatus.METHOD_NOT_ALLOWED,
-                        "bad_method",
-                        _("This address accepts only %(methods)s.") % {"methods": ", ".join(methods)},
-                        headers={"Allow": ", ".join(methods)},
-                    )
-                database.spare_the_check()
-                worker = worker_calling(request, path.get("assignment"))
-                data = json_in(request) if request.method == "POST" else {}
-                said = view(request, worker, data, **path)
-            except Problem as problem:
-                return problem.response()
-            except BadAnswer as error:
-                return Problem(
-                    HTTPStatus.UNPROCESSABLE_ENTITY, "bad_answer", str(error), field=error.field
-                ).response()
-            except submission.BadJudgment as error:
-                return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "bad_answer", str(error)).response()
-            except submission.Conflict as error:
-                return Problem(HTTPStatus.CONFLICT, "answered", str(error)).response()
-            except submission.NotYours as error:
-                return (_moved() if _is_gone(worker) else not_yours(str(error))).response()
-            except (IntegrityError, Worker.DoesNotExist):
-                if not _is_gone(worker):
-                    raise
-                return _moved().response()
-            return HttpResponse(
-                json.dumps(said), content_type="application/json", headers={"Cache-Control": "no-store"}
-            )
+    name: str
+    title: str
+    method: str
+    view: Callable[..., Mapping[str, Any]]
+    asks: Callable[[], type[Any]]
+    errors: tuple[int, ...]
+    example: Mapping[str, Any] | None
 
-        return answered
 
-    return wrap
+#: By function.
+_CALLS: dict[Callable[..., Any], WorkerCall] = {}
+
+
+def worker_call(
+    name: str,
+    title: str,
+    *,
+    method: str = "POST",
+    asks: Callable[[], type[Any]] = lambda: NothingAsked,
+    errors: tuple[int, ...] = (),
+    example: Mapping[str, Any] | None = None,
+) -> Callable[[_View], _View]:
+    """Declare the decorated function to be a call of workers; `for_workers` makes a view of it."""
+
+    def register(view: _View) -> _View:
+        _CALLS[view] = WorkerCall(
+            name=name, title=title, method=method, view=view, asks=asks, errors=errors, example=example
+        )
+        return view
+
+    return register
+
+
+def for_workers(*views: Callable[..., Mapping[str, Any]]) -> Callable[..., HttpResponse]:
+    """The view of calls of workers at one address, each by its own method.
+
+    Whatever they raise is told as a problem. The CSRF token is checked by `callers`: a token needs none.
+    """
+    calls = {call.method: call for call in (_CALLS[view] for view in views)}
+
+    @csrf_exempt
+    @login_not_required
+    def answered(request: HttpRequest, **path: Any) -> HttpResponse:
+        try:
+            if (call := calls.get(request.method or "")) is None:
+                allowed = ", ".join(calls)
+                detail = _("This address accepts only %(methods)s.") % {"methods": allowed}
+                raise Problem(HTTPStatus.METHOD_NOT_ALLOWED, "bad_method", detail, headers={"Allow": allowed})
+            database.spare_the_check()
+            worker = worker_calling(request, path.get("assignment"))
+            data = {**request.GET.dict(), **(json_in(request) if call.method == "POST" else {})}
+            said = call.view(request, worker, read_request(call.asks(), data), **path)
+        except Problem as problem:
+            return problem.response()
+        except Invalid as error:
+            return invalid_problem(error).response()
+        except BadAnswer as error:
+            return Problem(
+                HTTPStatus.UNPROCESSABLE_ENTITY, "bad_answer", str(error), field=error.field
+            ).response()
+        except submission.BadJudgment as error:
+            return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "bad_answer", str(error)).response()
+        except submission.Conflict as error:
+            return Problem(HTTPStatus.CONFLICT, "answered", str(error)).response()
+        except submission.NotYours as error:
+            return (_moved() if _is_gone(worker) else not_yours(str(error))).response()
+        except (IntegrityError, Worker.DoesNotExist):
+            if not _is_gone(worker):
+                raise
+            return _moved().response()
+        return HttpResponse(
+            json.dumps(said), content_type="application/json", headers={"Cache-Control": "no-store"}
+        )
+
+    answered.calls = calls  # type: ignore[attr-defined]
+    return answered
 
 
 def _is_gone(worker: int) -> bool:
@@ -112,51 +148,5 @@ def json_in(request: HttpRequest) -> dict[str, Any]:
     return data
 
 
-def word_in(data: Mapping[str, Any], field: str) -> str:
-    """A field that must be text, and not empty."""
-    value = data.get(field)
-    if not isinstance(value, str) or not value or "\0" in value:
-        raise _bad_request(_("“%(field)s” must be text.") % {"field": field}, field)
-    return value
-
-
-def holding_in(data: Mapping[str, Any]) -> list[int]:
-    """The ids of `holding`, [] where it is absent."""
-    value = data.get("holding")
-    if value is None:
-        return []
-    if not isinstance(value, list) or len(value) > _MOST_HELD or not all(type(i) is int for i in value):
-        raise _bad_request(
-            _("“holding” must be a list of ids, %(most)d at most.") % {"most": _MOST_HELD}, "holding"
-        )
-    return value
-
-
-def seconds_in(data: Mapping[str, Any]) -> float | None:
-    """The time worked, None where it is unknown."""
-    value = data.get("seconds")
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-        raise _bad_request(_("“seconds” must be a number, 0 or more, or null."), "seconds")
-    return float(value)
-
-
-def field_number(data: Mapping[str, Any], field: str) -> int:
-    """A field that must be a whole number."""
-    value = data.get(field)
-    if type(value) is not int:
-        raise _bad_request(_("“%(field)s” must be a whole number.") % {"field": field}, field)
-    return value
-
-
-def switch_in(data: Mapping[str, Any], field: str, usual: bool) -> bool:
-    """True or false as a field says, `usual` where it is absent; raises Problem for anything else."""
-    value = data.get(field, usual)
-    if not isinstance(value, bool):
-        raise _bad_request(_("“%(field)s” must be true or false.") % {"field": field}, field)
-    return value
-
-
-def _bad_request(detail: str, field: str = "") -> Problem:
-    return Problem(HTTPStatus.BAD_REQUEST, "bad_request", detail, field=field)
+def _bad_request(detail: str) -> Problem:
+    return Problem(HTTPStatus.BAD_REQUEST, "bad_request", detail)

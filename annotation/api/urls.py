@@ -3,16 +3,17 @@
 from django.urls import path
 
 from annotation.api import spelling, tasks
+from annotation.api.requests import for_workers
 
 urlpatterns = [
-    path("tasks", tasks.tasks_endpoint, name="api_tasks"),
-    path("tasks/next", tasks.next_task_endpoint, name="api_next"),
-    path("tasks/test", tasks.test_endpoint, name="api_test"),
-    path("tasks/answers", tasks.recent_answers_endpoint, name="api_recent_answers"),
-    path("campaigns/<slug:name>/consent", tasks.consent_endpoint, name="api_consent"),
-    path("spelling", spelling.spelling_endpoint, name="api_spelling"),
-    path("assignments/<int:assignment>/answer", tasks.answer_endpoint, name="api_answer"),
-    path("assignments/<int:assignment>/change", tasks.change_endpoint, name="api_change"),
-    path("assignments/<int:assignment>/return", tasks.give_back_endpoint, name="api_return"),
-    path("assignments/<int:assignment>/heartbeat", tasks.heartbeat_endpoint, name="api_heartbeat"),
+    path("tasks", for_workers(tasks.list_tasks), name="api_tasks"),
+    path("tasks/next", for_workers(tasks.take_task), name="api_next"),
+    path("tasks/test", for_workers(tasks.begin_test), name="api_test"),
+    path("tasks/answers", for_workers(tasks.list_recent_answers), name="api_recent_answers"),
+    path("campaigns/<slug:name>/consent", for_workers(tasks.show_consent, tasks.agree), name="api_consent"),
+    path("spelling", for_workers(spelling.look_up_words), name="api_spelling"),
+    path("assignments/<int:assignment>/answer", for_workers(tasks.answer_task), name="api_answer"),
+    path("assignments/<int:assignment>/change", for_workers(tasks.change_own_answer), name="api_change"),
+    path("assignments/<int:assignment>/return", for_workers(tasks.give_back), name="api_return"),
+    path("assignments/<int:assignment>/heartbeat", for_workers(tasks.keep_task), name="api_heartbeat"),
 ]

@@ -49,8 +49,8 @@ class SavingSettings:
         StorableText,
         Field(
             description=_(
-                "Chances that two phrases refer to the same thing, as learn_links counts them; used by order "
-                "= learned"
+                "Chances that two phrases refer to the same thing, as they were learned; used by order = "
+                "learned"
             )
         ),
     ] = field(default="", metadata={"source": "decided (docs/protocol.md)"})
@@ -116,8 +116,7 @@ class ImageSettings:
         check_fields(self)
         if self.order == LEARNED and not self.saving.link_chances:
             raise ValueError(
-                f"order is {LEARNED!r}: expected a table of chances in saving.link_chances; learn_links "
-                "makes one"
+                f"order is {LEARNED!r}: expected a learned table of chances in saving.link_chances"
             )
         for name in ("link_votes", "verification_votes"):
             if getattr(self, name) % 2 == 0:

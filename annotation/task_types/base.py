@@ -11,11 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from pydantic import Field
+from typing_extensions import TypedDict
 
+from annotation.common.operations import OneOf
 from annotation.common.registry import Registry
 from annotation.protocol.questions import DRAWING_WAYS, FLAGS, Answer, answers_to
 from annotation.protocol.terms import Box, Mention, representative
@@ -27,6 +30,13 @@ TranslatableText = str | Promise
 LONGEST_COMMENT = 2000
 #: No picture has more pixels a side.
 LARGEST_EDGE = 1_000_000
+#: A box as programs send it and are told it.
+BoxCorners = Annotated[
+    list[Annotated[int, Field(ge=1, le=LARGEST_EDGE)]],
+    Field(min_length=4, max_length=4, description="xmin, ymin, xmax, ymax in pixels, from 1, inclusive"),
+]
+#: How a box came about.
+WayText = Annotated[str, OneOf(lambda: dict.fromkeys(("", *DRAWING_WAYS)))]
 
 
 class BadAnswer(ValueError):
@@ -35,6 +45,15 @@ class BadAnswer(ValueError):
     def __init__(self, field: str, text: str) -> None:
         super().__init__(text)
         self.field = field
+
+
+class TaskImage(TypedDict):
+    """An image as programs of workers are told it; `width` and `height` are 0 where nobody knows."""
+
+    name: str
+    width: int
+    height: int
+    picture: str | None
 
 
 class Choice(NamedTuple):
@@ -77,8 +96,9 @@ class TaskType:
     sentence on what one does. Staff read `name` (a noun, for tables), `question_words` (what is asked, in
     short), `yields` (what a campaign that asks it gives; "" where nobody says) and `answer_words` (what was
     answered, by the protocol's word). `schema_version` rises when the form of the answer changes, and is kept
-    with each judgment. `annotation.instructions` holds what workers are told of it, in versions, under the
-    same key.
+    with each judgment. `task_fields` (of what `told` returns) and `answer_fields` (of what `parse` reads) are
+    the types of what the API's tasks and answers have of this kind alone. `annotation.instructions` holds
+    what workers are told of it, in versions, under the same key.
     """
 
     key: ClassVar[str]
@@ -90,6 +110,8 @@ class TaskType:
     answer_words: ClassVar[Mapping[str, TranslatableText]]
     choices: ClassVar[tuple[Choice, ...]]
     schema_version: ClassVar[int] = 1
+    task_fields: ClassVar[Mapping[str, Any]] = {}
+    answer_fields: ClassVar[Mapping[str, Any]] = {}
 
     @property
     def template(self) -> str:
@@ -100,26 +122,6 @@ class TaskType:
     def sign(self) -> str:
         """The picture that stands for it, the kind's `sign.svg`, among the static files."""
         return f"annotation/signs/{self.key}.svg"
-
-    @property
-    def schema(self) -> dict[str, Any]:
-        """The JSON schema of an answer: one of the question's words, or a flag with a comment."""
-        answer: dict[str, Any] = {"answer": {"enum": list(answers_to(self.key))}}
-        return {
-            "$schema": "https://json-schema.org/draft/2020-12/schema",
-            "$comment": f"{self.key}, version {self.schema_version}",
-            "type": "object",
-            "oneOf": [
-                {"properties": answer, "required": ["answer"]},
-                {
-                    "properties": {
-                        "flag": {"enum": list(FLAGS)},
-                        "comment": {"type": "string", "maxLength": LONGEST_COMMENT},
-                    },
-                    "required": ["flag"],
-                },
-            ],
-        }
 
     def page(self, content: Mapping[str, Any], image: ShownImage) -> Page:
         """What to show of a lease's `content` (as `protocol.contents` has it) over its image."""

@@ -79,7 +79,7 @@ register(
         ),
         command=CommandLine(positional=("system",), text=texts.localized_text),
         page=FormPage(
-            started=_("Localizing phrases. They are on the system’s page when they are done."),
+            started=_("Localizing phrases."),
         ),
     )
 )
@@ -120,9 +120,7 @@ register(
         command=report_command(
             "localization_set", remarks=remarks_on_localization, tables=tables_of_localization
         ),
-        page=FormPage(
-            started=_("Scoring the localizations. The figures are on this page when they are done.")
-        ),
+        page=FormPage(started=_("The localizations are being scored.")),
     )
 )
 register(

@@ -27,4 +27,5 @@ def report_command(
     def in_layout(name: str) -> Callable[[Any], str]:
         return lambda result: "\n\n".join(map(LAYOUTS.get(name), titled(result).values()))
 
-    return CommandLine(positional, text, {name: in_layout(name) for name in ("csv", "latex")})
+    layouts = {name: in_layout(name) for name in ("csv", "latex")}
+    return CommandLine(positional, text=text, layouts=layouts)

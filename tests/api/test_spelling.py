@@ -95,9 +95,10 @@ def test_the_api_names_unknown_words_with_suggestions(ann: Program):
     status, said = ann.post("/api/spelling", {"text": "Two peopel walk.", "campaign": "quay"})
     assert (status, said["unknown"][0]["word"]) == (200, "peopel")
     assert "people" in said["unknown"][0]["suggestions"]
-    assert ann.post("/api/spelling", {"text": "Two people walk.", "campaign": "none\0such"})[1] == {
+    assert ann.post("/api/spelling", {"text": "Two people walk.", "campaign": "nonesuch"})[1] == {
         "unknown": []
     }
+    assert ann.post("/api/spelling", {"text": "Two people walk.", "campaign": "none\0such"})[0] == 400
 
 
 def test_words_of_a_corpus_are_known_to_those_alone_who_may_work_on_it(ann: Program):

@@ -69,7 +69,7 @@ def walks(transactional_db: None, tmp_path: Path) -> World:
         report(
             world, q.BOX_REQUIREMENT, "offensive", worker=worker, place=1, mention=PARK, comment="rude words"
         )
-    jobs.enqueue(kind="refresh_layer", campaign=world.campaign)
+    jobs.enqueue(kind="refresh_layer", arguments={"campaign": world.campaign.name}, campaign=world.campaign)
     bonuses.give_bonus(campaign=world.campaign, workers=world.workers[:2], amount=500_000, reason="Thanks")
     payments.pay(worker=world.workers[1], campaign=world.campaign, amount=500_000, reference="bank 17")
     messages.send_messages(campaign=world.campaign, workers=world.workers[:1], text="Draw tighter boxes.")

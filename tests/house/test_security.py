@@ -18,7 +18,7 @@ OPEN = {
     *("second_factor", "oidc_sign_in", "openid_connect_callback"),
     *("reset", "reset_sent", "password_reset_confirm", "invite", "first_account", "staff_invite"),
     *("prolific", "prolific_webhook", "mturk", "mturk_begin"),
-    *("v1_openapi", "v1_docs", "v1_nothing"),
+    *("v1_openapi", "v1_docs", "api_nothing"),
 }
 
 

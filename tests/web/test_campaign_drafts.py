@@ -125,8 +125,9 @@ def test_a_pilot_goes_on_with_all_images_by_one_button(ada):
     assert OpenImage.objects.count() == 24
     page = ada.get("/campaigns/streets-1/")
     assert "This is a pilot" not in words(page) and "continued with all images after a pilot" in words(page)
-    again = ada.post(reverse("go_on_with_all", args=["streets-1"]), follow=True)
-    assert "is no pilot that could continue" in said(again)[0] and OpenImage.objects.count() == 24
+    sent = {"campaign": "streets-1"}
+    again = ada.post(reverse("operation", args=["go_on_with_all"]), sent)
+    assert "is no pilot that could continue" in words(again) and OpenImage.objects.count() == 24
 
 
 @pytest.mark.parametrize(("tasks", "kind"), [("graded", GRADED_RELEVANCE), ("relevance", RELEVANCE)])

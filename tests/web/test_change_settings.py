@@ -13,7 +13,8 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from annotation import campaigns, instructions, jobs
-from annotation.campaigns.savings import learn_links
+from annotation.campaigns.learning.savings import learn_links
+from annotation.campaigns.setting_fields import setting_fields
 from annotation.models import Assignment, Campaign, Job, OpenImage
 from annotation.protocol.campaign_settings import as_toml, settings_of
 from annotation.web.staff import campaign_settings
@@ -67,6 +68,28 @@ def test_the_page_shows_the_beginning_of_a_learned_table_and_the_form_has_all_of
     page = press(ada, CHANGE, "Preview changes")
     assert "These settings are the same as those in force." in words(page)
     assert unescape(table) in unescape(page.content.decode())
+
+
+def test_each_setting_is_a_field_and_only_what_differs_is_sent_on(world, ada):
+    Assignment.objects.filter(campaign=world.campaign).delete()
+    names = [f"campaign_settings.{one.name}" for one in setting_fields(world.campaign.tasks)]
+    (form,) = [form for form in forms(ada.get(CHANGE)) if "Preview changes" in form.buttons]
+    assert [name for name in names if name not in form.fields and name not in form.choices] == []
+    typed = {"pay.basis": "hour", "pay.hourly": "12,5", "merging.never": '[["people", "clothing"]]'}
+    typed |= {"saving.coverage_by_count": "true"}
+    filled = {f"campaign_settings.{name}": text for name, text in typed.items()}
+    page = ada.post(CHANGE, {**form.fields, **filled, "act": "change"}, follow=True)
+    assert said(page)[0].startswith("Version 2 of the settings is in force.")
+    before, after = settings_of(world.campaign.settings), settings_of(Campaign.objects.get().settings)
+    differ = {name for name, value in after.flat().items() if before.flat()[name] != value}
+    assert differ == set(typed) and after.pay.hourly == 12.5
+
+
+def test_a_wrong_setting_is_said_beside_its_field(world, ada):
+    sent = {"base_version": "1", "act": "look", "campaign_settings.trust.bar": "7"}
+    page = ada.post(CHANGE, sent)
+    assert page.status_code == 400 and 'id="campaign_settings.trust.bar_error"' in page.content.decode()
+    assert 'value="7"' in page.content.decode()
 
 
 def test_images_are_reopened_before_anybody_works_and_not_after(ada):

@@ -119,7 +119,7 @@ def test_every_route_stands_in_the_table():
 
 def test_every_operation_of_the_api_stands_in_the_table():
     told = {route for route in ROWS if name_of(route).startswith("v1_")} - {
-        *("v1_openapi", "v1_docs", "v1_nothing"),
+        *("v1_openapi", "v1_docs", "api_nothing"),
     }
     methods = ((one.about.method, f"{ROUTE_PREFIX}{one.about.route}") for one in served())
     assert told == {name if method == "GET" else f"{method} {name}" for method, name in methods}
@@ -131,7 +131,7 @@ class Arguments(NamedTuple):
     of: dict[str, list[Any]]
 
     def address(self, route: str, **instead: Any) -> str:
-        if name_of(route) == "v1_nothing":
+        if name_of(route) == "api_nothing":
             return "/api/v1/nothing"
         return reverse(name_of(route), args=instead.get("args", self.of.get(name_of(route), [])))
 
@@ -208,7 +208,10 @@ def built() -> dict[str, Any]:
                 **{route: [world.corpus.name] for route in ("manage_corpus", "withdraw_picture")},
                 **{
                     route: ["0" * 32]
-                    for route in ("upload", "upload_state", "act_on_upload", "upload_problems")
+                    for route in (
+                        "upload",
+                        "upload_state",
+                    )
                 },
                 **{route: ["0" * 32, 0] for route in ("upload_part", "upload_preview")},
                 # Nobody's: a draft is open to whoever began it, and to nobody else.
@@ -232,9 +235,9 @@ def built() -> dict[str, Any]:
                             "entry",
                         ),
                         "known_items",
-                        *("new_known_item", "texts", "jobs", "start_job", "task_consent", "api_consent"),
+                        *("new_known_item", "texts", "jobs", "task_consent", "api_consent"),
                         *("payments", "dashboard"),
-                        *("machines", "duplicate_campaign", "go_on_with_all"),
+                        "machines",
                     )
                 },
                 "review_image": [name, "man"],
@@ -244,7 +247,6 @@ def built() -> dict[str, Any]:
                 "read_message": [1],
                 "webhook": [hook.pk],
                 "text": [name, "consent"],
-                "download": [name, export.pk],
                 **{
                     route: [name, kind]
                     for route in ("task", "task_instructions", "task_practice", "task_test", "task_answers")

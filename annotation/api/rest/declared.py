@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from http import HTTPStatus
+from functools import partial
 from typing import Any
 
 from django.db.models import QuerySet
@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import translation
 
 from annotation import jobs
-from annotation.api.problems import FieldProblem, Problem
+from annotation.api.problems import Problem, invalid_problem
 from annotation.api.rest import operations as rest_operations
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import Anywhere, Door, OfServer, SignedIn, missing, no_role
@@ -34,6 +34,7 @@ from annotation.common.operations import (
     read_request,
     request_fields,
 )
+from annotation.web.common.addresses import signed_picture_address
 
 
 def serve_operations() -> list[str]:
@@ -110,7 +111,8 @@ def _done(operation: Operation, call: ApiCall, data: Mapping[str, Any]) -> Opera
     if operation.as_job:
         return jobs.enqueue_operation(operation, request, row=row, actor=call.account)
     site = call.request.build_absolute_uri("/").rstrip("/")
-    result = operation.run(request, OperationContext(call.account, site=site))
+    picture = partial(signed_picture_address, call.request)
+    result = operation.run(request, OperationContext(call.account, site=site, picture=picture))
     match result:
         case None:
             return None
@@ -151,12 +153,4 @@ def _problem(error: Invalid, place: Mapping[str, Any]) -> Problem:
     for one in error.errors:
         if one.field in place:
             return missing(one.detail)
-    errors = [FieldProblem(one.field, one.code, one.detail) for one in error.errors]
-    first = errors[0]
-    return Problem(
-        HTTPStatus.BAD_REQUEST,
-        "bad_request",
-        f"{first.field}: {first.detail}" if first.field else first.detail,
-        field=first.field,
-        errors=errors,
-    )
+    return invalid_problem(error)

@@ -23,7 +23,7 @@ from annotation.protocol.crowd_size import CrowdSize, crowd_size
 from annotation.protocol.kinds import Kind, all_tasks, kind_of, kinds_of_tasks, only_kind
 from annotation.protocol.work import PER_ITEM as BY_ANSWER
 from annotation.selectors.corpora import split_names
-from annotation.selectors.scopes import campaigns_of, corpora_of
+from annotation.selectors.stored_kinds import CAMPAIGNS, CORPORA
 from annotation.selectors.tags.queries import BadTagQuery
 from annotation.selectors.tags.samples import draw_by_tags
 
@@ -124,7 +124,8 @@ def read_draft(draft: CampaignDraft) -> DraftPlan:
     if entry == fields.ENTRY_KNOWN and known not in known_sources(corpus, tasks, split):
         problems["known"] = _("Choose where the answers are known from.")
     kinds = kinds_of_tasks(tasks)
-    paces = kind_paces(draft.owner, kinds)
+    owner = draft.owner if draft.owner_id else None  # a command has none
+    paces = kind_paces(owner, kinds)
     read = fields.read_typed_settings(
         tasks,
         draft.settings,
@@ -136,14 +137,12 @@ def read_draft(draft: CampaignDraft) -> DraftPlan:
     unpaid = typed.get("unpaid") == "yes"
     if not unpaid and read.settings.pay.unpaid(kinds):
         problems.setdefault(
-            "unpaid", _("Some answers would earn nothing. Set their pay, or tick that this is meant.")
+            "unpaid", _("Some answers would earn nothing. Set their pay, or confirm that this is intended.")
         )
     return DraftPlan(
         draft=draft,
         corpus=corpus,
-        like=campaigns_of(draft.owner, RESEARCHER).filter(pk=draft.like_id).first()
-        if draft.like_id
-        else None,
+        like=CAMPAIGNS.rows(owner, RESEARCHER).filter(pk=draft.like_id).first() if draft.like_id else None,
         name=name,
         tasks=tasks,
         settings=read.settings,
@@ -210,7 +209,7 @@ def marked_kinds(tasks: str) -> tuple[str, ...]:
 
 
 def _corpus(draft: CampaignDraft) -> Corpus | None:
-    open_to_them = corpora_of(draft.owner, RESEARCHER).filter(published=True)
+    open_to_them = CORPORA.rows(draft.owner if draft.owner_id else None, RESEARCHER)
     return open_to_them.filter(pk=draft.corpus_id).first() if draft.corpus_id else None
 
 

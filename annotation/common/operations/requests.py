@@ -23,6 +23,8 @@ R = TypeVar("R")
 _M = TypeVar("_M")
 #: Nothing is converted, and nothing unknown is passed over.
 _STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+#: A result has all its fields, those with a default too.
+_ALL_SAID = ConfigDict(json_schema_serialization_defaults_required=True)
 _WHOLE = re.compile(r"[+-]?\d{1,18}")
 _TRUTHS = {"true": True, "false": False}
 
@@ -165,7 +167,11 @@ def json_schema(kind: type[Any], *, result: bool = False) -> dict[str, Any]:
     """The JSON schema of a request, or of a result; schemas that it refers to are in "$defs"."""
     template = "#/components/schemas/{model}"
     if result:
-        return TypeAdapter(kind).json_schema(ref_template=template, mode="serialization")
+        row: Any = list.__class_getitem__(kind)  # a dataclass alone takes no configuration
+        rows = TypeAdapter(row, config=_ALL_SAID).json_schema(ref_template=template, mode="serialization")
+        parts = rows.get("$defs", {})
+        schema = parts.pop(kind.__name__) if "$ref" in rows["items"] else rows["items"]
+        return {**schema, "$defs": parts} if parts else schema
     return _model(cast(Any, kind)).model_json_schema(ref_template=template)
 
 

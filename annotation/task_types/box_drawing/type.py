@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy
 
 from annotation.protocol.contents import corners
 from annotation.protocol.questions import BOX_DRAWING, DRAWING_WAYS, Answer
-from annotation.task_types.base import TASK_TYPES, BadAnswer, Choice, TaskType
+from annotation.task_types.base import TASK_TYPES, BadAnswer, BoxCorners, Choice, TaskType, WayText
 
 #: Pixels of a side: what is drawn by hand and smaller was a slip. Programs do not slip.
 SMALLEST_SIDE = 4
@@ -44,22 +44,7 @@ class BoxDrawing(TaskType):
 
     #: 2: a drawn box may say in which way it came about.
     schema_version = 2
-
-    @property
-    def schema(self) -> dict[str, Any]:
-        schema = super().schema
-        answers, flags = schema["oneOf"]
-        corner = {"type": "integer", "minimum": 1}
-        drawn = {
-            "properties": {
-                "answer": {"const": "drawn"},
-                "box": {"type": "array", "items": corner, "minItems": 4, "maxItems": 4},
-                "way": {"enum": ["", *DRAWING_WAYS]},
-            },
-            "required": ["answer", "box"],
-        }
-        answers["properties"]["answer"]["enum"].remove("drawn")
-        return {**schema, "oneOf": [answers, drawn, flags]}
+    answer_fields = {"box": BoxCorners, "way": WayText}
 
     def choices_for(self, content: Mapping[str, Any]) -> tuple[Choice, ...]:
         return (self.choices[0], self.no_further if content["boxes"] else self.choices[1])

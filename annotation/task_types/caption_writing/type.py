@@ -6,10 +6,11 @@ Hodosh et al. 2013, section 2.3: five captions an image, written by people who p
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from pydantic import Field
 
 from annotation.protocol.questions import Answer
 from annotation.task_types.base import TASK_TYPES, BadAnswer, Choice, Page, TaskType, text_in
@@ -28,6 +29,8 @@ class CaptionWriting(TaskType):
 
     key = CAPTION_WRITING
     fewest, longest = FEWEST_WORDS, LONGEST_CAPTION
+    task_fields = {"sentence": str | None}
+    answer_fields = {"text": Annotated[str, Field(max_length=LONGEST_CAPTION)]}
     title = gettext_lazy("Describe a picture")
     summary = gettext_lazy("A picture: write one sentence that says what it shows.")
     name = gettext_lazy("caption writing")
@@ -54,20 +57,6 @@ class CaptionWriting(TaskType):
 
     def told(self, content: Mapping[str, Any], image: Callable[[ShownImage], Any]) -> dict[str, Any]:
         return {"sentence": content.get("sentence")}
-
-    @property
-    def schema(self) -> dict[str, Any]:
-        schema = super().schema
-        answers, flags = schema["oneOf"]
-        answers["properties"]["answer"]["enum"].remove("written")
-        written = {
-            "properties": {
-                "answer": {"const": "written"},
-                "text": {"type": "string", "minLength": 1, "maxLength": LONGEST_CAPTION},
-            },
-            "required": ["answer", "text"],
-        }
-        return {**schema, "oneOf": [answers, written, flags]}
 
     def parse(self, data: Mapping[str, Any]) -> Answer:
         answer = super().parse(data)

@@ -19,6 +19,7 @@ class GradedRelevance(TaskType):
     """
 
     key = GRADED_RELEVANCE
+    task_fields = {"caption": str}
     title = _("How well does it fit?")
     summary = _("A picture and one sentence: how well does the sentence describe it?")
     name = _("grading")

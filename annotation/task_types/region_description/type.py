@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, NotRequired
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from pydantic import Field
+from typing_extensions import TypedDict
 
 from annotation.protocol.contents import corners
 from annotation.protocol.questions import DRAWING_WAYS, Answer
 from annotation.protocol.terms import Box
-from annotation.task_types.base import TASK_TYPES, BadAnswer, Choice, Page, TaskType, box_in, text_in
+from annotation.task_types.base import (
+    TASK_TYPES,
+    BadAnswer,
+    BoxCorners,
+    Choice,
+    Page,
+    TaskType,
+    WayText,
+    box_in,
+    text_in,
+)
 from annotation.task_types.box_drawing.type import EDGES, SMALLEST_SIDE
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from annotation.task_types.shown import ShownImage
@@ -28,6 +40,14 @@ class Region(NamedTuple):
     way: str
 
 
+class SentRegion(TypedDict):
+    """A region as a program sends it."""
+
+    box: BoxCorners
+    text: Annotated[str, Field(min_length=1, max_length=LONGEST_REGION_TEXT)]
+    way: NotRequired[WayText | None]
+
+
 class RegionDescription(TaskType):
     """A picture, and an editor for so many boxes with a short text each.
 
@@ -35,6 +55,8 @@ class RegionDescription(TaskType):
     """
 
     key = REGION_DESCRIPTION
+    task_fields = {"regions": int}
+    answer_fields = {"regions": Annotated[list[SentRegion], Field(min_length=1, max_length=_MOST_REGIONS)]}
     title = gettext_lazy("Describe parts of a picture")
     summary = gettext_lazy(
         "A picture: draw boxes around parts of it, and say in a few words what each shows."
@@ -54,29 +76,6 @@ class RegionDescription(TaskType):
 
     def told(self, content: Mapping[str, Any], image: Callable[[ShownImage], Any]) -> dict[str, Any]:
         return {"regions": content["regions"]}
-
-    @property
-    def schema(self) -> dict[str, Any]:
-        schema = super().schema
-        answers, flags = schema["oneOf"]
-        corner = {"type": "integer", "minimum": 1}
-        region = {
-            "type": "object",
-            "properties": {
-                "box": {"type": "array", "items": corner, "minItems": 4, "maxItems": 4},
-                "text": {"type": "string", "minLength": 1, "maxLength": LONGEST_REGION_TEXT},
-                "way": {"enum": ["", *DRAWING_WAYS]},
-            },
-            "required": ["box", "text"],
-        }
-        answers["properties"]["regions"] = {
-            "type": "array",
-            "items": region,
-            "minItems": 1,
-            "maxItems": _MOST_REGIONS,
-        }
-        answers["required"].append("regions")
-        return {**schema, "oneOf": [answers, flags]}
 
     def parse(self, data: Mapping[str, Any]) -> Answer:
         answer = super().parse(data)

@@ -6,12 +6,14 @@ Source: Hodosh et al. 2013, section 4.3.2.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from django.utils.translation import gettext as _
+from pydantic import Field
+from typing_extensions import TypedDict
 
 from annotation.protocol.questions import Answer
-from annotation.task_types.base import BadAnswer, Page, TaskType
+from annotation.task_types.base import BadAnswer, Page, TaskImage, TaskType
 from annotation.task_types.shown import ShownImage, caption_text, shown_image
 
 #: No page has more images, or captions beside one, than this.
@@ -25,12 +27,26 @@ class ShownBlock(NamedTuple):
     sentences: tuple[tuple[str, str], ...]
 
 
+class TaskBlock(TypedDict):
+    """One picture of a page, with the texts to be ticked."""
+
+    image: TaskImage
+    captions: list[str]
+
+
 class TickedPages(TaskType):
     """A page of pictures, each with texts to be ticked: captions of the corpus, named by image and place.
 
     Content: {"blocks": [{"image": id, "captions": [[image, number], ...]}, ...]} in the order shown;
     the answer's: {"ticked": [[bool, ...], ...]} in the same order.
     """
+
+    task_fields = {"blocks": list[TaskBlock]}
+    answer_fields = {
+        "ticked": Annotated[
+            list[Annotated[list[bool], Field(max_length=_MOST)]], Field(min_length=1, max_length=_MOST)
+        ]
+    }
 
     def page(self, content: Mapping[str, Any], image: ShownImage) -> Page:
         return Page(
@@ -46,15 +62,6 @@ class TickedPages(TaskType):
                 for place, block in enumerate(content["blocks"])
             ),
         )
-
-    @property
-    def schema(self) -> dict[str, Any]:
-        schema = super().schema
-        answers, flags = schema["oneOf"]
-        row = {"type": "array", "items": {"type": "boolean"}, "maxItems": _MOST}
-        answers["properties"]["ticked"] = {"type": "array", "items": row, "minItems": 1, "maxItems": _MOST}
-        answers["required"].append("ticked")
-        return {**schema, "oneOf": [answers, flags]}
 
     def told(self, content: Mapping[str, Any], image: Callable[[ShownImage], Any]) -> dict[str, Any]:
         return {

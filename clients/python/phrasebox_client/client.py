@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import time
 import uuid
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError, URLError
@@ -132,6 +134,37 @@ class Client:
             return self._send("POST", path, json.dumps(body).encode(), "application/json", asked=asked)[1]
         return self._send("GET", path, None, "", asked=asked)[1]
 
+    def call(self, operation: str, body: Mapping[str, Any] | None = None, /, **asked: Any) -> Any:
+        """Do any operation of the server's OpenAPI document, as `call("show_run", run="x")`.
+
+        What stands in the address and in the query is named; `body` has the other fields, of a file its Path.
+        Returns what the server says, of a file its bytes; raises Problem, and LookupError where there is no
+        such operation.
+        """
+        method, path, about = self.operations[operation]
+        place = {name: quote(str(asked.pop(name)), safe="") for name in re.findall(r"{(\w+)}", path)}
+        address, body = path.format(**place), body or {}
+        takes_key = "Idempotency-Key" in {one["name"] for one in about.get("parameters", ())}
+        key = str(uuid.uuid4()) if takes_key else ""
+        files = {name: value for name, value in body.items() if isinstance(value, Path)}
+        if files:
+            fields = {name: value for name, value in body.items() if name not in files}
+            held = {name: (file.name, file.read_bytes()) for name, file in files.items()}
+            return self._form(method, address, fields, held, key=key)
+        sent = json.dumps(body).encode() if "requestBody" in about else None
+        status, found = self._send(method, address, sent, "application/json", asked=asked, key=key)
+        answer = about["responses"][str(status)].get("content", {})
+        return found if answer and "application/json" not in answer else _read(found)
+
+    @cached_property
+    def operations(self) -> Mapping[str, tuple[str, str, Mapping[str, Any]]]:
+        """The operations of the server's OpenAPI document: method, address, and what it says of each."""
+        return {
+            about["operationId"]: (method.upper(), path, about)
+            for path, methods in self.get("openapi.json")["paths"].items()
+            for method, about in methods.items()
+        }
+
     def finished(self, job: Mapping[str, Any], *, every: float = 1.0, timeout: float = 3600.0) -> Any:
         """Wait until a job is done, and return it; raises JobFailed, after `timeout` seconds TimeoutError."""
         until = time.monotonic() + timeout
@@ -195,10 +228,13 @@ class Client:
         """Send a call; again where the server is away and the call can be sent twice."""
         held = {name: _text(value) for name, value in (asked or {}).items() if value is not None}
         query = f"?{urlencode(held, doseq=True)}" if held else ""
-        headers = {"Authorization": f"Bearer {self._token}", "Accept": "application/json"}
+        address = urljoin(self._base, path)
+        # The calls of workers are beside the others, and have tokens of their own.
+        scheme = "Bearer" if address.startswith(self._base) else "Token"
+        headers = {"Authorization": f"{scheme} {self._token}", "Accept": "application/json"}
         headers |= {"Content-Type": kind} if body is not None else {}
         headers |= {"Idempotency-Key": key} if key else {}
-        request = Request(urljoin(self._base, path) + query, body, headers, method=method)
+        request = Request(address + query, body, headers, method=method)
         repeatable = method == "GET" or bool(key)
         tries, again = TRIES, -1
         while True:

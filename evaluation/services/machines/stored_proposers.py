@@ -82,7 +82,7 @@ def stored_proposer(name: str) -> BoxProposer:
     if not folder.is_dir():
         raise ImportRefused(
             f"no proposer {name!r} is stored; there is "
-            f"{', '.join(_stored_names()) or 'none: see train_proposer'}"
+            f"{', '.join(_stored_names()) or 'none: train one first'}"
         )
     return BoxProposer.load(folder)
 
@@ -100,7 +100,7 @@ def why_no_proposer(name: str) -> str:
     and where the name is empty."""
     if not name or name in _stored_names():
         return ""
-    known = ", ".join(_stored_names()) or gettext("none (train_proposer stores one)")
+    known = ", ".join(_stored_names()) or gettext("none")
     return gettext("machine.system: no proposer “%(name)s” is stored. Stored: %(known)s.") % {
         "name": name[:60],
         "known": known,

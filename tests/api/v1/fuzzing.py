@@ -10,16 +10,21 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+import jsonschema  # type: ignore[import-untyped]
 import schemathesis
 from django.core.handlers.wsgi import WSGIHandler
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections, transaction
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as seeded
+from hypothesis import strategies as st
+from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.core import NOT_SET
+from schemathesis.core.failures import FailureGroup
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
+    negative_data_rejection,
     response_headers_conformance,
     response_schema_conformance,
     status_code_conformance,
@@ -52,6 +57,7 @@ class Fuzzed:
     statuses: Counter[int] = field(default_factory=Counter)
     succeeded: Counter[str] = field(default_factory=Counter)
     calls: int = 0
+    failures: dict[str, str] = field(default_factory=dict)
 
     def note(self, name: str, status: int) -> None:
         self.calls += 1
@@ -61,6 +67,10 @@ class Fuzzed:
     @property
     def successes(self) -> int:
         return sum(self.succeeded.values())
+
+    @property
+    def told_failures(self) -> str:
+        return "\n".join(f"# {name}: {text}" for name, text in self.failures.items())
 
     def __str__(self) -> str:
         told = ", ".join(f"{status}: {number}" for status, number in sorted(self.statuses.items()))
@@ -88,9 +98,9 @@ class Drawn:
         self.cases.append(case)
 
 
-def fuzz(drawn: Iterable[Drawn], role: str, each: int) -> Fuzzed:
-    """`each` calls of every operation by a role; what any of them changes is undone. Raises AssertionError
-    (a group of failures) for an answer that is none, or that the document does not tell.
+def fuzz(document: dict[str, Any], drawn: Iterable[Drawn], role: str, each: int) -> Fuzzed:
+    """`each` calls of every operation by a role; what any of them changes is undone. A failure is an answer
+    that the document does not tell, or a call that was taken though the document does not allow it.
     """
     found = Fuzzed(role)
     handlers = {one.name: one for one in served()}
@@ -111,7 +121,12 @@ def fuzz(drawn: Iterable[Drawn], role: str, each: int) -> Fuzzed:
             case.path_parameters = call.place
             if way == VALID_CALL:
                 case.body = NOT_SET if call.body is None else call.body
-        found.note(name, case.call_and_validate(headers=headers, checks=CHECKS).status_code)
+        # Of what is at another place schemathesis cannot say any more whether it is wrong.
+        checks = [*CHECKS, negative_data_rejection] if way == AS_DRAWN else CHECKS
+        answer = case.call_and_validate(headers=headers, checks=checks)
+        if answer.status_code < 300 and isinstance(case.body, dict) and case.media_type == "application/json":
+            body_schema(document, case.operation).validate(case.body)
+        found.note(name, answer.status_code)
 
     # Not the server's own: that answers workers in a thread of theirs, which sees none of the test's rows.
     application = WSGIHandler()
@@ -123,16 +138,30 @@ def fuzz(drawn: Iterable[Drawn], role: str, each: int) -> Fuzzed:
         dice = Random(f"{SEED} {name}")
         for case in one.first(each):
             with connections_kept(), transaction.atomic():
-                send(name, case, dice.choice(ways))
+                try:
+                    send(name, case, dice.choice(ways))
+                except (FailureGroup, jsonschema.ValidationError) as error:
+                    parts = error.exceptions if isinstance(error, FailureGroup) else [error]
+                    found.failures.setdefault(name, "\n".join(map(str, parts)))
                 transaction.set_rollback(True)
     return found
 
 
+def body_schema(document: dict[str, Any], operation: Any) -> Any:
+    """What the document allows for a body in JSON."""
+    schema = operation.definition.raw["requestBody"]["content"]["application/json"]["schema"]
+    return jsonschema.Draft202012Validator({**schema, "components": document["components"]})
+
+
 def operations(document: dict[str, Any]) -> list[Drawn]:
-    """All operations of a document, as schemathesis has them, each with the strategy that draws its cases."""
+    """All operations of a document, as schemathesis has them, each with the strategy that draws its cases:
+    half of them are wrong."""
     read = schemathesis.openapi.from_dict(document).get_all_operations()
     found = [each.ok() for each in read]  # type: ignore[union-attr]
-    return [Drawn(operation, operation.as_strategy()) for operation in found]
+    return [
+        Drawn(operation, st.one_of(*(operation.as_strategy(generation_mode=mode) for mode in GenerationMode)))
+        for operation in found
+    ]
 
 
 def _copied(case: Any) -> Any:

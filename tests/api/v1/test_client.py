@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import importlib
+import io
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from urllib.error import HTTPError
 
 import pytest
+from django import test as django_test
+from django.db import transaction
 
 from annotation import jobs
-from annotation.models import Campaign
+from annotation.models import Account, Campaign
 from annotation.notifications.signing import secret_of, webhook_signature
 from annotation.workers import api_tokens
 from evaluation.models import Report, Run
 from evaluation.services.reports import building
+from tests.api.v1.conftest import names_for_admins
+from tests.api.v1.valid import VALID
+from tests.api.v1.worker_calls import VALID_OF_WORKERS, worker_headers
 from tests.conftest import REPOSITORY
 from tests.intake.uploading import SOUND, forty, zipped
 from tests.web import world as web
@@ -79,6 +88,59 @@ def test_the_example_runs_against_a_server(
     assert Report.objects.get(name="afternoon").files
 
 
+class Opener:
+    """Sends a client's requests to the application, in this process."""
+
+    def open(self, request: Any, timeout: float) -> Any:
+        sent = {name: value for name, value in request.header_items() if name != "Content-type"}
+        answer = django_test.Client(headers=sent).generic(
+            request.get_method(),
+            request.full_url.removeprefix("http://testserver"),
+            request.data or b"",
+            request.get_header("Content-type", ""),
+        )
+        body = b"".join(answer.streaming_content) if answer.streaming else answer.content  # type: ignore[attr-defined]
+        if answer.status_code >= 400:
+            headers: Any = answer.headers
+            raise HTTPError(request.full_url, answer.status_code, "", headers, io.BytesIO(body))
+        return nullcontext(SimpleNamespace(status=answer.status_code, read=lambda: body))
+
+
+@pytest.mark.django_db(transaction=False)
+def test_the_client_lacks_no_operation_of_the_document(
+    package: Any, everything: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dearer than a test may be: one world, and a call of each operation in it."""
+    secrets = {
+        name: api_tokens.make_api_token(
+            account=Account.objects.get(username=name), name="client", days=1, writes=True
+        ).secret
+        for name in ("researcher", "admin")
+    }
+    secrets["annotator"] = worker_headers("annotator")["Authorization"].removeprefix("Token ")
+    clients = {name: package.Client("http://testserver", secret) for name, secret in secrets.items()}
+    for client in clients.values():
+        client._opener = Opener()
+    valid = {**VALID, **VALID_OF_WORKERS}
+    assert clients["admin"].operations.keys() == valid.keys()
+    for name in clients["admin"].operations:
+        who = (
+            "annotator"
+            if name in VALID_OF_WORKERS
+            else "admin"
+            if name in names_for_admins()
+            else "researcher"
+        )
+        with transaction.atomic():
+            call = valid[name]()
+            body = dict(call.body or {})
+            for field, (called, held) in call.files.items():
+                body[field] = tmp_path / called
+                body[field].write_bytes(held)
+            clients[who].call(name, body, **call.place, **call.query)
+            transaction.set_rollback(True)
+
+
 def test_a_call_that_got_no_answer_is_sent_again_and_done_once(
     package: Any, secret: str, live_server: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -94,8 +156,8 @@ def test_a_call_that_got_no_answer_is_sent_again_and_done_once(
         return answer
 
     monkeypatch.setattr(client._opener, "open", losing)
-    plan = {"name": "once", "corpus": "drawn", "tasks": "captions", "settings": {}, "unpaid": True}
-    job = client.post("campaigns", plan)
+    plan = {"name": "once", "corpus": "drawn", "tasks": "captions", "unpaid": True}
+    job = client.post("campaigns", plan)["job"]
     assert lost and job["campaign"] == "once" and Campaign.objects.count() == 1
 
 
@@ -104,7 +166,7 @@ def test_a_problem_has_all_that_the_server_said(package: Any, secret: str, live_
     with pytest.raises(package.Problem) as told:
         client.post("campaigns", {"name": "two words"})
     assert (told.value.status, told.value.code) == (400, "bad_request")
-    assert {one["field"] for one in told.value.errors} == {"name", "corpus", "tasks"}
+    assert {one["field"] for one in told.value.errors} == {"name"}
     with pytest.raises(package.Problem) as told:
         package.Client(live_server.url, "phrasebox_nothing").get("me")
     assert told.value.status == 401
@@ -114,7 +176,7 @@ def test_a_corpus_is_sent_in_parts_that_go_on_after_a_cut_line(
     package: Any, secret: str, live_server: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Dearer than a test may be: a server, the check and the import of forty pictures."""
-    monkeypatch.setattr("annotation.api.v1.uploads.PART_BYTES", 2_000)
+    monkeypatch.setattr("annotation.jobs.kinds.corpus_uploads.PART_BYTES", 2_000)
     monkeypatch.setattr(package, "TRIES", 1)
     source = tmp_path / "forty.zip"
     source.write_bytes(zipped(forty()))

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import jsonschema  # type: ignore[import-untyped]
 import pytest
@@ -14,6 +14,9 @@ from django.core.management import call_command
 from django.test import Client
 
 from annotation.api.urls import urlpatterns
+from annotation.api.worker_shapes import WorkerTask
+from annotation.protocol.questions import FLAGS, answers_to
+from annotation.task_types.base import TASK_TYPES
 from tests.api.conftest import Program
 from tests.api.v1.recording import SHOWN
 from tests.api.v1.test_operations import openapi, schema_of
@@ -90,6 +93,31 @@ def test_no_call_takes_a_place_on_the_server_or_an_address_to_fetch() -> None:
             names |= set(schema.get("properties", {}))
         found |= {(path, name) for name in names if forbidden.search(name)}
     assert found == set()
+
+
+def test_tags_servers_and_the_licence_are_said() -> None:
+    document = openapi()
+    used = {tag for _path, _method, operation in operations(document) for tag in operation["tags"]}
+    assert used == {tag["name"] for tag in document["tags"] if tag["description"]}
+    assert document["servers"] and document["info"]["license"]["identifier"] == "BSD-3-Clause"
+
+
+def test_tasks_and_answers_have_what_each_task_type_declares() -> None:
+    document = openapi()
+    schemas = document["components"]["schemas"]
+    kinds = schemas["WorkerTask"]["discriminator"]["mapping"]
+    assert set(kinds) == set(TASK_TYPES.keys())
+    sent = [
+        operation["requestBody"]["content"]["application/json"]["schema"]["properties"]
+        for _path, _method, operation in operations(document)
+        if operation["operationId"] in ("worker_answer", "worker_change")
+    ]
+    for kind, place in kinds.items():
+        type, schema = TASK_TYPES.get(kind), schemas[place.rpartition("/")[2]]
+        assert set(schema["required"]) == {*get_type_hints(WorkerTask), *type.task_fields}
+        assert all(word in schema["description"] for word in answers_to(kind))
+        assert all({"answer", "form", "kind", *type.answer_fields} <= set(fields) for fields in sent)
+    assert all(each["flag"]["anyOf"][0]["enum"] == list(FLAGS) for each in sent)
 
 
 def test_every_call_of_workers_is_in_the_document() -> None:

@@ -1,0 +1,223 @@
+"""An annotator's half hour and a researcher's afternoon, by a client that openapi-python-client made.
+
+`python days.py SERVER ANNOTATOR_TOKEN RESEARCHER_TOKEN RUN_FILE`; `made` is the generated package. Prints
+what was done, as JSON.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from made import AuthenticatedClient  # type: ignore[import-not-found]
+from made import models as m
+from made.api.batches import batch_status, open_batch, plan_batch  # type: ignore[import-not-found]
+from made.api.campaigns import (  # type: ignore[import-not-found]
+    campaign_open,
+    campaign_status,
+    pause_campaign,
+    resume_campaign,
+)
+from made.api.corpora import list_corpora, show_corpus  # type: ignore[import-not-found]
+from made.api.exports import export_download, export_make  # type: ignore[import-not-found]
+from made.api.jobs import show_job  # type: ignore[import-not-found]
+from made.api.qrels import freeze_qrels, show_qrels  # type: ignore[import-not-found]
+from made.api.reports import build_report, download_report, show_report  # type: ignore[import-not-found]
+from made.api.runs import archive_run, compare_runs, import_run, score_run  # type: ignore[import-not-found]
+from made.api.systems import rank  # type: ignore[import-not-found]
+from made.api.work import (  # type: ignore[import-not-found]
+    worker_answer,
+    worker_change,
+    worker_consent,
+    worker_heartbeat,
+    worker_next,
+    worker_recent_answers,
+    worker_return,
+    worker_spelling,
+    worker_tasks,
+)
+from made.types import File  # type: ignore[import-not-found]
+
+UNTESTED = {"trust": {"qualification": False}}
+
+
+def said(call: Any, **more: Any) -> Any:
+    """What a call was answered, as the client reads it."""
+    answer = call.sync_detailed(**more)
+    assert 200 <= answer.status_code < 300, (call.__name__, answer.status_code, answer.content)
+    assert answer.parsed is not None or answer.status_code == 204, (call.__name__, answer.content)
+    return answer.parsed
+
+
+def answer_to(task: Any) -> dict[str, Any]:
+    """An answer, by the kind of the task, which is a class of its own."""
+    match task:
+        case m.CorefLinkTask():
+            assert len(task.mentions) == 2
+            return {"answer": "yes"}
+        case m.ChainVerificationTask():
+            return {"answer": "true"}
+        case m.BoxRequirementTask():
+            return {"answer": "box"}
+        case m.BoxDrawingTask():
+            way = m.WorkerAnswerAnswerSentWayType0.DRAG
+            return {"answer": "drawn", "box": [3, 4, task.image.width, task.image.height], "way": way}
+        case m.BoxQualityTask():
+            assert len(task.pending) == 4
+            return {"answer": "good"}
+        case m.BoxCoverageTask():
+            assert task.boxes
+            return {"answer": "complete"}
+        case m.RelevanceTask() | m.TagRelevanceTask():
+            return {"answer": "judged", "ticked": [[True] * len(block.captions) for block in task.blocks]}
+        case m.GradedRelevanceTask():
+            assert task.caption
+            return {"answer": "3"}
+        case m.CaptionWritingTask():
+            assert task.sentence is None
+            return {"answer": "written", "text": "Two people walk in a park."}
+        case m.RegionDescriptionTask():
+            regions = [
+                m.SentRegion(box=[n + 1, 1, n + 60, 90], text=f"a part {n}") for n in range(task.regions)
+            ]
+            return {"answer": "described", "regions": regions}
+    raise AssertionError(task)
+
+
+def half_hour(client: Any) -> list[str]:
+    """Every kind is taken, kept, answered; one is given back, one reported, one answer changed."""
+    done = []
+    assert said(worker_consent, client=client, name="captions").needed is False
+    words = said(worker_spelling, client=client, body=m.WorkerSpellingTextAsked(text="Two dgos run."))
+    assert words.unknown[0].word == "dgos"
+    for offer in said(worker_tasks, client=client).tasks:
+        if offer.nothing is not None or offer.kind in done or offer.campaign == "tested":
+            continue
+        asked = m.WorkerNextTaskAsked(campaign=offer.campaign, kind=offer.kind)
+        task = said(worker_next, client=client, body=asked)
+        if isinstance(task, m.WorkerNothing):
+            continue
+        assert task.kind == offer.kind
+        assert said(worker_heartbeat, client=client, assignment=task.id).expires_at is not None
+        body = m.WorkerAnswerAnswerSent(token=f"t{task.id}", seconds=2.5, **answer_to(task))
+        receipt = said(worker_answer, client=client, assignment=task.id, body=body)
+        assert receipt.repeated is False
+        done.append(offer.kind)
+        if not isinstance(receipt.next_, m.WorkerNothing):
+            assert said(worker_return, client=client, assignment=receipt.next_.id).returned
+        if offer.kind == "coref_link":
+            kind = m.WorkerRecentAnswersKindAsked(campaign=offer.campaign, kind=offer.kind)
+            (last,) = said(worker_recent_answers, client=client, body=kind).answers
+            changed = m.WorkerChangeAnswerSaid(answer="no")
+            assert said(worker_change, client=client, assignment=last.id, body=changed).changed
+    return sorted(done)
+
+
+def afternoon(client: Any, run_file: Path) -> dict[str, Any]:
+    """Runs are imported and compared, a campaign and a batch opened, a system ranks, all is exported."""
+
+    def finished(job: Any) -> Any:
+        while (now := said(show_job, client=client, job=job.number)).state in ("queued", "running"):
+            time.sleep(0.1)
+        assert now.state == "done", now
+        return now
+
+    assert "quay" in {row.name for row in said(list_corpora, client=client).results}
+    assert said(show_corpus, client=client, corpus="quay").layers
+    direction = m.ImportRunRunImportDirection.ANNOTATION
+    for name in ("first", "second"):
+        file = File(payload=io.BytesIO(run_file.read_bytes()), file_name=f"{name}.trec")
+        body = m.ImportRunRunImport(
+            name=name, corpus="quay", direction=direction, file=file, system=f"of-{name}"
+        )
+        assert said(import_run, client=client, body=body, idempotency_key=name).run == name
+    freeze = m.FreezeQrelsJsonFreezeRequest(
+        name="originals",
+        corpus="quay",
+        protocol=m.FreezeQrelsJsonFreezeRequestProtocolType0("first caption"),
+    )
+    finished(said(freeze_qrels, client=client, body=freeze))
+    assert said(show_qrels, client=client, qrels="originals").name == "originals"
+    assert said(score_run, client=client, run="first", qrels="originals") is not None
+    compared = said(
+        compare_runs, client=client, runs=["first", "second"], qrels="originals", measures=["MRR"], rounds=50
+    )
+    finished(
+        said(
+            rank,
+            client=client,
+            system="spare",
+            body=m.RankRankRunsRequest.from_dict(
+                {"name": "ranked", "split": "test", "protocol": "first caption"}
+            ),
+        )
+    )
+
+    plan = m.CampaignPlanned.from_dict(
+        {
+            "name": "afternoon",
+            "corpus": "quay",
+            "tasks": "entities",
+            "settings": {},
+            "unpaid": True,
+            "images": 2,
+        }
+    )
+    finished(said(campaign_open, client=client, body=plan))
+    said(
+        pause_campaign,
+        client=client,
+        campaign="afternoon",
+        body=m.PauseCampaignPauseCampaignRequest(reason="Tea."),
+    )
+    said(resume_campaign, client=client, campaign="afternoon")
+    state = said(campaign_status, client=client, campaign="afternoon").state
+
+    pooled = {
+        "corpus": "quay",
+        "runs": ["good-annotation", "bad-annotation"],
+        "depth": 1,
+        "campaign_settings": UNTESTED,
+    }
+    assert said(plan_batch, client=client, body=m.PlanBatchBatchRequest.from_dict(pooled)) is not None
+    opened = m.OpenBatchOpenBatchRequest.from_dict({**pooled, "name": "pooled"})
+    finished(said(open_batch, client=client, body=opened))
+    assert said(batch_status, client=client, batch="pooled").summary.name == "pooled"
+
+    wanted = m.ExportWanted.from_dict({"format": "jsonl", "layer": "import"})
+    job = finished(said(export_make, client=client, name="quay", body=wanted))
+    archive = said(export_download, client=client, number=job.number).payload.read()
+    report = m.BuildReportReportRequest(
+        name="afternoon",
+        qrels="originals",
+        runs=["first", "second"],
+        measures=["MRR"],
+        rounds=50,
+        resamples=20,
+    )
+    finished(said(build_report, client=client, body=report))
+    assert said(show_report, client=client, report="afternoon").files
+    files = said(download_report, client=client, report="afternoon").payload.read()
+    hidden = m.ArchiveRunArchiveRunRequest(archived=True)
+    said(archive_run, client=client, run="second", body=hidden)
+    return {
+        "systems": len(compared.systems),
+        "state": str(state),
+        "exported": len(archive) > 0,
+        "report": files[:2].decode(),
+    }
+
+
+def main(server: str, annotator: str, researcher: str, run_file: str) -> None:
+    """Both, and what they came to."""
+    worker = AuthenticatedClient(base_url=server, token=annotator, prefix="Token", timeout=60)
+    caller = AuthenticatedClient(base_url=server, token=researcher, timeout=60)
+    print(json.dumps({"kinds": half_hour(worker), **afternoon(caller, Path(run_file))}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

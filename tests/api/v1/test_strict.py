@@ -1,0 +1,67 @@
+"""Bodies are strict: what is required is required, what is unknown is refused, and nothing is converted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]
+import pytest
+from django.db import transaction
+
+from annotation.api.rest.operations import served
+from annotation.models import Account
+from tests.api.conftest import Program
+from tests.api.v1.conftest import Caller, names_for_admins
+from tests.api.v1.test_document import operations
+from tests.api.v1.test_operations import openapi
+from tests.api.v1.valid import VALID, ValidCall
+from tests.api.v1.worker_calls import VALID_OF_WORKERS
+
+pytestmark = pytest.mark.django_db
+#: What no field takes for what it is not: `archived: "off"`, `depth: "3"`, `licence: 0`.
+OTHERS: tuple[Any, ...] = ("off", "3", 0)
+
+
+def wrong_bodies(document: dict[str, Any], schema: dict[str, Any], body: Any) -> Iterator[tuple[str, Any]]:
+    """The field that is wrong, and a body in which it is."""
+    for name in schema.get("required", ()):
+        yield name, {field: value for field, value in body.items() if field != name}
+    yield "nothing", {**body, "nothing": 1}
+    for name, of in schema["properties"].items():
+        allowed = jsonschema.Draft202012Validator({**of, "components": document["components"]})
+        for value in OTHERS:
+            if not allowed.is_valid(value):
+                yield name, {**body, name: value}
+
+
+def test_a_wrong_body_is_refused_and_its_field_named(researcher: Caller, admin: Caller) -> None:
+    """Dearer than a test may be: one world, and some calls of each operation in it."""
+    document, handlers, taken = openapi(), {one.name: one for one in served()}, []
+    worker = Program(Account.objects.get(username="annotator"))
+    for path, _method, operation in operations(document):
+        name = operation["operationId"]
+        content = operation.get("requestBody", {}).get("content", {}).get("application/json")
+        if content is None:
+            continue
+        schema = content["schema"]
+        if "$ref" in schema:
+            schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+        assert schema["additionalProperties"] is False, name
+        with transaction.atomic():
+            call: ValidCall = {**VALID, **VALID_OF_WORKERS}[name]()
+            for field, body in wrong_bodies(document, schema, call.body or {}):
+                if name in handlers:
+                    caller = admin if name in names_for_admins() else researcher
+                    answer = caller.perform(handlers[name], replace(call, body=body, files={}))
+                    status, said = answer.status_code, answer.content
+                else:
+                    status, told = worker.post(path.format(**call.place), body)
+                    said = json.dumps(told).encode()
+                named = status == 400 and {one["field"] for one in json.loads(said)["errors"]}
+                if not named or field not in named:
+                    taken.append((name, field, body.get(field), status, said[:200]))
+            transaction.set_rollback(True)
+    assert taken == []

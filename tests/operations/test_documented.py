@@ -1,0 +1,54 @@
+"""A request takes what its JSON schema allows, and nothing else: the OpenAPI document has that schema."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]
+import pytest
+from pydantic import ValidationError
+
+from annotation.api.requests import WorkerCall
+from annotation.api.urls import urlpatterns
+from annotation.common.operations import all_operations, json_schema, requests
+
+#: A value of every type that JSON has, and the usual words for others.
+VALUES: list[Any] = [None, True, 0, 3, -1, 10**9, 1.5, "", "off", "3", "a b", "x" * 3000]
+VALUES += [[], [1], ["x"], [None], [[True]], {}, {"x": 1}, {"x": "y"}]
+FORMATS = jsonschema.Draft202012Validator.FORMAT_CHECKER
+
+
+def every_request() -> Iterator[Any]:
+    for operation in all_operations():
+        yield pytest.param(operation.request, id=operation.name)
+    for place in urlpatterns:
+        calls: dict[str, WorkerCall] = place.callback.calls  # type: ignore[attr-defined]
+        for call in calls.values():
+            yield pytest.param(call.asks(), id=call.name)
+
+
+def refused(kind: Any, data: dict[str, Any]) -> set[tuple[Any, str]]:
+    """The fields that are refused, each with the code of its error."""
+    try:
+        requests._model(kind).model_validate_json(json.dumps(data))
+    except ValidationError as error:
+        return {(one["loc"][0], one["type"]) for one in error.errors()}
+    return set()
+
+
+@pytest.mark.parametrize("kind", [*every_request()])
+def test_a_request_takes_what_its_schema_allows(kind: Any, db: None) -> None:
+    schema = json_schema(kind)
+    assert schema["additionalProperties"] is False
+    parts = {"components": {"schemas": schema.get("$defs", {})}}
+    assert {name for name, code in refused(kind, {}) if code == "missing"} == set(schema.get("required", ()))
+    assert ("nothing", "extra_forbidden") in refused(kind, {"nothing": 1})
+    for name, of in schema["properties"].items():
+        if requests.request_fields(kind)[name].upload is not None:
+            continue
+        allowed = jsonschema.Draft202012Validator({**of, **parts}, format_checker=FORMATS)
+        for value in VALUES:
+            taken = name not in {field for field, _code in refused(kind, {name: value})}
+            assert taken == allowed.is_valid(value), f"{name}: {value!r}"
