@@ -18,11 +18,10 @@ from django.views.decorators.csrf import csrf_exempt
 
 from annotation.api.callers import worker_calling
 from annotation.api.problems import Problem
-from annotation.common import database
+from annotation.common import database, plain_json
 from annotation.models import Worker
 from annotation.queue import submission
 from annotation.task_types.base import BadAnswer
-from annotation.web.common import plain_json
 
 #: What a view gets: the request, the worker who sent it, its JSON. It returns what is to be said.
 _View = Callable[..., dict[str, Any]]
