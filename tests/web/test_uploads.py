@@ -78,7 +78,7 @@ def test_a_corpus_is_uploaded_checked_and_imported_by_page(ada: Client):
     page = whole(ada, {"forty.zip": zipped(forty())})
     assert "100 % received" in words(ada.get(page))
     press(ada, page, "Check", also="_upload")
-    assert "Check of an upload" in words(ada.get(page))
+    assert "Check an upload" in words(ada.get(page))
     assert run_jobs() == [Job.DONE]
     shown = words(ada.get(page))
     assert f"{SOUND} images are sound, with {2 * SOUND} captions and {SOUND} pictures." in shown
