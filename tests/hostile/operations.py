@@ -673,7 +673,6 @@ post(
     flag=_mine(Flag),
     next="/campaigns/review/review/",
 )
-get("operation", RUNNERS, "open_campaign", called="open_campaign seen", corpus="quay")
 post(
     "operation",
     RUNNERS,
