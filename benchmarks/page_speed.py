@@ -127,13 +127,13 @@ def _fill(folder: Path, environment: dict[str, str], images: int) -> None:
     (folder / "settings.toml").write_text(SETTINGS)
     sample = folder / "sample"
     account = {"DJANGO_SUPERUSER_PASSWORD": PASSWORD}
-    open_campaign = ["open_campaign", NAME, "--corpus", NAME, "--tasks", "entities"]
+    open_campaign = ["open_campaign", NAME, "--corpus", NAME, "--tasks", "entities", "--unpaid"]
     for command in (
         ["migrate", "-v", "0"],
         ["collectstatic", "--no-input", "-v", "0"],
         ["make_sample", str(sample), "--images", str(images)],
         ["import_corpus", NAME, str(sample), "--format", "jsonl", "--images", str(sample / "images")],
-        [*open_campaign, "--config", str(folder / "settings.toml")],
+        [*open_campaign, "--campaign-settings", str(folder / "settings.toml")],
         ["createsuperuser", "--no-input", "--username", USER, "--email", "ann@example.org"],
     ):
         subprocess.run(

@@ -76,7 +76,8 @@ def through(world: World, captions: Path, url: str, given: argparse.Namespace) -
         return report
 
     timed("import", "import_corpus", "real", str(captions), "--format", "flickr30k")
-    opening = ["open_campaign", "real", "--corpus", "real", "--tasks", "entities", "--config", str(config)]
+    opening = ["open_campaign", "real", "--corpus", "real", "--tasks", "entities", "--unpaid"]
+    opening += ["--campaign-settings", str(config)]
     timed("open", *opening, "--images", str(given.images))
     crowd = ["simulate_crowd", "real", "--through", "http", "--url", url]
     crowd += ["--workers", str(given.workers), "--processes", str(given.processes)]

@@ -1,14 +1,17 @@
-"""The addresses of the REST API: every operation, whichever app it is of."""
+"""The addresses of the REST API: every operation, whichever app it is of, and the pages about them."""
 
+from django.urls import path
+
+from annotation.api import document
 from annotation.api.rest.declared import serve_operations
 from annotation.api.rest.operations import operation_patterns
 from annotation.api.rest.views import operation_view
-from annotation.api.v1 import urls as of_annotation
 from evaluation.api import urls as of_evaluation
 
 serve_operations()
 urlpatterns = [
-    *of_annotation.urlpatterns,
+    path("openapi.json", document.openapi_document, name="v1_openapi"),
+    path("docs", document.api_pages, name="v1_docs"),
     *of_evaluation.urlpatterns,
     *operation_patterns(operation_view),
 ]

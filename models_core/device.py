@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 CPU = "cpu"
 _NAMES = re.compile(r"cuda(:(0|[1-9][0-9]*))?")
-_INSTEAD = "leave --device out, or use cpu"
 
 
 class NoDevice(ValueError):
@@ -52,21 +51,18 @@ def torch_on(device: str) -> Torch | None:
     if device == CPU:
         return None
     if device != "torch:cpu" and not _NAMES.fullmatch(device):
-        raise NoDevice(f"--device {device}: unknown; expected cpu, cuda, or one of several such as cuda:0")
+        raise NoDevice(f"device {device}: unknown; expected cpu, cuda, or one of several such as cuda:0")
     try:
         import torch
     except ImportError:
-        raise NoDevice(f"--device {device}: torch is not installed; install it, {_INSTEAD}") from None
+        raise NoDevice(f"device {device}: torch is not installed; install it, or use cpu") from None
     if device == "torch:cpu":
         return Torch(torch, torch.device("cpu"))
     there = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if not there:
-        raise NoDevice(f"--device {device}: this machine has no CUDA device; {_INSTEAD}")
+        raise NoDevice(f"device {device}: this machine has no CUDA device; use cpu")
     if int(device.partition(":")[2] or 0) >= there:
-        raise NoDevice(
-            f"--device {device}: this machine has {there} CUDA devices, cuda:0 to cuda:{there - 1}; "
-            f"{_INSTEAD}"
-        )
+        raise NoDevice(f"device {device}: this machine has {there} CUDA devices, cuda:0 to cuda:{there - 1}")
     return Torch(torch, torch.device(device))
 
 
@@ -86,7 +82,7 @@ def memory_of(on: Torch | None) -> Iterator[None]:
     try:
         yield
     except on.torch.OutOfMemoryError:
-        raise NoDevice(f"--device {on.device}: too little memory for this many items; {_INSTEAD}") from None
+        raise NoDevice(f"device {on.device}: too little memory for this many items; use cpu") from None
 
 
 def host(values: Any) -> NDArray[np.float64]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from annotation.common.operations import requests
 from annotation.common.plug_ins import PlugInFolders
 from annotation.formats import FORMATS
 from annotation.formats.base import FORMAT_FOLDERS
@@ -32,11 +33,19 @@ def plugged(folders: PlugInFolders, package: str = HERE) -> Iterator[None]:
     try:
         if package == HERE:
             folders.load()
+        forget_choices()
         yield
     finally:
         folders.packages[:] = packages
         FORMATS._entries, METRICS._by_name, METRICS._by_key = formats, names, keys
         forget(package)
+        forget_choices()
+
+
+def forget_choices() -> None:
+    """Let requests read anew which formats there are, as a server does once."""
+    requests._model.cache_clear()
+    requests._request_fields.cache_clear()
 
 
 def forget(package: str) -> None:

@@ -17,7 +17,6 @@ from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 
 from annotation.api.problems import Problem
-from annotation.api.rest.fields import CallFields
 from annotation.api.rest.operations import declared_schemas, served
 from annotation.api.worker_calls import paths_of_workers, schemas_of_workers
 from annotation.common.operations.fields import NAME_PATTERN
@@ -65,9 +64,6 @@ def complete_document(result: dict[str, Any], generator: Any, request: Any, publ
     declared = declared_schemas()
     if both := found["components"]["schemas"].keys() & declared.keys():
         raise ValueError(f"two schemas have the same name, of an operation and of a serializer: {both}")
-    for kind in CallFields.__subclasses__():
-        if (schema := found["components"]["schemas"].get(kind.__name__)) is not None:
-            schema["additionalProperties"] = False
     found["components"]["schemas"] |= declared | schemas_of_workers()
     found["tags"] = [{"name": name, "description": text} for name, text in _TAGS.items()]
     found["components"]["securitySchemes"]["worker_token"] = {

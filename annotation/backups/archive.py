@@ -183,11 +183,11 @@ def open_backup(path: Path) -> Iterator[Reader]:
 def _begun(tar: tarfile.TarFile) -> Reader:
     entry = tar.next()
     if entry is None or entry.name != ABOUT_MEMBER or not _is_plain(entry) or entry.size > _LARGEST_ABOUT:
-        raise BackupRefused("it is not a backup; manage.py backup FILE makes one")
+        raise BackupRefused("it is not a backup")
     first = _of(tar, entry).read()
     about = json.loads(first)
     if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise BackupRefused("it is not a backup; manage.py backup FILE makes one")
+        raise BackupRefused("it is not a backup")
     if not isinstance(about.get("version"), int) or about["version"] > VERSION:
         raise BackupRefused(
             f"it was made by a newer version (layout {about.get('version')}); restore it with that"

@@ -49,7 +49,7 @@ def backup(target: Path, *, progress: _Progress = iter) -> MadeBackup:
             raise BackupRefused(f"{target} would be part of itself; choose a place outside {name}")
     migrations = applied()
     if not migrations:
-        raise BackupRefused("there is nothing to back up: there is no database (manage.py migrate)")
+        raise BackupRefused("there is nothing to back up: there is no database")
     kind = database()
     begun = rows.now()
     about = {

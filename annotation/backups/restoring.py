@@ -121,7 +121,7 @@ def _check_target(kind: databases.Database, root: Path, replace: bool) -> None:
     stands = [] if replace else [*databases.filled_tables(), *contents.holds_files()]
     if stands:
         shown = ", ".join(stands[:3]) + (f" and {len(stands) - 3} more" if len(stands) > 3 else "")
-        raise BackupRefused(f"not empty: {shown}; with --replace the backup replaces everything there")
+        raise BackupRefused(f"not empty: {shown}; let the backup replace everything there, or restore it elsewhere")
 
 
 def _unpack(source: Path, kind: databases.Database, place: Path, again: bool) -> tuple[_About, int]:
@@ -234,7 +234,7 @@ def _bring_up_to_date(listed: Path, about: _About) -> tuple[list[str], int]:
     except Exception as error:
         raise BackupRefused(
             f"the backup is restored, but the restore is not finished: {' '.join(str(error).split())}. Fix "
-            f"that and run the restore again with --replace. Nothing starts before that, because erased "
-            f"people may be back"
+            f"that, restore the backup again, and let it replace what is there. Nothing starts before that, "
+            f"because erased people may be back"
         ) from error
     return [one.pseudonym for one in erased], len(again)

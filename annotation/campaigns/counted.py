@@ -151,7 +151,7 @@ def _kind_of_pairs(campaign: Campaign) -> Kind:
     kind = only_kind(campaign.tasks)
     if kind is None or not asks_pairs(campaign.tasks):
         raise CampaignError(
-            f"campaign {campaign.name!r} asks {campaign.tasks}, not pairs: open one with --tasks "
+            f"campaign {campaign.name!r} asks {campaign.tasks}, not pairs; expected one that asks "
             + " or ".join(tasks_of_pairs())
         )
     return kind

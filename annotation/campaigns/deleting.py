@@ -56,7 +56,7 @@ def why_kept(campaign: Campaign) -> str:
     if Invitation.objects.filter(campaign=campaign, used__gt=0).exists():
         return _("somebody has joined it by an invitation: close it instead")
     if campaign.jobs.filter(state__in=Job.LIVE).exists():
-        return _("one of its jobs is queued or running: cancel that first, on its page “Jobs and exports”")
+        return _("one of its jobs is queued or running: cancel that first")
     return ""
 
 

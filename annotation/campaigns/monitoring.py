@@ -56,15 +56,13 @@ MET_SHARE = 0.8
 class Alarm:
     """Something that needs attention: what it is, and of which kind of question (or "").
 
-    `remedy` says what helps, for a page, which links where it is done; "" where the link says it all.
-    `command` says it for a terminal, where it is said otherwise there.
+    `remedy` says what helps; a page links where it is done.
     """
 
     code: str
     kind: str
     text: str
     remedy: str
-    command: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +97,9 @@ def alarms(campaign: Campaign, *, words: Wording = IN_WORDS) -> list[Alarm]:
 
 def _control_items(campaign: Campaign, settings: CampaignSettings, words: Wording) -> Iterator[Alarm]:
     """Tests that cannot be taken, and accuracy that cannot be measured."""
-    command = f"manage.py add_controls_from_layer {campaign.name} --layer LAYER (or import_controls)"
+    remedy = _("add control items")
     for kind, text in qualification.test_warnings(campaign=campaign, settings=settings, words=words).items():
-        yield Alarm("qualification", kind, text, "", command)
+        yield Alarm("qualification", kind, text, remedy)
     trust = settings.trust
     if not trust.control_share:
         return
@@ -120,8 +118,7 @@ def _control_items(campaign: Campaign, settings: CampaignSettings, words: Wordin
                     "a second person is asked %(share)d %% of its questions"
                 )
                 % {"kind": words.kind(kind), "share": round(100 * rules.double_check_share)},
-                "",
-                command,
+                remedy,
             )
             continue
         size, most, ended = met[kind]
@@ -134,8 +131,7 @@ def _control_items(campaign: Campaign, settings: CampaignSettings, words: Wordin
                     "no more of them"
                 )
                 % {"workers": ended, "items": size, "kind": words.kind(kind)},
-                "",
-                command,
+                remedy,
             )
         elif most >= MET_SHARE * size:
             yield Alarm(
@@ -143,8 +139,7 @@ def _control_items(campaign: Campaign, settings: CampaignSettings, words: Wordin
                 kind,
                 _("a worker has seen %(n)d of the %(items)d control items of %(kind)s")
                 % {"n": most, "items": size, "kind": words.kind(kind)},
-                "",
-                command,
+                remedy,
             )
 
 
@@ -155,12 +150,7 @@ def _at_rest(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
             "draft",
             "",
             _("the campaign is a draft: workers get no questions"),
-            "",
-            _("open it: %(command)s, with the settings of the draft")
-            % {
-                "command": f"manage.py open_campaign {campaign.name} --corpus {campaign.corpus.name} "
-                f"--tasks {campaign.tasks}"
-            },
+            _("open it"),
         )
     if bare := without_picture(campaign):
         yield Alarm(
@@ -173,10 +163,6 @@ def _at_rest(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
             )
             % {"n": bare},
             _("add the corpus again with its pictures, and open a campaign over that"),
-            _(
-                "import the corpus with its pictures (import_corpus --images DIR) and open a campaign over "
-                "that"
-            ),
         )
     if late := overdue(campaign, before=database.now() - timedelta(minutes=SWEPT_WITHIN)):
         yield Alarm(
@@ -191,10 +177,6 @@ def _at_rest(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
             )
             % {"n": late, "minutes": SWEPT_WITHIN},
             _("the periodic jobs are not running: ask whoever runs the server to start them"),
-            _(
-                "the periodic jobs are not running: start them (manage.py serve, or Celery's beat and a "
-                "worker)"
-            ),
         )
     since = database.now() - timedelta(days=FAILED_WITHIN)
     if failed := failed_jobs(campaign, since=since):
@@ -208,7 +190,6 @@ def _at_rest(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
             )
             % {"n": failed, "days": FAILED_WITHIN},
             _("read why it failed, and resume it"),
-            _("read why it failed, and resume it: %(command)s") % {"command": "manage.py resume_job"},
         )
     if waiting := in_review(campaign):
         yield Alarm(
@@ -216,8 +197,7 @@ def _at_rest(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
             "",
             ngettext("%(n)d image waits for a reviewer", "%(n)d images wait for a reviewer", waiting)
             % {"n": waiting},
-            "",
-            f"manage.py review_queue {campaign.name}",
+            _("review them"),
         )
 
 
@@ -232,8 +212,6 @@ def _at_work(campaign: Campaign, settings: CampaignSettings, words: Wording) -> 
                 "",
                 _("every image is complete: there is nothing left to ask"),
                 _("export it, then close it"),
-                _("export it, then close it: %(command)s")
-                % {"command": f"manage.py close_campaign {campaign.name}"},
             )
         return
     at = database.now()
@@ -335,7 +313,6 @@ def _crowd(
             "no_worker",
             kind,
             text,
-            _("invite more workers, reinstate some, or have a reviewer decide"),
             _("invite more workers, reinstate some, or have a reviewer decide"),
         )
 

@@ -165,7 +165,7 @@ def create_campaign(
     if not same or settings_of(campaign.settings) != wanted:
         raise CampaignError(
             f"campaign {name!r} already exists with another corpus or other settings; choose another name, "
-            f"or change its settings (change_settings {name})"
+            "or change its settings"
         )
     return campaign
 
@@ -375,10 +375,8 @@ def campaign_crowd_size(campaign: Campaign) -> CrowdSize:
 
 
 def campaign_named(name: str) -> Campaign:
-    """The campaign of that name; raises CampaignError saying how to open one."""
+    """The campaign of that name; raises CampaignError where there is none."""
     found = Campaign.objects.select_related("corpus").filter(name=name).first()
     if found is None:
-        raise CampaignError(
-            f"there is no campaign {name!r}; open one: open_campaign {name} --corpus CORPUS --tasks entities"
-        )
+        raise CampaignError(f"there is no campaign {name!r}; open one first")
     return found

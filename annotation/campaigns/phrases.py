@@ -6,16 +6,21 @@ of stays as it was.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
+from typing import Annotated, Final
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from pydantic import Field
 
 from annotation.audit import record
 from annotation.campaigns.choosing import ENTITIES, gold_layer
 from annotation.common import database
+from annotation.common.operations import FieldError, Help, OneOf, OperationContext
+from annotation.datasets.contents.images import ImageRequest
 from annotation.models import Account, Campaign, Image, OpenImage, PhraseMarks
 from annotation.protocol.mentions import mentions_of
 from annotation.protocol.terms import Mention, Span
@@ -25,11 +30,74 @@ from annotation.selectors.records import image_record, layer_of, marked_spans
 #: Where the phrases of an image come from.
 FROM_LAYER: Final = "layer"
 BY_HAND: Final = "marked"
-BY_CHUNKER: Final = "found"
+BY_CHUNKER: Final = "chunker"
+
+
+def _sources() -> dict[str, None]:
+    return dict.fromkeys((FROM_LAYER, BY_HAND, BY_CHUNKER))
+
+
+#: A phrase as people and programs write it: caption, first word, word after the last, counted from 0.
+_SPAN = re.compile(r"([0-9]{1,5}):([0-9]{1,5})-([0-9]{1,5})")
 
 
 class CannotMark(ValueError):
     """Phrases that cannot be marked; one line with the remedy."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhrasesRequest(ImageRequest):
+    """Which phrases a campaign would ask about, and where they come from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkPhrasesRequest(ImageRequest):
+    """By hand, in place of those that the chunker finds or that were marked before. It is refused where they
+    came with the corpus, and where a campaign that is not closed asks about them."""
+
+    phrases: Annotated[
+        tuple[Annotated[str, Field(max_length=40)], ...],
+        Field(max_length=32_767),
+        Help(gettext_lazy("Phrases"), gettext_lazy("Of all captions, as 0:0-2; none: there are none")),
+    ] = ()
+
+    def spans(self) -> list[Span]:
+        """The phrases: caption, first word, word after the last."""
+        matches = map(_SPAN.fullmatch, self.phrases)
+        return [(int(one[1]), int(one[2]), int(one[3])) for one in matches if one is not None]
+
+    def problems(self) -> Iterator[FieldError]:
+        """Each says where a phrase is."""
+        for number, text in enumerate(self.phrases):
+            if not _SPAN.fullmatch(text):
+                yield FieldError(f"phrases.{number}", "phrase", {"value": text})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropPhraseMarksRequest(ImageRequest):
+    """A campaign asks again about the phrases that the chunker finds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhraseContent:
+    """A phrase: words `start` to `end` (exclusive) of a caption, counted from 0."""
+
+    caption: int
+    start: int
+    end: int
+    text: str
+    categories: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhraseList:
+    """The phrases that a campaign would ask about. `source` is `layer` (they came with the corpus), `marked`
+    (by hand) or `chunker`; `blocked` says why they cannot be marked now, "" where they can."""
+
+    image: str
+    source: Annotated[str, OneOf(_sources)]
+    blocked: str
+    phrases: tuple[PhraseContent, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +106,35 @@ class ImagePhrases:
 
     mentions: tuple[Mention, ...]
     source: str
-    kept: str
+    blocked: str
+
+
+def show_phrases(request: ImageRequest, context: OperationContext) -> PhraseList:
+    """The phrases of an image."""
+    current = phrases_of(request.image_row())
+    return PhraseList(
+        image=request.image,
+        source=current.source,
+        blocked=current.blocked,
+        phrases=tuple(
+            PhraseContent(
+                caption=one.caption, start=one.start, end=one.end, text=one.text, categories=one.categories
+            )
+            for one in current.mentions
+        ),
+    )
+
+
+def mark_named_phrases(request: MarkPhrasesRequest, context: OperationContext) -> PhraseList:
+    """Mark the phrases of an image. Raises CannotMark."""
+    mark_phrases(image=request.image_row(), spans=request.spans(), actor=context.actor)
+    return show_phrases(request, context)
+
+
+def drop_named_marks(request: DropPhraseMarksRequest, context: OperationContext) -> PhraseList:
+    """Go back to the phrases that the chunker finds. Raises CannotMark."""
+    drop_marks(image=request.image_row(), actor=context.actor)
+    return show_phrases(request, context)
 
 
 def phrases_of(image: Image) -> ImagePhrases:
@@ -51,10 +147,10 @@ def phrases_of(image: Image) -> ImagePhrases:
         marked = marked_spans([image.pk]).get(image.pk)
         found = mentions_of(image_record(image, captions, None, marked))
         source = BY_CHUNKER if marked is None else BY_HAND
-    return ImagePhrases(found, source, why_phrases_kept(image))
+    return ImagePhrases(found, source, why_phrases_blocked(image))
 
 
-def why_phrases_kept(image: Image) -> str:
+def why_phrases_blocked(image: Image) -> str:
     """Why the phrases of an image cannot be marked, in a sentence; "" where they can."""
     layer = gold_layer(image.corpus)
     if layer is not None:
@@ -101,8 +197,8 @@ def _to_mark(image: Image) -> Image:
     """The row of an image, locked, so that no campaign opens it meanwhile. Raises CannotMark."""
     locked = Image.objects.select_for_update(no_key=True, of=("self",)).select_related("corpus")
     row = locked.get(pk=image.pk)
-    if kept := why_phrases_kept(row):
-        raise CannotMark(kept)
+    if blocked := why_phrases_blocked(row):
+        raise CannotMark(blocked)
     return row
 
 

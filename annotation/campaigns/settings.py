@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import reduce
@@ -20,7 +22,7 @@ from annotation.campaigns.changing import (
 )
 from annotation.common.operations import Help, Listing, OperationContext, invalid
 from annotation.models import Campaign, SettingsVersion
-from annotation.protocol.campaign_settings import settings_of
+from annotation.protocol.campaign_settings import SettingError, settings_of
 from annotation.selectors.stored_kinds import CampaignRequest
 
 
@@ -103,6 +105,15 @@ class ChangedSettings(PlannedSettings):
     version: int
 
 
+@contextmanager
+def settings_in_field(name: str) -> Iterator[None]:
+    """Raise Invalid, with its place in the request's field, where a setting is refused."""
+    try:
+        yield
+    except SettingError as error:
+        raise invalid(f"{name}.{error.setting}", "setting", message=str(error)) from error
+
+
 def show_settings(request: SettingsRequest, context: OperationContext) -> SettingsInForce:
     """The settings in force."""
     row = request.row()
@@ -115,6 +126,7 @@ def list_settings_versions(request: SettingsVersionsRequest, context: OperationC
     return Listing(rows, "-number", _stored)
 
 
+@settings_in_field("campaign_settings")
 def plan_settings(request: PlanSettingsRequest, context: OperationContext) -> PlannedSettings:
     """What a change would do."""
     row = request.row()
@@ -128,6 +140,7 @@ def plan_settings(request: PlanSettingsRequest, context: OperationContext) -> Pl
     )
 
 
+@settings_in_field("campaign_settings")
 def change_named_settings(request: ChangeSettingsRequest, context: OperationContext) -> ChangedSettings:
     """Put settings in force as the next version."""
     row = request.row()

@@ -246,7 +246,7 @@ def mark_simulated(*, campaign: Campaign, actor: Account | None = None) -> None:
             if _has_people(row):
                 raise CampaignError(
                     f"people have answered in campaign {row.name!r}, and simulated answers are never mixed "
-                    f"with theirs: simulate a copy (open_campaign {row.name}-simulated --like {row.name})"
+                    f"with theirs: simulate a copy of it"
                 )
             row.simulated = True
             row.save(update_fields=["simulated"])

@@ -178,7 +178,7 @@ def alarm_summaries(row: Campaign, *, by_command: bool) -> tuple[AlarmSummary, .
             code=one.code,
             kind=one.kind,
             text=one.text,
-            remedy=(by_command and one.command) or one.remedy,
+            remedy=one.remedy,
         )
         for one in monitoring.alarms(row, words=BY_KEY if by_command else IN_WORDS)
     )

@@ -14,12 +14,13 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
-from django.http import FileResponse
+from django.http import FileResponse, HttpResponse, HttpResponseBase
 from django.template.defaultfilters import filesizeformat
 from django.utils.datastructures import MultiValueDict
 from django.utils.text import get_valid_filename
@@ -78,19 +79,29 @@ def received_files(
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def sent_file(operation: Operation, made: NewFile) -> FileResponse:
-    """A file that an operation makes, to be stored under its name; raises what writing it raises."""
+def stored_file(path: Path) -> NewFile:
+    """A file that an operation has at `path`, under its name there."""
+    return NewFile(path.name, partial(shutil.copyfile, path), path)
+
+
+def sent_file(operation: Operation, made: NewFile) -> HttpResponseBase:
+    """A file that an operation makes, to be stored under its name, or, of one that is stored, behind a proxy
+    that serves files, the header that makes it send that; raises what writing it raises."""
     assert isinstance(operation.result, File)
+    about: Any = {"as_attachment": True, "filename": made.name, "content_type": operation.result.media_type}
+    if made.stored is not None:
+        if not settings.PICTURE_PROXY_PREFIX:
+            return FileResponse(made.stored.open("rb"), **about)
+        place = made.stored.relative_to(settings.DATA_DIR).as_posix()
+        response = HttpResponse(content_type=operation.result.media_type)
+        response["X-Accel-Redirect"] = f"{settings.PICTURE_PROXY_PREFIX.rstrip('/')}/{place}"
+        response["Content-Disposition"] = f'attachment; filename="{made.name}"'
+        return response
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / made.name
         made.write(file)
         # The open file outlives its name.
-        return FileResponse(
-            file.open("rb"),
-            as_attachment=True,
-            filename=made.name,
-            content_type=operation.result.media_type,
-        )
+        return FileResponse(file.open("rb"), **about)
 
 
 def remove_old_uploads(parent: Path) -> None:

@@ -42,8 +42,8 @@ def at_work() -> Iterator[None]:
     try:
         if (Path(settings.DATA_DIR) / RESTORING / BEFORE).exists():
             raise Busy(
-                f"a restore into {settings.DATA_DIR} was cut short; run it again: "
-                "manage.py restore FILE --replace"
+                f"a restore into {settings.DATA_DIR} was cut short; restore the backup again, and let it "
+                "replace what is there"
             )
         yield
     finally:

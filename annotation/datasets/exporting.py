@@ -218,8 +218,8 @@ def notes_on(chosen: Chosen) -> list[str]:
 def simulated_refusal(name: str) -> str:
     """Why the answers of a simulation, the campaign's or layer's `name`, do not go out as people's would."""
     return _(
-        "The answers of “%(name)s” are simulated: no person gave them. Ask for them as such: tick “simulated "
-        "answers”, in a command --simulated, by API simulated."
+        "The answers of “%(name)s” are simulated: no person gave them. Ask for "
+        "simulated answers if that is intended."
     ) % {"name": name}
 
 
@@ -306,10 +306,10 @@ def _unfinished(chosen: Chosen) -> str:
     """Why a layer is refused that is not finished, and what helps."""
     assert chosen.layer is not None  # without one, nothing is unfinished
     told = ngettext(
-        "Layer “%(name)s” is unfinished: %(n)d image is not done%(bare)s. Finish it, leave it out (in a "
-        "command: --only-finished), or export it unfinished (--include-unfinished).",
-        "Layer “%(name)s” is unfinished: %(n)d images are not done%(bare)s. Finish them, leave them out (in "
-        "a command: --only-finished), or export them unfinished (--include-unfinished).",
+        "Layer “%(name)s” is unfinished: %(n)d image is not done%(bare)s. Finish it, or choose whether "
+        "unfinished images are left out or exported.",
+        "Layer “%(name)s” is unfinished: %(n)d images are not done%(bare)s. Finish them, or choose whether "
+        "unfinished images are left out or exported.",
         chosen.unfinished,
     )
     bare = ""

@@ -51,8 +51,8 @@ class ImportReport:
 
     `covered` counts the images that bring a layer. `chains` and `mentions` leave out what is not
     visual (chain 0), which `not_visual` counts. `seconds` is wall-clock time. `problems` are all that were
-    found: left out, where that was asked for; of an import that was not, those that do not end it. With
-    `dry_run` nothing was stored, and the counts are of what is sound.
+    found: left out, where that was asked for (`skipped`); of an import that was not, those that do not end
+    it. With `dry_run` nothing was stored, and the counts are of what is sound.
     """
 
     corpus: str
@@ -71,6 +71,7 @@ class ImportReport:
     seconds: float
     problems: tuple[SourceProblem, ...] = ()
     dry_run: bool = False
+    skipped: bool = False
 
 
 class CorpusIntake:
@@ -124,6 +125,7 @@ class CorpusIntake:
             seconds=time.monotonic() - began,
             problems=tuple(self.problems),
             dry_run=self.how.dry_run,
+            skipped=self.how.skip_problems,
         )
 
     def _compare(self, standing: Corpus, records: Iterable[ImageRecord], pool: ThreadPoolExecutor) -> None:

@@ -35,10 +35,8 @@ def layer_to_read(corpus: Corpus, name: str | None = None, *, most: int | None =
     """
     for late, count in update_layers(corpus, name, most=most).items():
         told = ngettext(
-            "Layer “%(name)s” is out of date for %(n)d image: update it first (on its campaign's page “Jobs "
-            "and exports”).",
-            "Layer “%(name)s” is out of date for %(n)d images: update it first (on its campaign's page “Jobs "
-            "and exports”).",
+            "Layer “%(name)s” is out of date for %(n)d image: update it first.",
+            "Layer “%(name)s” is out of date for %(n)d images: update it first.",
             count,
         )
         raise LayerBehind(told % {"name": late, "n": count})

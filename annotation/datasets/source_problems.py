@@ -61,7 +61,7 @@ class SourceProblems(IntakeError):
         self.problems = list(problems)
         super().__init__(
             f"{source}: {len(self.problems)} problems, so nothing was imported; correct them, or leave out "
-            "just these by --skip-problems"
+            "just these"
         )
 
 

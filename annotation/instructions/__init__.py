@@ -127,10 +127,7 @@ def publish_text(
         newest = _newest(campaign, kind)
         if seen is not None and seen != (newest.version if newest is not None else 0):
             raise StaleText(
-                _(
-                    "Somebody has published another version since you opened this page: read it, then "
-                    "publish yours."
-                )
+                _("Somebody has published another version in the meantime: read it, then publish yours.")
             )
         if newest is None or newest.text != text:
             version = newest.version + 1 if newest is not None else 1
@@ -181,7 +178,7 @@ def record_consent(*, worker: int, campaign: Campaign, version: int) -> None:
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         newest = _newest(campaign, CONSENT)
         if (newest.version if newest is not None else 0) != version:
-            raise StaleText(_("The text has changed since you opened this page: read it again, then agree."))
+            raise StaleText(_("The text has changed in the meantime: read it again, then agree."))
         if newest is None:
             install_texts(campaign, [CONSENT])
             newest = _newest(campaign, CONSENT)

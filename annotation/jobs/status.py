@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
-from django.db.models import F, Q, QuerySet
-from django.db.models.fields.json import KT
+from django.db.models import Q, QuerySet
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import Help, Listing, Named, OneOf, OperationContext, StoredKind
 from annotation.common.registry import UnknownName
-from annotation.common.roles import ADMIN, RESEARCHER, REVIEWER, WHOLE_SERVER
+from annotation.common.roles import ADMIN, RESEARCHER, WHOLE_SERVER
 from annotation.jobs.registry import job_kind_named, kinds_of_other_apps
 from annotation.jobs.rows import SweptJobs, cancel_job, remaining, resume_job, sweep_jobs
 from annotation.models import Account, Job
@@ -28,7 +27,7 @@ JOB_STATES: dict[str, str | Promise] = {
     Job.FAILED: _("failed"),
     Job.CANCELLED: _("cancelled"),
 }
-_EXPORT, _UPLOADS = "export_dataset", ("check_upload", "import_upload")
+_UPLOADS = ("check_upload", "import_upload")
 #: Arguments that tell what a job is about; others may be places on the server's disk.
 _ABOUT = (
     *("name", "system", "batch", "corpus", "format", "layer", "kind", "split", "recipe", "direction"),
@@ -42,21 +41,15 @@ def visible_jobs(account: Account | None, *roles: str) -> QuerySet[Job]:
     """The jobs that an account may see, cancel and resume: those of campaigns and corpora that it runs, and
     those of its own uploads; None: all.
 
-    Exports of other layers take a role for the corpus, too. Jobs about neither campaign nor corpus take
-    a role for the whole server; those of the server itself, as its e-mails, are for its admins, unless one
-    asked for them oneself. Admins of the whole server see all.
+    Jobs about neither campaign nor corpus take a role for the whole server; those of the server itself, as
+    its e-mails, are for its admins, unless one asked for them oneself. Admins of the whole server see all.
     """
     rows = Job.objects.select_related("campaign__corpus", "corpus", "created_by")
     if account is None or account.has_role(ADMIN, on=WHOLE_SERVER):
         return rows
     of_campaigns = within_scope(account, RESEARCHER, corpus="campaign__corpus", campaign="campaign")
     of_corpora = within_scope(account, RESEARCHER, corpus="corpus")
-    whole_corpus = within_scope(account, REVIEWER, RESEARCHER, corpus="campaign__corpus")
     rows = rows.filter((Q(campaign__isnull=False) & of_campaigns) | (Q(campaign__isnull=True) & of_corpora))
-    if whole_corpus:
-        rows = rows.alias(layer=KT("arguments__layer")).filter(
-            ~Q(kind=_EXPORT) | whole_corpus | Q(layer=F("campaign__name"))
-        )
     mine = Q(created_by_id=account.pk)
     about_something = Q(campaign__isnull=False) | Q(corpus__isnull=False)
     rows = rows.filter(about_something | Q(kind__in=kinds_of_other_apps()) | mine)
@@ -74,7 +67,7 @@ class JobsRequest:
     """Jobs, the newest first."""
 
     state: Annotated[Annotated[str, OneOf(JOB_STATES.copy, _("all"))] | None, Help(_("State"))] = None
-    kind: Annotated[_Name | None, Help(_("Kind"), _("As train_system"))] = None
+    kind: Annotated[_Name | None, Help(_("Kind"), _("Its name, as jobs say it"))] = None
     campaign: Annotated[_Name | None, Help(_("Campaign"))] = None
     corpus: Annotated[_Name | None, Help(_("Corpus"), _("Jobs about its campaigns, too"))] = None
 

@@ -34,6 +34,7 @@ from annotation.common.operations import (
     request_fields,
 )
 from annotation.common.plain_text import plain_table
+from annotation.images.pictures import picture_path
 from annotation.management.base import ReportCommand, move_bar, progress_bar
 
 #: The bar's steps.
@@ -65,6 +66,8 @@ class OperationCommand(ReportCommand):
             parser.add_argument(f"--{layout}", action="store_true", help=f"Print the result as {layout}")
         if isinstance(self.operation.result, File):
             parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="The new file")
+        elif out := self.operation.command.out:
+            parser.add_argument("--out", type=Path, required=True, metavar="DIR", help=out)
 
     def handle(self, *args: Any, **options: Any) -> None:
         assert self.operation.command is not None
@@ -87,7 +90,10 @@ class OperationCommand(ReportCommand):
             self.operation.admit(request, None)
             with progress_bar(what="share", total=_STEPS) as bar:
                 context = OperationContext(
-                    by_path=True, listener=lambda phase, share: move_bar(bar, round(_STEPS * share), _STEPS)
+                    by_path=True,
+                    picture=lambda name: str(picture_path(name)),
+                    out=options.get("out"),
+                    listener=lambda phase, share: move_bar(bar, round(_STEPS * share), _STEPS),
                 )
                 self.result = self.operation.run(request, context)
                 if isinstance(self.result, NewFile):
@@ -101,7 +107,7 @@ class OperationCommand(ReportCommand):
             rows = islice(_ordered(self.result), options["limit"])
             return {"results": [plain_result(self.result.result(row)) for row in rows]}
         if isinstance(self.result, Pages):
-            return {"results": list(map(plain_result, self.result.every(_ROWS)))}
+            return {"results": list(map(plain_result, islice(self.result.every(_ROWS), options["limit"])))}
         return plain_result(self.result) if self.result is not None else {"done": self.operation.name}
 
     def show(self, report: dict[str, Any]) -> str:

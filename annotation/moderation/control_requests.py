@@ -8,9 +8,18 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from django.utils.translation import gettext_lazy as _
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
-from annotation.common.operations import FileUpload, Help, Listing, OneOf, OperationContext, invalid
+from annotation.common.operations import (
+    FieldError,
+    FileUpload,
+    Help,
+    Invalid,
+    Listing,
+    OneOf,
+    OperationContext,
+    invalid,
+)
 from annotation.common.roles import RESEARCHER, REVIEWER
 from annotation.datasets.layers import MOST_IMAGES_UPDATED_FOR_PAGE, layer_to_read
 from annotation.models import Campaign, Control
@@ -19,6 +28,8 @@ from annotation.moderation.control_items.from_answers import promote
 from annotation.moderation.control_items.from_layer import from_gold
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import all_kinds, draws
+from annotation.protocol.questions import QUESTIONS
+from annotation.protocol.terms import Box
 from annotation.quality import controls, qualification
 from annotation.selectors.controls import control_item_counts, with_answer_counts
 from annotation.selectors.corpora import check_split
@@ -77,6 +88,53 @@ class CaptionControlsRequest(CampaignRequest):
         Annotated[int, Field(ge=0, le=10**9)] | None,
         Help(_("Seed"), _("Which images; by default the campaign's")),
     ] = None
+
+
+_Corners = Annotated[tuple[Annotated[int, Field(ge=1, le=10**6)], ...], Field(min_length=4, max_length=4)]
+_Boxes = Annotated[tuple[_Corners, ...], Field(max_length=200)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenControl:
+    """A question about some mentions of an image, and its gold answer: a word, or, for drawing, the boxes
+    that are still to be drawn. `boxes` are those accepted so far, of kinds that show them; `pending` is that
+    whose quality is asked. Boxes are in pixels: left, top, right, bottom; from 1, both edges included."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
+
+    kind: Annotated[str, OneOf(_kinds)]
+    purpose: Purpose
+    image: Annotated[str, Field(max_length=255)]
+    mentions: Annotated[tuple[Annotated[str, Field(max_length=40)], ...], Field(min_length=1, max_length=200)]
+    answer: Annotated[str, Field(max_length=40)] = ""
+    drawn: _Boxes = ()
+    boxes: _Boxes = ()
+    pending: _Corners | None = None
+    explanation: Annotated[str, Field(max_length=2000)] = ""
+
+    def item(self) -> controls.ControlItem:
+        """The item; raises ValueError on what is no box."""
+        return controls.ControlItem(
+            kind=self.kind,
+            purpose=self.purpose,
+            image=self.image,
+            mentions=self.mentions,
+            known=_boxes(self.drawn) if draws(self.kind) else self.answer,
+            boxes=_boxes(self.boxes),
+            pending=Box(*self.pending) if self.pending else None,
+            explanation=self.explanation,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddControlsRequest(CampaignRequest):
+    """That you made by hand, all or none."""
+
+    items: Annotated[
+        tuple[WrittenControl, ...],
+        Field(min_length=1, max_length=500),
+        Help(_("Items"), _("Questions with their gold answers")),
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,3 +329,29 @@ def _item(row: Any) -> ControlItemSummary:
 
 def _added(done: controls.Added) -> AddedControls:
     return AddedControls(added=done.added, there=done.there, skipped=tuple(map(str, done.passed_over)))
+
+
+def add_controls(request: AddControlsRequest, context: OperationContext) -> AddedControls:
+    """Add items that were made by hand. Raises Invalid, which names each that cannot be, and BadItem."""
+    campaign = request.row()
+    if campaign.kinds != QUESTIONS:
+        raise controls.BadItem(_("Control items of this campaign cannot be added by hand."))
+    items: list[tuple[int, controls.ControlItem]] = []
+    problems: list[tuple[int, str]] = []
+    for number, written in enumerate(request.items):
+        try:
+            items.append((number, written.item()))
+        except ValueError as error:
+            problems.append((number, str(error)))
+    try:
+        done = controls.add_control_items(
+            campaign=campaign, items=items, source="api", actor=context.actor, problems=problems
+        )
+    except controls.BadItems as error:
+        wrong = (FieldError(f"items.{number}", "wrong", {"message": what}) for number, what in error.problems)
+        raise Invalid(*wrong) from error
+    return _added(done)
+
+
+def _boxes(given: tuple[tuple[int, ...], ...]) -> tuple[Box, ...]:
+    return tuple(Box(*corners) for corners in given)

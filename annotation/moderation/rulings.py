@@ -70,9 +70,7 @@ def make_ruling(
         row = _locked(image)
         chains = {frozenset(chain["m"]): chain["s"] for chain in row.state["chains"]}
         if any(frozenset(chain) not in chains for chain in seen):
-            raise Changed(
-                _("The image has changed since you opened its page: look at it again, then decide.")
-            )
+            raise Changed(_("The image has changed in the meantime: look at it again, then decide."))
         _check(row, ruling, chains)
         made = Row.objects.create(image=row, content=plain_ruling(ruling), comment=comment, made_by=actor)
         state = _folded(row)

@@ -12,19 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-from pydantic import Field
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.common.operations import Help, OperationContext, invalid
+from annotation.common.operations import OperationContext
 from annotation.common.roles import ADMIN, RESEARCHER, REVIEWER, WHOLE_SERVER
 from annotation.datasets import archives
-from annotation.datasets.corpus_summaries import CorpusRequest
+from annotation.datasets.contents.images import ImageRequest
 from annotation.images import pictures, withdrawn
 from annotation.models import Account, Campaign, Control, Corpus, Image, Item, Job, OpenImage, Task
 from annotation.moderation.control_items import lock_campaigns
@@ -42,12 +40,10 @@ class CannotWithdraw(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WithdrawPictureRequest(CorpusRequest):
+class WithdrawPictureRequest(ImageRequest):
     """It cannot be brought back: its file and small copy go, open tasks that show it, control items about it,
     and exports of its corpora. Every corpus that has the same picture loses it. Captions and answers stay. A
     restored backup withdraws it again."""
-
-    image: Annotated[str, Field(max_length=255), Help(gettext_lazy("Image"), gettext_lazy("By its key"))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,9 +89,7 @@ def withdraw_picture(*, image: Image, actor: Account | None = None) -> Withdrawn
 
 def withdraw_named_picture(request: WithdrawPictureRequest, context: OperationContext) -> PictureWithdrawal:
     """Withdraw a picture. Raises CannotWithdraw."""
-    image = Image.objects.filter(corpus=request.row(), key=request.image).first()
-    if image is None:
-        raise invalid("image", "unknown", kind=gettext_lazy("image"), value=request.image[:100])
+    image = request.image_row()
     if context.actor is not None and (why := why_picture_kept(context.actor, image)):
         raise CannotWithdraw(why)
     done = withdraw_picture(image=image, actor=context.actor)
@@ -223,7 +217,8 @@ def _retire_controls(campaign: Campaign, image: Image) -> int:
 
 def _remove_exports(corpora: Iterable[str]) -> int:
     """Remove the archives of exports of these corpora, also of jobs that are about to end; how many."""
-    jobs = Job.objects.filter(kind="export_dataset", arguments__corpus__in=list(corpora))
+    of_them = Q(arguments__corpus__in=list(corpora)) | Q(campaign__corpus__name__in=list(corpora))
+    jobs = Job.objects.filter(of_them, kind__in=("export_dataset", "export_campaign"))
     paths: list[Any] = [job.result.get("path", "") for job in jobs.filter(state=Job.DONE)]
     for job in jobs.filter(state__in=Job.LIVE):
         paths += archives.archives_of_job(job.pk)

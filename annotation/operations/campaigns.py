@@ -20,17 +20,35 @@ from annotation.common.operations import (
     register,
     request_fields,
 )
+from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER, REVIEWER
-from annotation.datasets import answer_files
+from annotation.datasets.archives import DownloadExpired
+from annotation.datasets.contents import answer_files, arrow_tables
 from annotation.datasets.exporting import ExportError
-from annotation.operations.campaign_texts import campaign_status_text
+from annotation.datasets.layer_rows import LayerError
+from annotation.jobs.kinds import export_dataset as exports
+from annotation.jobs.kinds import refresh_layer
+from annotation.operations.texts.campaign import campaign_status_text
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.selectors.campaign import summaries
+from annotation.selectors.corpora import AmbiguousLayer
+from annotation.selectors.left_out import missing_from_export
 
 MAY_READ = Has((REVIEWER, RESEARCHER), on="campaign")
 MAY_RUN = Has((RESEARCHER,), on="campaign")
 ONE_CAMPAIGN = "campaigns/<slug:campaign>"
 ON_CAMPAIGN = CommandLine(positional=("campaign",))
+
+
+_NEW_FOLDER = "A new or an empty folder"
+_BUILDING = _("Building the export. It will appear here.")
+
+
+def _exported_text(result: exports.ExportedDataset) -> str:
+    """What an export holds, and what it lacks."""
+    counts = ", ".join(f"{number} {word}" for word, number in result.counts.items())
+    lines = [f"{counts}", f"written to {result.path} as {result.format}"]
+    return "\n".join([*lines, *result.notes, *missing_from_export(result.left_out)])
 
 
 def _act(act: Callable[..., object]) -> Callable[[Any, OperationContext], summaries.CampaignSummary]:
@@ -144,7 +162,10 @@ register(
         errors=(CampaignError,),
         rest=Rest("DELETE", ONE_CAMPAIGN, "campaigns", route="campaign"),
         command=ON_CAMPAIGN,
-        page=FormPage(done=_("Campaign deleted. Its history stays in the audit log.")),
+        page=FormPage(
+            done=_("Campaign deleted. Its history stays in the audit log."),
+            sure=_("I understand that its questions, texts and control items will be deleted"),
+        ),
     )
 )
 register(
@@ -193,7 +214,10 @@ register(
         errors=(CampaignError,),
         rest=Rest("POST", f"{ONE_CAMPAIGN}/close", "campaigns", example={"reason": "Enough answers."}),
         command=ON_CAMPAIGN,
-        page=FormPage(done=_("Campaign closed.")),
+        page=FormPage(
+            done=_("Campaign closed."),
+            sure=_("I understand that a closed campaign cannot be opened again"),
+        ),
     )
 )
 register(
@@ -267,5 +291,91 @@ register(
         errors=(ExportError,),
         rest=Rest("GET", f"{ONE_CAMPAIGN}/answers.jsonl", "exports"),
         command=ON_CAMPAIGN,
+    )
+)
+register(
+    Operation(
+        name="export_judgment_table",
+        title=_("Export the judgments of a campaign as an Arrow stream"),
+        request=arrow_tables.JudgmentTableRequest,
+        result=File(arrow_tables.ARROW_TYPE),
+        permission=MAY_RUN,
+        run=arrow_tables.export_judgment_table,
+        errors=(ExportError,),
+        rest=Rest("GET", f"{ONE_CAMPAIGN}/judgments.arrow", "streams", route="judgments"),
+        command=ON_CAMPAIGN,
+    )
+)
+register(
+    Operation(
+        name="export_dataset",
+        title=_("Export a corpus with a layer"),
+        request=exports.ExportDatasetRequest,
+        result=exports.ExportedDataset,
+        permission=Has((RESEARCHER,), on="corpus"),
+        run=exports.export_layer,
+        before_job=exports.check_dataset,
+        errors=(UnknownName, AmbiguousLayer, ExportError, OSError),
+        as_job=True,
+        rest=Rest(
+            "POST",
+            "corpora/<slug:corpus>/exports",
+            "exports",
+            route="corpus_exports",
+            example={"format": "entities", "layer": "import"},
+        ),
+        command=CommandLine(positional=("corpus",), out=_NEW_FOLDER, text=_exported_text),
+        page=FormPage(started=_BUILDING),
+    )
+)
+register(
+    Operation(
+        name="export_campaign",
+        title=_("Export the dataset of a campaign"),
+        request=exports.ExportCampaignRequest,
+        result=exports.ExportedDataset,
+        permission=MAY_RUN,
+        run=exports.export_campaign,
+        before_job=exports.check_campaign,
+        errors=(UnknownName, ExportError, OSError),
+        as_job=True,
+        rest=Rest(
+            "POST",
+            f"{ONE_CAMPAIGN}/exports",
+            "exports",
+            route="exports",
+            example={"format": "entities", "unfinished": "leave_out"},
+        ),
+        command=CommandLine(positional=("campaign",), out=_NEW_FOLDER, text=_exported_text),
+        page=FormPage(started=_BUILDING),
+    )
+)
+register(
+    Operation(
+        name="download_export",
+        title=_("Download an export"),
+        request=exports.DownloadExportRequest,
+        result=File("application/zip"),
+        permission=Has((RESEARCHER,), on="job"),
+        run=exports.download_export,
+        errors=(DownloadExpired,),
+        rest=Rest("GET", "jobs/<int:job>/download", "exports", route="job_download"),
+        command=CommandLine(positional=("job",)),
+        page=FormPage(),
+    )
+)
+register(
+    Operation(
+        name="refresh_layer",
+        title=_("Update the layer of a campaign"),
+        request=refresh_layer.RefreshLayerRequest,
+        result=refresh_layer.RefreshedLayer,
+        permission=MAY_RUN,
+        run=refresh_layer.refresh_layer,
+        errors=(LayerError,),
+        as_job=True,
+        rest=Rest("POST", f"{ONE_CAMPAIGN}/layer/refresh", "preparing", route="layer_refresh"),
+        command=ON_CAMPAIGN,
+        page=FormPage(started=_("Updating the annotations.")),
     )
 )

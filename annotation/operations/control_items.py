@@ -81,6 +81,35 @@ register(
 )
 register(
     Operation(
+        name="add_control_items",
+        title=_("Add control items"),
+        request=requests.AddControlsRequest,
+        result=requests.AddedControls,
+        permission=MAY_RUN,
+        run=requests.add_controls,
+        errors=(BadItem,),
+        rest=Rest(
+            "POST",
+            _ITEMS,
+            _TAG,
+            route="campaign_controls",
+            example={
+                "items": [
+                    {
+                        "kind": QUESTIONS[0],
+                        "purpose": "control",
+                        "image": "scene-1",
+                        "mentions": ["0:0-2", "1:0-2"],
+                        "answer": "yes",
+                    }
+                ]
+            },
+        ),
+        command=None,
+    )
+)
+register(
+    Operation(
         name="add_controls_from_layer",
         title=_("Add control items from a correct layer"),
         request=requests.LayerControlsRequest,

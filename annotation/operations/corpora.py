@@ -1,22 +1,35 @@
-"""Corpora: listed, shown, deleted; their licence; a picture withdrawn."""
+"""Corpora and their images: listed, shown, deleted; licence, tags, phrases; a picture withdrawn."""
 
 from __future__ import annotations
 
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
+from annotation.campaigns import phrases
 from annotation.common.locks import Busy
-from annotation.common.operations import CommandLine, FormPage, Has, Operation, Rest, register
+from annotation.common.operations import CommandLine, File, FormPage, Has, Operation, Rest, register
+from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER, REVIEWER
-from annotation.datasets import corpus_summaries, licences
+from annotation.datasets import corpus_summaries, importing, intake, licences
+from annotation.datasets.contents import arrow_tables, figures, images
 from annotation.datasets.deleting import CorpusInUse
+from annotation.datasets.exporting import ExportError
+from annotation.datasets.layers import LayerBehind
+from annotation.datasets.source_problems import IntakeError
+from annotation.formats import FormatError
+from annotation.formats.digest import RepeatedImage
+from annotation.images.pictures import PictureError
 from annotation.jobs.kinds import delete_corpus as deleting
 from annotation.moderation import withdrawing
+from annotation.operations.texts.datasets import dataset_text, imported_text
+from annotation.selectors.corpora import AmbiguousLayer
 
 _READS = Has((REVIEWER, RESEARCHER), on="corpus")
 _RUNS = Has((RESEARCHER,), on="corpus")
 _ONE = "corpora/<slug:corpus>"
 _ON_CORPUS = CommandLine(positional=("corpus",))
+_IMAGE = f"{_ONE}/images/<str:image>"
+_ON_IMAGE = CommandLine(positional=("corpus", "image"))
 
 
 def _withdrawn(result: withdrawing.PictureWithdrawal) -> str:
@@ -92,7 +105,7 @@ register(
         errors=(CorpusInUse, Busy),
         rest=Rest("DELETE", _ONE, "corpora", route="corpus"),
         command=_ON_CORPUS,
-        page=FormPage(done=_("Corpus deleted.")),
+        page=FormPage(done=_("Corpus deleted."), sure=_("I understand that this cannot be undone")),
     )
 )
 register(
@@ -104,7 +117,128 @@ register(
         permission=_RUNS,
         run=withdrawing.withdraw_named_picture,
         errors=(withdrawing.CannotWithdraw,),
-        command=CommandLine(positional=("corpus", "image")),
+        command=_ON_IMAGE,
         page=FormPage(done=_withdrawn),
+    )
+)
+register(
+    Operation(
+        name="list_images",
+        title=_("List the images of a corpus"),
+        request=images.ImagesRequest,
+        result=images.ImageSummary,
+        permission=_READS,
+        run=images.list_images,
+        listed=True,
+        rest=Rest("GET", f"{_ONE}/images", "corpora", route="images"),
+        command=_ON_CORPUS,
+    )
+)
+register(
+    Operation(
+        name="show_image",
+        title=_("Show an image"),
+        request=images.ImageRequest,
+        result=images.ImageDetail,
+        permission=_READS,
+        run=images.show_image,
+        rest=Rest("GET", _IMAGE, "corpora", route="image"),
+        command=_ON_IMAGE,
+    )
+)
+register(
+    Operation(
+        name="list_corpus_tags",
+        title=_("List the tags of a corpus"),
+        request=images.CorpusTagsRequest,
+        result=images.TagOfCorpus,
+        permission=_READS,
+        run=images.list_corpus_tags,
+        listed=True,
+        rest=Rest("GET", f"{_ONE}/tags", "corpora", route="corpus_tags"),
+        command=_ON_CORPUS,
+    )
+)
+register(
+    Operation(
+        name="show_phrases",
+        title=_("Show the phrases of an image"),
+        request=phrases.PhrasesRequest,
+        result=phrases.PhraseList,
+        permission=_READS,
+        run=phrases.show_phrases,
+        rest=Rest("GET", f"{_IMAGE}/phrases", "corpora", route="phrases"),
+        command=_ON_IMAGE,
+    )
+)
+register(
+    Operation(
+        name="mark_phrases",
+        title=_("Mark the phrases of an image"),
+        request=phrases.MarkPhrasesRequest,
+        result=phrases.PhraseList,
+        permission=_RUNS,
+        run=phrases.mark_named_phrases,
+        errors=(phrases.CannotMark,),
+        rest=Rest(
+            "POST",
+            f"{_IMAGE}/phrases",
+            "corpora",
+            route="phrases",
+            example={"phrases": ["0:0-2", "0:4-6"]},
+        ),
+        command=_ON_IMAGE,
+        page=FormPage(done=_("Phrases of %(image)s saved.")),
+    )
+)
+register(
+    Operation(
+        name="drop_phrase_marks",
+        title=_("Go back to the phrases that the chunker finds"),
+        request=phrases.DropPhraseMarksRequest,
+        result=phrases.PhraseList,
+        permission=_RUNS,
+        run=phrases.drop_named_marks,
+        errors=(phrases.CannotMark,),
+        rest=Rest("DELETE", f"{_IMAGE}/phrases", "corpora", route="phrases"),
+        command=_ON_IMAGE,
+        page=FormPage(done=_("These are the phrases that are found in the captions.")),
+    )
+)
+register(
+    Operation(
+        name="export_mention_table",
+        title=_("Export the mentions of a layer as an Arrow stream"),
+        request=arrow_tables.MentionTableRequest,
+        result=File(arrow_tables.ARROW_TYPE),
+        permission=_READS,
+        run=arrow_tables.export_mention_table,
+        errors=(LayerBehind, ExportError),
+        rest=Rest("GET", f"{_ONE}/layers/<slug:layer>/mentions.arrow", "streams", route="layer_mentions"),
+        command=CommandLine(positional=("corpus", "layer")),
+    )
+)
+register(
+    Operation(
+        name="dataset_stats",
+        title=_("Show the figures of a layer"),
+        request=figures.DatasetFiguresRequest,
+        result=figures.DatasetFigures,
+        permission=_READS,
+        run=figures.dataset_figures,
+        errors=(UnknownName, AmbiguousLayer),
+        command=CommandLine(positional=("corpus",), text=dataset_text),
+    )
+)
+register(
+    Operation(
+        name="import_corpus",
+        title=_("Import a corpus"),
+        request=importing.ImportCorpusRequest,
+        result=intake.ImportReport,
+        permission=Has((RESEARCHER,), server=True),
+        run=importing.import_named_corpus,
+        errors=(UnknownName, FormatError, PictureError, RepeatedImage, IntakeError, Busy, OSError),
+        command=CommandLine(positional=("name", "path"), text=imported_text),
     )
 )

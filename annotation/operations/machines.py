@@ -6,9 +6,21 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.campaigns import CampaignError, machines
-from annotation.common.operations import CommandLine, FormPage, Has, Listing, Operation, Rest, register
+from annotation.campaigns.learning import proposals
+from annotation.common.locks import Busy
+from annotation.common.operations import (
+    CommandLine,
+    File,
+    FormPage,
+    Has,
+    Listing,
+    Operation,
+    Rest,
+    register,
+)
 from annotation.common.plain_text import plain_table
 from annotation.common.roles import RESEARCHER
+from annotation.formats.base import FormatError
 from annotation.protocol.answer_times import table_of_savings
 from annotation.selectors.machines import listing
 from annotation.selectors.machines.reports import MachineReport
@@ -52,6 +64,20 @@ def _saving_text(saving: MachineSaving) -> str:
             f"here: {saving.measured:+.1%}"
         )
     return "\n".join(lines)
+
+
+def _imported_text(done: proposals.ImportedProposals) -> str:
+    """How many boxes a machine got of a file, and what it answered."""
+    of_file = (
+        f"; {done.clipped} boxes reached out of their picture and were cut, {done.outside} lay "
+        "wholly outside and were left out"
+        if done.clipped or done.outside
+        else ""
+    )
+    return (
+        f"machine {done.machine}, version {done.version}: boxes for {done.images} images; "
+        f"{done.answers} questions answered at once{of_file}"
+    )
 
 
 def _added_message(one: MachineReport) -> str:
@@ -103,5 +129,38 @@ register(
         run=listing.show_machine_saving,
         rest=Rest("GET", f"{_PATH}/saving", _TAG),
         command=CommandLine(positional=("campaign",), text=_saving_text),
+    )
+)
+register(
+    Operation(
+        name="export_proposals",
+        title=_("Export the boxes that a machine proposes"),
+        request=proposals.ExportProposalsRequest,
+        result=File("application/x-ndjson"),
+        permission=_ON_CAMPAIGN,
+        run=proposals.export_proposals,
+        rest=Rest("GET", f"{_PATH}/<slug:machine>/proposals", _TAG, route="machine_proposals"),
+        command=CommandLine(positional=("campaign", "machine")),
+    )
+)
+register(
+    Operation(
+        name="import_proposals",
+        title=_("Import the boxes that a machine proposes"),
+        request=proposals.ImportProposalsRequest,
+        result=proposals.ImportedProposals,
+        permission=_ON_CAMPAIGN,
+        run=proposals.import_proposals,
+        errors=(Busy, CampaignError, FormatError, OSError),
+        as_job=True,
+        rest=Rest(
+            "POST",
+            f"{_PATH}/<slug:machine>/proposals",
+            _TAG,
+            route="machine_proposals",
+            example={"file": "boxes.jsonl"},
+        ),
+        command=CommandLine(positional=("campaign", "machine", "file"), text=_imported_text),
+        page=FormPage(started=_("Importing the boxes.")),
     )
 )

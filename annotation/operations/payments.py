@@ -4,7 +4,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.common.operations import CommandLine, File, FormPage, Has, Operation, Rest, register
 from annotation.common.roles import RESEARCHER
-from annotation.operations import payments_texts as texts
+from annotation.operations.texts import payments as texts
 from annotation.workers import approvals, bonuses
 from annotation.workers.payments import PaymentError
 from annotation.workers.requests import paying

@@ -6,7 +6,7 @@ from annotation.common.operations import CommandLine, FormPage, Has, Operation, 
 from annotation.common.roles import RESEARCHER, REVIEWER
 from annotation.moderation import reviewing
 from annotation.moderation.rulings import CannotRule
-from annotation.operations import review_texts as texts
+from annotation.operations.texts import review as texts
 from annotation.protocol.contents import BadPlainData
 
 _ON_CAMPAIGN = Has((REVIEWER, RESEARCHER), on="campaign")

@@ -2,16 +2,47 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from django.utils.translation import gettext_lazy as _
 
 from annotation import instructions
 from annotation.campaigns import WHEN, StaleSettings, settings
-from annotation.common.operations import CommandLine, FormPage, Operation, Rest, register
+from annotation.campaigns.learning import savings
+from annotation.common.operations import (
+    CommandLine,
+    FormPage,
+    Has,
+    Operation,
+    OperationContext,
+    Rest,
+    register,
+)
+from annotation.common.registry import UnknownName
 from annotation.instructions import publishing
 from annotation.operations.campaigns import MAY_READ, MAY_RUN, ON_CAMPAIGN, ONE_CAMPAIGN
+from annotation.protocol.boxes import TRANSITIONS, Transition, mermaid
 from annotation.protocol.campaign_settings import CampaignError
 
 _EXAMPLE = {"campaign_settings": {"trust": {"bar": 0.75}}, "base_version": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolRequest:
+    """The table by which the questions about boxes follow each other, and its drawing in Mermaid."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoxProtocol:
+    """The table, and its drawing as a Mermaid state diagram."""
+
+    rows: tuple[Transition, ...]
+    mermaid: str
+
+
+def show_protocol(request: ProtocolRequest, context: OperationContext) -> BoxProtocol:
+    """The table that runs the box loop."""
+    return BoxProtocol(rows=TRANSITIONS, mermaid=mermaid())
 
 
 def _plan_text(plan: settings.PlannedSettings) -> str:
@@ -22,6 +53,14 @@ def _plan_text(plan: settings.PlannedSettings) -> str:
 
 def _changed_text(done: settings.ChangedSettings) -> str:
     return f"{_plan_text(done)}\nversion {done.version} of the settings is in force"
+
+
+def _learnt_text(lesson: savings.LinkLesson) -> str:
+    text = f"learnt from {lesson.images} images: {lesson.pairs} pairs of head nouns"
+    if not lesson.changed:
+        return f"{text}; the settings are the same as before"
+    reopened = f" ({lesson.reopened} images)" if lesson.reopened else ""
+    return f"{text}; version {lesson.version} of the settings holds {WHEN[lesson.changed[0].when]}{reopened}"
 
 
 def _published(result: publishing.PublishedText) -> str:
@@ -129,5 +168,34 @@ register(
         ),
         command=ON_CAMPAIGN,
         page=FormPage(done=_published),
+    )
+)
+register(
+    Operation(
+        name="learn_links",
+        title=_("Learn likely links"),
+        request=savings.LearnLinksRequest,
+        result=savings.LinkLesson,
+        permission=MAY_RUN,
+        run=savings.learn_named_links,
+        errors=(CampaignError, UnknownName),
+        stale=(StaleSettings,),
+        rest=Rest("POST", f"{ONE_CAMPAIGN}/learn-links", "campaigns", own_transactions=True, example={}),
+        command=CommandLine(positional=("campaign",), text=_learnt_text),
+        page=FormPage(
+            done=_("Learnt from %(images)d images: version %(version)d of the settings is in force.")
+        ),
+    )
+)
+register(
+    Operation(
+        name="show_protocol",
+        title=_("Show the box loop"),
+        request=ProtocolRequest,
+        result=BoxProtocol,
+        permission=Has(()),
+        run=show_protocol,
+        rest=Rest("GET", "protocol", "campaigns", route="protocol"),
+        command=CommandLine(text=lambda result: str(result.mermaid)),
     )
 )

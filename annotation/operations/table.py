@@ -22,8 +22,7 @@ from annotation.common.roles import ADMIN, RESEARCHER, REVIEWER
 
 @dataclass(frozen=True, slots=True)
 class OperationsRequest:
-    """What can be done here, which role it takes, and for what; as a command, by the API, on a page, as a
-    job."""
+    """What can be done here, which role it takes, for what, and in which ways it is offered."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from annotation.common.roles import ADMIN, RESEARCHER
 from annotation.jobs import emails
 from annotation.moderation import worker_acts
 from annotation.moderation.discarding import CannotDo
-from annotation.operations import workers_texts as texts
+from annotation.operations.texts import workers as texts
 from annotation.workers.messages import MessageError
 from annotation.workers.pseudonyms import CannotErase, Erased
 from annotation.workers.requests import erasing, listing
@@ -107,7 +107,7 @@ register(
             example={"workers": ["calm-otter-17"], "reason": "Answers at random."},
         ),
         command=CommandLine(positional=("campaign",), text=texts.withdrawn_text),
-        page=FormPage(started=_("Withdrawing their answers; see “Jobs and exports” for the progress.")),
+        page=FormPage(started=_("Their answers are being withdrawn.")),
     )
 )
 register(
@@ -123,7 +123,7 @@ register(
         as_job=True,
         rest=Rest("POST", f"{_SEVERAL}/restore", _TAG, example={"workers": ["calm-otter-17"]}),
         command=CommandLine(positional=("campaign",), text=texts.restored_text),
-        page=FormPage(started=_("Restoring their answers; see “Jobs and exports” for the progress.")),
+        page=FormPage(started=_("Their answers are being restored.")),
     )
 )
 register(
@@ -159,7 +159,10 @@ register(
         errors=(CannotErase, OSError),
         confirms=True,
         command=CommandLine(positional=("worker",), text=texts.erased_text),
-        page=FormPage(done=_("Worker erased: nothing links the pseudonym to a person any more.")),
+        page=FormPage(
+            done=_("Worker erased: nothing links the pseudonym to a person any more."),
+            sure=_("I understand that this cannot be undone"),
+        ),
     )
 )
 register(

@@ -17,13 +17,22 @@ from annotation.protocol.paging import PagingSettings
 from annotation.protocol.state import ImageSettings, SavingSettings
 from annotation.protocol.trust_settings import TrustSettings
 from annotation.protocol.work import LeaseSettings, PaySettings, StopSettings
-from models_core.checked_fields import field_rules
+from models_core.checked_fields import BadField, field_rules
+from models_core.toml import toml_value
 
 _T = TypeVar("_T")
 
 
 class CampaignError(ValueError):
     """A campaign that cannot be opened or run; one line with the remedy."""
+
+
+class SettingError(CampaignError):
+    """A setting that does not exist, or cannot be so: `setting` is its name, as "pay.hourly"."""
+
+    def __init__(self, setting: str, message: str) -> None:
+        self.setting = setting
+        super().__init__(message)
 
 
 #: The tables of a campaign's settings beside the protocol's own.
@@ -73,25 +82,18 @@ def as_toml(settings: CampaignSettings) -> str:
     """The settings that differ from the defaults, as a TOML text from which the same are read."""
     plain, usual = settings.as_dict(), CampaignSettings().as_dict()
     changed = {name: value for name, value in plain.items() if value != usual[name]}
-    lines = [f"{name} = {_toml(value)}" for name, value in changed.items() if not isinstance(value, dict)]
+    lines = [
+        f"{name} = {toml_value(value)}" for name, value in changed.items() if not isinstance(value, dict)
+    ]
     for name, table in changed.items():
         if isinstance(table, dict):
             own = [(key, value) for key, value in table.items() if value != usual[name].get(key)]
             lines += [
                 "",
                 f"[{name}]",
-                *(f"{key} = {_toml(value)}" for key, value in own if value is not None),
+                *(f"{key} = {toml_value(value)}" for key, value in own if value is not None),
             ]
     return "\n".join(lines).strip()
-
-
-def _toml(value: Any) -> str:
-    """A plain value as TOML has it; JSON's strings, numbers and words are TOML's too."""
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {_toml(each)}" for key, each in value.items()) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    return json.dumps(value)
 
 
 def settings_of(values: Mapping[str, Any]) -> CampaignSettings:
@@ -130,15 +132,18 @@ def _names(kind: type[Any]) -> list[str]:
 def _made(kind: type[_T], values: Any, table: str) -> _T:
     """A settings record from one table of plain data; CampaignError names the table and the culprit."""
     if not isinstance(values, Mapping):
-        raise CampaignError(f"setting {table!r} is {values!r}; expected a table")
+        raise SettingError(table, f"setting {table!r} is {values!r}; expected a table")
     known = sorted(_names(kind)) + ([] if table else [*_TABLES])
     if unknown := sorted(set(values) - set(known)):
         where = f" of [{table}]" if table else ""
-        raise CampaignError(f"unknown setting {unknown[0]!r}{where}; known: {', '.join(known)}")
+        message = f"unknown setting {unknown[0]!r}{where}; known: {', '.join(known)}"
+        raise SettingError(f"{table}.{unknown[0]}" if table else unknown[0], message)
     try:
         return kind(**{name: _read(kind, name, value) for name, value in values.items()})
     except ValueError as error:
-        raise CampaignError(f"setting {table}{'.' if table else ''}{error}") from error
+        place = f"{table}." if table else ""
+        setting = f"{place}{error.name}" if isinstance(error, BadField) else table
+        raise SettingError(setting, f"setting {place}{error}") from error
 
 
 def _read(kind: type[Any], name: str, value: Any) -> Any:

@@ -99,7 +99,7 @@ def chances_from(text: str) -> LinkChances:
     try:
         plain = json.loads(text)
     except ValueError as error:
-        raise BadChances("expected a table of chances as learn_links writes it (JSON)") from error
+        raise BadChances("expected a learned table of chances, as JSON") from error
     if not isinstance(plain, dict) or set(plain) != {"alike", "pairs"}:
         raise BadChances('expected a table of chances with the two parts "alike" and "pairs"')
     alike = {_likeness_in(name): p for name, p in _entries(plain["alike"])}

@@ -287,7 +287,7 @@ def for_worker(
     for control in controls:
         if control.image in taken:
             raise ValueError(
-                f"control image {control.id} shows {control.image}, which is on the page already: "
+                f"control image {control.id} shows {control.image}, which the page has already: "
                 "make controls of images that no batch asks about, one of each"
             )
         taken.add(control.image)

@@ -20,7 +20,7 @@ from annotation.protocol.questions import Question
 from annotation.protocol.setting_types import StorableText, WholeFromOne
 from annotation.protocol.terms import Chain, LayerRecord, Mention
 from annotation.protocol.words import gettext_noop as _
-from models_core.checked_fields import check_fields
+from models_core.checked_fields import BadField, check_fields
 
 #: Stages before the box loop.
 LINKING = "LINKING"
@@ -49,8 +49,8 @@ class SavingSettings:
         StorableText,
         Field(
             description=_(
-                "Chances that two phrases refer to the same thing, as learn_links counts them; used by order "
-                "= learned"
+                "Chances that two phrases refer to the same thing, as they were learned; used by order = "
+                "learned"
             )
         ),
     ] = field(default="", metadata={"source": "decided (docs/protocol.md)"})
@@ -116,12 +116,11 @@ class ImageSettings:
         check_fields(self)
         if self.order == LEARNED and not self.saving.link_chances:
             raise ValueError(
-                f"order is {LEARNED!r}: expected a table of chances in saving.link_chances; learn_links "
-                "makes one"
+                f"order is {LEARNED!r}: expected a learned table of chances in saving.link_chances"
             )
         for name in ("link_votes", "verification_votes"):
             if getattr(self, name) % 2 == 0:
-                raise ValueError(f"{name} is {getattr(self, name)}: expected an odd number, 1 or more")
+                raise BadField(name, getattr(self, name), "an odd number, 1 or more")
 
     def of_image(self, *, pictured: bool) -> ImageSettings:
         """The settings of one image, with a picture or without."""

@@ -15,7 +15,7 @@ from pydantic import Field
 from annotation.protocol import kinds
 from annotation.protocol.setting_types import MoneyAmount, StorableText, TimeSpan, WholeFromOne, WholeNumber
 from annotation.protocol.words import gettext_noop as _
-from models_core.checked_fields import check_fields
+from models_core.checked_fields import BadField, check_fields
 
 #: Pay is reckoned in millionths of a currency unit, as whole numbers.
 MICROS = 1_000_000
@@ -106,4 +106,4 @@ class StopSettings:
         if self.until is not None:
             year, month, day = map(int, self.until.split("-"))
             if not (year and 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]):
-                raise ValueError(f"until is {self.until}: there is no such day")
+                raise BadField("until", self.until, "a day that exists")

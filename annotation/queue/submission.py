@@ -155,7 +155,9 @@ def submit(
                 database.send_statements(cursor, stored.statements)
     except IntegrityError as error:
         if "one_token_is_one_answer" in str(error) or "assignment.token" in str(error):
-            raise Conflict(_("This answer's token was used for another task: reload the page.")) from error
+            raise Conflict(
+                _("This answer's token was used for another task: load the task again.")
+            ) from error
         raise
     if stored.wakes is not None:
         _let_machine_answer(stored.wakes)

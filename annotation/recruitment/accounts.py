@@ -184,7 +184,7 @@ def erase_me(request: HttpRequest) -> HttpResponse:
     gone = False
     with said(request, pseudonyms.CannotErase):
         if request.POST.get("sure") != "yes":
-            raise pseudonyms.CannotErase(_("Deleting cannot be undone: tick the box to confirm."))
+            raise pseudonyms.CannotErase(_("Deleting cannot be undone: confirm it first."))
         if payments.unpaid(worker=worker.pk):
             raise pseudonyms.CannotErase(
                 _("You have not been paid for everything yet: you can delete your account once you have.")

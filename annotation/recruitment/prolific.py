@@ -71,9 +71,7 @@ def prolific_enter(request: HttpRequest, name: str) -> HttpResponse:
         return arrival.refused(request, why)
     except Away as why:
         _log.warning("%s", why)
-        later = VisitError(
-            _("Prolific's signature cannot be checked right now. Reload this page in a minute.")
-        )
+        later = VisitError(_("Prolific's signature cannot be checked right now. Try again in a minute."))
         return arrival.refused(request, later, 503)
 
 

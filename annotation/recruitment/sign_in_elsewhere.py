@@ -145,8 +145,8 @@ def _entered(request: HttpRequest, sociallogin: Any) -> HttpResponse:
         return _refused(
             request,
             _(
-                "No account here is connected to you there. Sign in with your password, and connect it on "
-                "the page “My account”. If you have no account, ask an admin of this server to invite you."
+                "No account here is connected to you there. Sign in with your password, and connect it to "
+                "your account. If you have no account, ask an admin of this server to invite you."
             ),
         )
     then = sociallogin.state.get("next") or reverse("home")

@@ -297,7 +297,7 @@ class SimulatedVisit:
             repeated = self._send(task, reply, "a", more=False).repeated
         except (TaskGone, TwiceAnswered) as error:
             repeated = False
-            self.tally.amiss.append(f"{self.worker.name}: {task.id} clicked twice raised {error!r}")
+            self.tally.amiss.append(f"{self.worker.name}: {task.id} sent twice raised {error!r}")
         self.tally.repeated += repeated
 
     def _answer_again(self, task: HandedTask, reply: Answer) -> None:

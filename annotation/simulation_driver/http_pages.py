@@ -46,7 +46,7 @@ class Connection:
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise CampaignError(f"--url {url!r} is not an address; expected http://HOST:PORT")
+            raise CampaignError(f"{url!r} is not an address; expected http://HOST:PORT")
         self.origin = f"{parts.scheme}://{parts.netloc}"
         self._open = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         self._place = (parts.hostname, parts.port)
@@ -101,7 +101,7 @@ class Session:
         if response.status != 302:
             raise CampaignError(
                 f"{connection.origin} did not let simulated worker {username!r} in ({response.status}); "
-                "does it serve the database that this command uses?"
+                "does it serve the database in use here?"
             )
 
     def post(self, path: str, data: Mapping[str, Any]) -> dict[str, Any]:

@@ -71,7 +71,7 @@ def simulate_campaign(
     if campaign.judgments.exists():
         raise CampaignError(
             f"people have answered in campaign {campaign.name!r}, and its layer must not be replaced by a "
-            "simulation's: send the crowd through the queue (--through queue), or open another campaign"
+            "simulation's: send the crowd through the queue, or open another campaign"
         )
     if chunked and gold:
         raise CampaignError(

@@ -111,11 +111,12 @@ def run_campaign_crowd(
     check_mix(plan.mix)
     if campaign.state != Campaign.OPEN:
         raise CampaignError(
-            f"campaign {campaign.name!r} is {campaign.state} and hands out nothing; open it first: "
-            f"open_campaign {campaign.name}, or resume_campaign {campaign.name}"
+            f"campaign {campaign.name!r} is {campaign.state} and hands out nothing; open or resume it first"
         )
     if (plan.through == HTTP) != bool(plan.url):
-        raise CampaignError("--url names the server of --through http, and goes with nothing else")
+        raise CampaignError(
+            "expected the address of a server for a crowd that works through HTTP, and for no other"
+        )
     if plan.url:
         Connection(plan.url)  # An address that is none is told before anything begins.
     source = gold_layer(campaign.corpus, gold)
@@ -131,7 +132,7 @@ def run_campaign_crowd(
         return open_next_portion(campaign) + machine_turns.take_turns(campaign, submission.submit)
 
     busy = (
-        f"a crowd of seed {plan.seed} is simulated by another process; choose another --seed, or wait for "
+        f"a crowd of seed {plan.seed} is simulated by another process; choose another seed, or wait for "
         "its end"
     )
     with exclusive_folder(f"rehearsal.{plan.seed}", busy=busy):

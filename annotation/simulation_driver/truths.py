@@ -132,5 +132,5 @@ class Truths:
                 assert self._source is not None
                 raise CampaignError(
                     f"campaign {self._campaign.name!r} asks about mention {mention.id} of image {image!r}, "
-                    f"which layer {self._source.name!r} does not know; answer from another layer (--gold)"
+                    f"which layer {self._source.name!r} does not know; answer from another layer"
                 )

@@ -48,8 +48,7 @@ API_TOKENS = StoredKind(gettext_lazy("token"), tokens_of, column="pk")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokensRequest:
-    """Your tokens, the newest first; by a token for a corpus or a campaign, that token alone. They are made
-    on a page, which asks for the password."""
+    """Your tokens, the newest first; by a token for a corpus or a campaign, that token alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

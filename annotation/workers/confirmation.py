@@ -154,10 +154,7 @@ def confirm_by_hand(*, study: Study, submission: str, participant: str, actor: A
     visit = claims.values_list("pk", flat=True).first()
     if visit is None:
         raise VisitError(
-            _(
-                "There is no visit with submission “%(submission)s” of participant “%(participant)s”; see "
-                "--visits."
-            )
+            _("There is no visit with submission “%(submission)s” of participant “%(participant)s”.")
             % {"submission": submission, "participant": participant}
         )
     told = SubmissionFacts(participant, (), "")

@@ -21,7 +21,6 @@ from django.utils.translation import gettext as _
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.common.by_command import by_command
 from annotation.common.operations import invalid
 from annotation.common.spreadsheets import escape_formula
 from annotation.models import Account, Assignment, Bonus, Campaign, Identity, Payout, Visit, Worker
@@ -179,15 +178,12 @@ def pay(
             return before
         accounts = due_accounts(campaign=campaign, worker=worker)
         if accounts and accounts[0].held:
-            raise by_command(
-                PaymentError(
-                    _(
-                        "worker “%(name)s” cannot be paid: the platform that they came from has not "
-                        "confirmed who they are"
-                    )
-                    % {"name": accounts[0].pseudonym}
-                ),
-                f"see list_visits {campaign.name}",
+            raise PaymentError(
+                _(
+                    "worker “%(name)s” cannot be paid: the platform that they came from has not confirmed "
+                    "who they are"
+                )
+                % {"name": accounts[0].pseudonym}
             )
         owed = accounts[0].due if accounts else 0
         if not 0 < amount <= owed:

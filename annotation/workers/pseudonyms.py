@@ -26,7 +26,6 @@ from django.utils.translation import gettext as _
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.common.by_command import by_command
 from annotation.common.operations import invalid
 from annotation.common.roles import ANNOTATOR
 from annotation.models import (
@@ -304,10 +303,7 @@ def _refuse_where_owed(worker: Worker) -> None:
             f"{money(amount, payments.currency_of(campaign))} in campaign {campaign.name!r}"
             for campaign, amount in owed
         )
-        raise by_command(
-            CannotErase(f"worker {worker.pseudonym!r} is still due {amounts}; pay them first"),
-            f"pay_worker {owed[0][0].name} {worker.pseudonym}",
-        )
+        raise CannotErase(f"worker {worker.pseudonym!r} is still due {amounts}; pay them first")
 
 
 def _refuse_staff(worker: Worker, account: Account | None) -> None:

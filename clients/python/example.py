@@ -22,8 +22,8 @@ def main(server: str, token: str, corpus: str, *run_files: str) -> None:
     shown = client.get(f"corpora/{corpus}")
     print(f"{shown['name']}: {shown['images']} images, layers {[layer['name'] for layer in shown['layers']]}")
 
-    plan = {"name": "afternoon", "corpus": corpus, "tasks": "entities", "settings": SETTINGS, "images": 2}
-    client.finished(client.post("campaigns", plan), every=0.2)
+    plan = {"name": "afternoon", "corpus": corpus, "tasks": "entities", "campaign_settings": SETTINGS}
+    client.finished(client.post("campaigns", {**plan, "images": 2})["job"], every=0.2)
     campaign = client.get("campaigns/afternoon")
     images, due = campaign["progress"]["images"], campaign["cost"]["due"]
     print(f"afternoon is {campaign['state']}: {images} images, due {due}")
@@ -32,7 +32,7 @@ def main(server: str, token: str, corpus: str, *run_files: str) -> None:
 
     # Nobody has answered yet: what the corpus came with is exported.
     wanted = {"format": "jsonl", "unfinished": "include", "layer": shown["layers"][0]["name"]}
-    export = client.post("campaigns/afternoon/exports", wanted)
+    export = client.post(f"corpora/{corpus}/exports", wanted)
     archive = client.download(f"jobs/{client.finished(export, every=0.2)['number']}/download")
     print(f"the export has {len(archive)} bytes")
 

@@ -207,8 +207,8 @@ def score_placed(
     if placed.kept is not None and placed.kept < (deepest.k or 0):
         raise NotComparable(
             f"run {run.name!r} keeps the best {run.depth} items of a ranking; for one query only "
-            f"{placed.kept} of them take part, but {deepest.name} needs {deepest.k}: import the run again "
-            "with --depth 0"
+            f"{placed.kept} of them take part, but {deepest.name} needs {deepest.k}: import the run again, "
+            "with whole rankings"
         )
     try:
         wanted = [one.name for one in asked] + [f"judged@{k}" for k in cuts.values()]

@@ -19,11 +19,8 @@ from evaluation.services.batches.rounds import STABLE, RoundStatus
 from evaluation.services.batches.state import BatchState
 
 #: What helps where pages lack captions.
-_REMEDY = (
-    "they can be judged as they are; for more fillers, use a greater --depth or more runs, or smaller pages "
-    "([page] captions in --campaign-settings)"
-)
-_UNFILTERED = "they can be judged as they are; with a --threshold, filtered pairs fill them"
+_REMEDY = "they can be judged as they are; for more fillers, use a greater depth, more runs, or smaller pages"
+_UNFILTERED = "they can be judged as they are; with a threshold, filtered pairs fill them"
 
 
 def plan_text(plan: PlannedBatch) -> str:
@@ -139,7 +136,7 @@ def status_text(found: BatchStatus) -> str:
 def _unused(unused: Mapping[str, str], batch: str) -> list[str]:
     """A line for each judge whose answers do not count, and what helps."""
     lines = [f"not used: {judge} ({why})" for judge, why in unused.items()]
-    return [*lines, f"reassign_pages {batch} reassigns their pages"] if lines else []
+    return [*lines, "reassign their pages, and others judge them"] if lines else []
 
 
 def _reinstated(before: dict[str, int], counted: dict[str, int], batch: str) -> list[str]:
@@ -150,9 +147,9 @@ def _reinstated(before: dict[str, int], counted: dict[str, int], batch: str) -> 
         f"counted by name: {answers} answers that {judge} gave {why}" for judge, answers in counted.items()
     ]
     if before:
-        lines.append(f"collect_judgments {batch} --count {' '.join([*counted, *before])} counts them")
+        lines.append(f"collect judgments again, counting {', '.join([*counted, *before])}, to have these too")
     if counted:
-        lines.append(f"collect_judgments {batch} --count without a name leaves all of them out")
+        lines.append("collect judgments again, counting nobody, to leave all of them out")
     return lines
 
 
@@ -176,7 +173,7 @@ def _lacking(state: BatchState) -> list[str]:
         lines.append(f"{state.lacking} of {before} pairs that were judged before now lack answers")
     if state.state == CLOSED_MESSAGE and state.short:
         lines.append(f"its campaign is closed, and {state.short} of its pairs lack answers")
-    return [*lines, "open a new batch of the same runs (open_batch) to collect them"] if lines else []
+    return [*lines, "open a new batch of the same runs to collect them"] if lines else []
 
 
 def _agreement(found: Estimate) -> str:

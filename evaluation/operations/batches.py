@@ -72,7 +72,7 @@ register(
         command=CommandLine(positional=("name",), text=texts.opened_text),
         page=FormPage(
             "evaluation:new_batch",
-            started=_("Opening the batch. It will appear below when its questions are ready."),
+            started=_("Opening the batch."),
         ),
     )
 )

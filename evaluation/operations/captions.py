@@ -70,7 +70,7 @@ register(
         rest=Rest("POST", "systems/<slug:system>/captions", "caption-sets", example={"split": "test"}),
         command=CommandLine(positional=("system",), text=texts.written_text),
         page=FormPage(
-            started=_("Writing captions. They are on the system’s page when they are done."),
+            started=_("Writing captions."),
         ),
     )
 )

@@ -25,7 +25,7 @@ register(
         as_job=True,
         rest=Rest("POST", "parses", "features", example={"corpus": "harbour", "file": "harbour.conllu"}),
         command=CommandLine(positional=("corpus", "file"), text=texts.parses_text),
-        page=FormPage(started=_("Importing the parses. The progress is shown below.")),
+        page=FormPage(started=_("Importing the parses.")),
     )
 )
 register(
@@ -59,7 +59,7 @@ register(
             example={"name": "weak", "file": "weak.csv"},
         ),
         command=CommandLine(positional=("name", "file"), text=texts.collection_text),
-        page=FormPage(started=_("Importing the collection. The progress is shown below.")),
+        page=FormPage(started=_("Importing the collection.")),
     )
 )
 register(
@@ -80,7 +80,7 @@ register(
             example={"name": "cnn", "file": "weak.npz"},
         ),
         command=None,
-        page=FormPage(started=_("Importing the features. The progress is shown below.")),
+        page=FormPage(started=_("Importing the features.")),
     )
 )
 register(

@@ -57,7 +57,7 @@ register(
             example={"name": "net", "corpus": "harbour", "kind": "image"},
         ),
         command=CommandLine(positional=("corpus", "file"), text=texts.stored_text),
-        page=FormPage(started=_("Importing the features. The progress is shown below.")),
+        page=FormPage(started=_("Importing the features.")),
     )
 )
 register(
@@ -78,7 +78,7 @@ register(
             example={"corpus": "harbour", "name": "own-words", "dimensions": 100},
         ),
         command=CommandLine(positional=("corpus",), text=texts.stored_text),
-        page=FormPage(started=_("Training the word vectors. The progress is shown below.")),
+        page=FormPage(started=_("Training the word vectors.")),
     )
 )
 register(
@@ -99,7 +99,7 @@ register(
             example={"name": "net", "corpus": "harbour", "weights": "colours.onnx"},
         ),
         command=CommandLine(positional=("corpus",), text=texts.stored_text),
-        page=FormPage(started=_("Computing the features. The progress is shown below.")),
+        page=FormPage(started=_("Computing the features.")),
     )
 )
 register(
@@ -120,7 +120,7 @@ register(
             example={"name": "parts", "corpus": "harbour", "weights": "colours.onnx", "method": "grid"},
         ),
         command=CommandLine(positional=("corpus",), text=texts.stored_text),
-        page=FormPage(started=_("Computing the features. The progress is shown below.")),
+        page=FormPage(started=_("Computing the features.")),
     )
 )
 register(

@@ -77,7 +77,7 @@ register(
         ),
         command=CommandLine(positional=("system",), text=texts.localized_text),
         page=FormPage(
-            started=_("Localizing phrases. They are on the system’s page when they are done."),
+            started=_("Localizing phrases."),
         ),
     )
 )
@@ -120,9 +120,7 @@ register(
             text=score_texts.localization_scores_text,
             layouts=score_texts.LOCALIZATION_SCORES_LAYOUTS,
         ),
-        page=FormPage(
-            started=_("Scoring the localizations. The figures are on this page when they are done.")
-        ),
+        page=FormPage(started=_("The localizations are being scored.")),
     )
 )
 register(

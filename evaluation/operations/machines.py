@@ -21,6 +21,6 @@ register(
         as_job=True,
         rest=Rest("POST", "campaigns/<slug:campaign>/machines/<slug:machine>/teach", "machines", example={}),
         command=CommandLine(positional=("campaign", "machine"), text=lessons.taught_text),
-        page=FormPage(started=_("The machine is being taught; see “Jobs and exports” for the progress.")),
+        page=FormPage(started=_("The machine is being taught.")),
     )
 )

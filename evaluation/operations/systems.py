@@ -54,7 +54,7 @@ register(
             example={"name": "first", "corpus": "harbour", "recipe": "NN5-F1", "held_out": "val"},
         ),
         command=CommandLine(positional=("name",), text=texts.trained_text),
-        page=FormPage("evaluation:train", started=_("Training the system. Its progress is shown below.")),
+        page=FormPage("evaluation:train", started=_("Training the system.")),
     )
 )
 register(
@@ -91,8 +91,6 @@ register(
             example={"layer": "aligned", "split": "test"},
         ),
         command=CommandLine(positional=("system",), text=texts.decoded_text),
-        page=FormPage(
-            started=_("Aligning words with regions. The layer is on the corpus’s page when it is done.")
-        ),
+        page=FormPage(started=_("Aligning words with regions.")),
     )
 )

@@ -74,7 +74,7 @@ register(
         rest=Rest("POST", "systems/<slug:system>/tags", "tag-sets", example={"split": "test"}),
         command=CommandLine(positional=("system",), text=texts.tagged_text),
         page=FormPage(
-            started=_("Tagging the images. The tags are on the system’s page when they are done."),
+            started=_("Tagging the images."),
         ),
     )
 )
@@ -121,7 +121,7 @@ register(
         as_job=True,
         rest=Rest("POST", "tag-rankings", "tag-sets", example={"corpus": "harbour"}),
         command=CommandLine(positional=("corpus",), text=texts.stored_tags_text),
-        page=FormPage(started=_("Ranking the tags. They are on the corpus’s page when they are done.")),
+        page=FormPage(started=_("Ranking the tags.")),
     )
 )
 register(

@@ -103,7 +103,7 @@ def check_made_alike(standing: KeptPredictions, facts: Mapping[str, Any], word: 
     if others:
         raise ImportRefused(
             f"{word} {standing.name!r} already exists, made otherwise ({', '.join(others)}); choose another "
-            "name, or remove it on its page"
+            "name, or remove it first"
         )
 
 

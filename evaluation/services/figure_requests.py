@@ -44,7 +44,9 @@ class FigureRequest(IntervalRequest):
     ] = ""
     fold_seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed of folds"))] = 0
     missing: Annotated[Missing, OneOf(missing_choices), Help(_("Images without output"))] = REFUSE
-    store: Annotated[bool, Help(_("Store the figures"), _("For the set's page and reports"))] = True
+    store: Annotated[bool, Help(_("Store the figures"), _("They are shown with the set, and in reports"))] = (
+        True
+    )
 
     @property
     def images(self) -> str | None:

@@ -78,5 +78,5 @@ LOCALIZATION_SETS = StoredKind(_("localization set"), rows_of_corpora(Localizati
 REPORTS = StoredKind(_("report"), rows_of_corpora(Report))
 TAG_SETS = StoredKind(_("tag set"), rows_of_corpora(TagSet, published=True))
 QRELS = _Versions(
-    _("qrels"), rows_of_corpora(QrelsSnapshot, published=True), pattern=r"^[-a-zA-Z0-9_]+(:\d{1,9})?$"
+    _("set of qrels"), rows_of_corpora(QrelsSnapshot, published=True), pattern=r"^[-a-zA-Z0-9_]+(:\d{1,9})?$"
 )

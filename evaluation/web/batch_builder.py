@@ -14,13 +14,14 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from annotation import jobs
+from annotation.campaigns.setting_fields import setting_fields
 from annotation.common.operations import Invalid, OperationContext, operation_named
 from annotation.selectors.corpora import split_names
 from annotation.selectors.scopes import Corpus
 from annotation.web.common.access import RUNNING, account_of, for_roles
 from annotation.web.common.request_forms import RequestForm
 from evaluation.models import JudgmentSet, Run
-from evaluation.relevance.pair_tasks import USUAL_TASKS, pair_tasks
+from evaluation.relevance.pair_tasks import USUAL_TASKS, all_pair_tasks, pair_tasks
 from evaluation.selectors import BATCH_FORMAT
 from evaluation.services.batches.launching import PlannedBatch
 from evaluation.services.batches.stored_answers import reusable
@@ -48,15 +49,17 @@ def batch_build(request: HttpRequest) -> HttpResponse:
     initial = {"corpus": corpus, "runs": text_parameters(sent, "runs"), "name": text_parameter(sent, "name")}
     if corpus:
         initial["reuse"] = list(reusable(corpus, USUAL_TASKS))
-    form = RequestForm(
-        plan, account, sent if sent.get("chosen") else None, initial=initial, fields_shown=_FIELDS
-    )
+    tasks = text_parameter(sent, "tasks")
+    settings = {"campaign_settings": setting_fields(tasks if tasks in all_pair_tasks() else USUAL_TASKS)}
+    chosen = sent if sent.get("chosen") else None
+    form = RequestForm(plan, account, chosen, initial=initial, fields_shown=_FIELDS, settings=settings)
     naming = RequestForm(
         launch,
         account,
         sent if request.method == "POST" else None,
         initial=initial,
         fields_shown=(*_FIELDS, "name"),
+        settings=settings,
     )
     made, wrong, status = None, "", 200
     try:
@@ -73,6 +76,8 @@ def batch_build(request: HttpRequest) -> HttpResponse:
                     return redirect("evaluation:batches")
         if "look" not in sent and form.is_bound and form.is_valid():
             made = plan.run(form.request, OperationContext(account))
+    except Invalid as error:
+        form.refuse(error)
     except (jobs.JobError, *launch.errors) as error:  # type: ignore[misc]
         wrong, status = str(error), 409 if request.method == "POST" else 200
     return render(
@@ -110,7 +115,10 @@ def _page(
         one_sided=[system for system, sides in _sides(plan).items() if len(sides) == 1],
         few=len(_sides(plan)) < _FEW,
         held=[
-            (key, value) for key, values in sent.lists() for value in values if key in (*_FIELDS, "chosen")
+            (key, value)
+            for key, values in sent.lists()
+            for value in values
+            if key.partition(".")[0] in (*_FIELDS, "chosen")
         ],
         **_choices(corpus, form, text_parameter(sent, "find")),
         **more,

@@ -114,7 +114,7 @@ class RegionPhraseCCA:
         if len(chosen) < 2:
             raise ValueError(
                 f"{len(known)} of {len(phrases)} phrases have a word with a vector; give word vectors of "
-                "this language (train_word_vectors makes some)"
+                "this language"
             )
         sums = sums_of_exemplars(regions, phrases, train.image_of, chosen, context)
         self.pairs_ = len(chosen)

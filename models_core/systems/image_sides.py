@@ -176,8 +176,8 @@ def _rows_of(features: Features, recipe: str) -> RaggedRows:
     if isinstance(features, Vectors):
         return RaggedRows.of_counts(features.values, np.ones(len(features), np.intp))
     raise BadRecipe(
-        f"recipe {recipe!r} is for regions of images, or for whole images as vectors; give --regions or "
-        "--features"
+        f"recipe {recipe!r} is for regions of images, or for whole images as vectors; give regions or "
+        "features"
     )
 
 

@@ -71,10 +71,7 @@ class PhraseTexts:
         settings: PhraseSettings = recipe.text
         given = aids.word_vectors
         if given is None:
-            raise BadRecipe(
-                f"recipe {recipe.name!r} describes phrases by word vectors; give --words SET "
-                "(train_word_vectors makes one)"
-            )
+            raise BadRecipe(f"recipe {recipe.name!r} describes phrases by word vectors; give some")
         most = settings.captions
         training: list[Document] = [[[w.lemma for w in text]] for own in words for text in own[:most]]
         owners = np.repeat(np.arange(len(words)), [len(own[:most]) for own in words])
@@ -83,7 +80,7 @@ class PhraseTexts:
         if not any(word in said for word in vocabulary):
             raise BadRecipe(
                 f"recipe {recipe.name!r}: no word of the training phrases has a vector; give word vectors of "
-                "this language (train_word_vectors makes some)"
+                "this language"
             )
         plain = cls(settings, vocabulary, vectors, training=training, owners=owners)
         return plain if settings.vectors == "mean" else plain._with_mixture(said, kept, aids.seed)

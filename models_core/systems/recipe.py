@@ -37,6 +37,14 @@ class BadRecipe(ValueError):
     """A recipe that nothing can be made by, or that nobody knows; one line with the remedy."""
 
 
+class BadRecipeSetting(BadRecipe):
+    """A setting that does not exist, or cannot be so: `setting` is its name, as "text.captions"."""
+
+    def __init__(self, setting: str, message: str) -> None:
+        self.setting = setting
+        super().__init__(message)
+
+
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """A system: `text` and `image` are of the types that its method takes (`SIDE_SETTINGS`), `settings` of
@@ -70,6 +78,13 @@ class Recipe:
     def kind(self) -> Method:
         """The method itself."""
         return method_named(self.method)
+
+    @property
+    def tables(self) -> dict[str, Any]:
+        """Its settings by the table of a file that holds them."""
+        return {
+            table: getattr(self, table if table in _SIDES else "settings") for table in _tables(self.kind)
+        }
 
     @property
     def chooses(self) -> bool:
@@ -113,7 +128,8 @@ def of_dict(name: str, given: Mapping[str, Any], base: Recipe | None = None) -> 
         if key == "printed":
             values[key] = value
         elif key not in ("name", "method") and key not in tables:
-            raise BadRecipe(f"recipe {name!r} has {key!r}; known: extends, name, method, {', '.join(tables)}")
+            known = ", ".join(tables)
+            raise BadRecipeSetting(key, f"recipe {name!r} has {key!r}; known: extends, name, method, {known}")
     for table, type_ in tables.items():
         attribute = table if table in _SIDES else "settings"
         start = getattr(base, attribute) if base else None
@@ -132,10 +148,12 @@ def _tables(kind: Method) -> dict[str, type]:
 def _side(name: str, side: str, given: object, base: Any) -> Any:
     held = {one.name: getattr(base, one.name) for one in dataclasses.fields(base)}
     if not isinstance(given, Mapping):
-        raise BadRecipe(f"recipe {name!r}: {side} is {given!r}; expected a table of {', '.join(held)}")
+        known = ", ".join(held)
+        raise BadRecipeSetting(side, f"recipe {name!r}: {side} is {given!r}; expected a table of {known}")
     for key in given:
         if key not in held:
-            raise BadRecipe(f"recipe {name!r} has {side}.{key}; known: {', '.join(held)}")
+            place = f"{side}.{key}"
+            raise BadRecipeSetting(place, f"recipe {name!r} has {place}; known: {', '.join(held)}")
     return _made(name, side, type(base), {**held, **given})
 
 
@@ -147,4 +165,7 @@ def _made(name: str, side: str, type_: type, values: Mapping[str, Any]) -> Any:
 
 
 def _refused(name: str, error: BadField, where: str) -> BadRecipe:
-    return BadRecipe(f"recipe {name!r}: {where}{error.name} is {error.value}; expected {error.expected}")
+    setting = f"{where}{error.name}"
+    return BadRecipeSetting(
+        setting, f"recipe {name!r}: {setting} is {error.value}; expected {error.expected}"
+    )

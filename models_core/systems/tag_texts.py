@@ -70,7 +70,7 @@ class TagTexts:
         if not there.any():
             raise BadRecipe(
                 f"recipe {recipe.name!r}: none of the {len(known)} tags of the training captions has a word "
-                "vector; train vectors on these captions (train_word_vectors), or import others"
+                "vector; train vectors on these captions, or import others"
             )
         return cls(
             settings=settings,

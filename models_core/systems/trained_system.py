@@ -62,15 +62,9 @@ class WrittenWords:
 
 
 def check_predicts(recipe: Recipe, wanted: Prediction) -> None:
-    """Raise BadRecipe, naming the right command, where the recipe does not predict what is `wanted`."""
+    """Raise BadRecipe where the recipe does not predict what is `wanted`."""
     if recipe.kind.predicts != wanted:
-        instead = {
-            "rankings": "it ranks; use rank",
-            "captions": "it writes captions; use generate_captions",
-            "localizations": "it localizes phrases; use localize",
-            "tags": "it tags images; use tag",
-        }
-        raise BadRecipe(f"recipe {recipe.name!r} does not predict {wanted}: {instead[recipe.kind.predicts]}")
+        raise BadRecipe(f"recipe {recipe.name!r} predicts {recipe.kind.predicts}, not {wanted}")
 
 
 @dataclass(frozen=True)

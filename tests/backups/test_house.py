@@ -86,9 +86,11 @@ def test_the_password_of_the_database_is_no_argument():
 def test_nothing_starts_after_a_restore_that_was_cut_short(tmp_path: Path, data_dir: Path):
     (data_dir / RESTORING / BEFORE).mkdir(parents=True)
     done = manage(tmp_path, "serve")
-    said = f"a restore into {data_dir} was cut short; run it again: manage.py restore FILE --replace"
+    said = (
+        f"a restore into {data_dir} was cut short; restore the backup again, and let it replace what is there"
+    )
     assert (done.returncode, done.stderr.splitlines()[-1]) == (1, f"CommandError: {said}")
-    with pytest.raises(SystemExit, match="was cut short; run it again"):
+    with pytest.raises(SystemExit, match="was cut short; restore the backup again"):
         celery.refuse_while_restoring()
 
 

@@ -181,10 +181,10 @@ def test_what_stands_is_given_up_only_when_that_is_asked_for(backup: Path, tmp_p
     files = taken()
     wipe()
     write("systems/other/weights.bin")
-    with pytest.raises(BackupRefused, match="not empty: systems; with --replace the backup replaces"):
+    with pytest.raises(BackupRefused, match="not empty: systems; let the backup replace"):
         restoring.restore_backup(backup)
     Corpus.objects.create(name="other")
-    with pytest.raises(BackupRefused, match="not empty: annotation_corpus, systems; with --replace"):
+    with pytest.raises(BackupRefused, match="not empty: annotation_corpus, systems; let the backup"):
         restoring.restore_backup(backup)
     assert Corpus.objects.get().name == "other" and (root() / "systems/other/weights.bin").is_file()
     with connection.cursor() as cursor:
@@ -361,9 +361,9 @@ def test_where_something_fails_afterwards_nothing_starts_until_it_is_run_again(b
             raise OSError("No space left on device")
 
         patch.setattr(pseudonyms, "erase_again", fails)
-        with pytest.raises(BackupRefused, match="the restore is not finished: No space left .* again with"):
+        with pytest.raises(BackupRefused, match="the restore is not finished: No space left .* restore the backup again"):
             restoring.restore_backup(backup.with_name("newer.tar"), replace=True)
-    with pytest.raises(Busy, match="was cut short; run it again: manage.py restore FILE --replace"):
+    with pytest.raises(Busy, match="was cut short; restore the backup again"):
         with exclusive_folder("import.x", busy=""):
             pass
     with pytest.raises(Busy, match="was cut short"):
@@ -449,7 +449,7 @@ def test_where_the_last_word_of_the_database_is_missing_nothing_goes_back(
     lost.chmod(0o755)
     with monkeypatch.context() as patch:
         patch.setenv("PATH", f"{lost.parent}:{os.environ['PATH']}")
-        with pytest.raises(database.Unsure, match="PostgreSQL was lost .*; run the restore again"):
+        with pytest.raises(database.Unsure, match="PostgreSQL was lost .*; restore the backup again"):
             restoring.restore_backup(backup, replace=True)
     assert Corpus.objects.get().source != "newer"
     cut_short_then_run_again(backup, files)

@@ -96,7 +96,16 @@ def demonstration(folder: Path) -> Iterator[tuple[str, str]]:
     untested = folder / "untested.toml"
     untested.write_text("[trust]\nqualification = false\n")
     for tasks in COUNTED:
-        opened = [tasks, "--corpus", "sample", "--tasks", tasks, "--config", str(untested)]
+        opened = [
+            tasks,
+            "--corpus",
+            "sample",
+            "--tasks",
+            tasks,
+            "--campaign-settings",
+            str(untested),
+            "--unpaid",
+        ]
         subprocess.run([*manage, "open_campaign", *opened], env=environment, check=True, capture_output=True)
     port = services.free_port()
     server = subprocess.Popen([*manage, "serve", "--port", str(port)], env=environment)

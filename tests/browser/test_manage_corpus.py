@@ -32,7 +32,7 @@ def test_a_picture_is_withdrawn_and_then_the_corpus_deleted(scenes: Corpus, open
     expect(page.get_by_text("Picture withdrawn from scenes")).to_be_visible()
     assert Image.objects.get(key=key).picture == ""
     for_everybody(page)
-    page.get_by_label("Type “scenes” to delete it").fill("scenes")
+    page.get_by_label("I understand that this cannot be undone").check()
     page.get_by_role("button", name="Delete this corpus").click()
     expect(page.get_by_text("There is no corpus here yet.")).to_be_visible()
     assert not Corpus.objects.filter(published=True).exists()

@@ -69,7 +69,7 @@ def walks(transactional_db: None, tmp_path: Path) -> World:
         report(
             world, q.BOX_REQUIREMENT, "offensive", worker=worker, place=1, mention=PARK, comment="rude words"
         )
-    jobs.enqueue(kind="refresh_layer", campaign=world.campaign)
+    jobs.enqueue(kind="refresh_layer", arguments={"campaign": world.campaign.name}, campaign=world.campaign)
     bonuses.give_bonus(campaign=world.campaign, workers=world.workers[:2], amount=500_000, reason="Thanks")
     payments.pay(worker=world.workers[1], campaign=world.campaign, amount=500_000, reference="bank 17")
     messages.send_messages(campaign=world.campaign, workers=world.workers[:1], text="Draw tighter boxes.")
@@ -226,7 +226,7 @@ def test_everything_but_drawing_works_without_scripts(walks: World, open_page: O
     page.get_by_role("button", name="Save boxes").click()
     assert chain(2, walks)["b"] == [[10, 10, 50, 50]]
     page.goto("/campaigns/walks/")
-    page.get_by_label("Reason for the pause").fill("lunch")
+    page.get_by_label("Reason").fill("lunch")
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_text("paused", exact=True)).to_be_visible()
     assert Campaign.objects.get().state == Campaign.PAUSED

@@ -192,9 +192,12 @@ def test_the_cost_study_says_where_its_intervals_are_of_few_images(images, said)
         (["simulate_crowd", "none"], "open_campaign none --corpus"),
         (
             ["open_campaign", "x", "--corpus", "none", "--tasks", "entities"],
-            "unknown corpus 'none'; known: scenes",
+            "There is no corpus “none” here; known: scenes",
         ),
-        (["open_campaign", "x", "--corpus", "scenes", "--tasks", "poetry"], "known: entities"),
+        (
+            ["open_campaign", "x", "--corpus", "scenes", "--tasks", "poetry"],
+            "--tasks: Expected one of",
+        ),
         (["simulate_crowd", "c", "--mix", "lazy=1"], "unknown kind of worker 'lazy'"),
         (["simulate_crowd", "c", "--mix", "careful"], "KIND=SHARE"),
         (["simulate_crowd", "c", "--gold", "z"], "unknown layer 'z'"),
@@ -202,8 +205,14 @@ def test_the_cost_study_says_where_its_intervals_are_of_few_images(images, said)
         (["simulate_crowd", "c", "--mix", "careful=nan"], "expected shares"),
         (["simulate_crowd", "c", "--mix", "careful=1,careful=0"], "names 'careful' twice"),
         (["simulate_crowd", "c", "--workers", "-3"], "too few"),
-        (["open_campaign", "import", "--corpus", "scenes", "--tasks", "entities"], "choose another name"),
-        (["open_campaign", "bad name!", "--corpus", "scenes", "--tasks", "entities"], "'bad name!'"),
+        (
+            ["open_campaign", "import", "--corpus", "scenes", "--tasks", "entities", "--unpaid"],
+            "another name",
+        ),
+        (
+            ["open_campaign", "bad name!", "--corpus", "scenes", "--tasks", "entities"],
+            "name: This is no valid",
+        ),
         (["compare_question_orders", "--images", "0"], "--images 0"),
         (["compare_question_orders", "--rates", "abc"], "--rates 'abc'"),
         (["compare_question_orders", "--seeds", "-1"], "--seeds -1"),
@@ -222,7 +231,8 @@ def test_the_last_line_of_a_json_report_is_one_document(tmp_path):
     corpus(3)
     config = tmp_path / "c.toml"
     config.write_text('order = "as_printed"\n[limits]\nfruitless = 2\n')
-    call_command("open_campaign", "c", corpus="scenes", tasks="entities", config=config, stdout=StringIO())
+    about = {"corpus": "scenes", "tasks": "entities", "campaign_settings": config, "unpaid": True}
+    call_command("open_campaign", "c", **about, stdout=StringIO())
     out = StringIO()
     call_command("simulate_crowd", "c", "--json", workers=8, stdout=out)
     report = json.loads(out.getvalue().splitlines()[-1])

@@ -45,7 +45,7 @@ def test_a_campaign_asks_about_the_phrases_that_were_marked(meadow: Corpus):
     assert phrases_of(image(meadow)).source == BY_CHUNKER
     assert mark_phrases(image=image(meadow), spans=[(1, 0, 2), (0, 4, 6), (0, 0, 2)])
     found = phrases_of(image(meadow))
-    assert found.source == BY_HAND and found.kept == ""
+    assert found.source == BY_HAND and found.blocked == ""
     assert [each.text for each in found.mentions] == ["Ein Hund", "die Wiese", "Zwei Kinder"]
     mark_phrases(image=image(meadow, "1"), spans=[])
     opened(meadow)

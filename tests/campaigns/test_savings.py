@@ -11,8 +11,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation import campaigns
-from annotation.campaigns import savings
-from annotation.campaigns.savings import learn_links
+from annotation.campaigns.learning import savings
+from annotation.campaigns.learning.savings import learn_links
 from annotation.models import AuditEntry, Campaign, Judgment, OpenImage, Task
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
@@ -62,7 +62,7 @@ def test_what_is_learnt_from_finished_images_leaves_open_images_as_they_are() ->
     world.campaign.refresh_from_db()
     assert settings_of(world.campaign.settings).protocol.order == "learned"
     with pytest.raises(CommandError, match="version 2 is in force"):
-        call_command("learn_links", "quay", "--if-version", "1")
+        call_command("learn_links", "quay", "--base-version", "1")
 
 
 def test_settings_saved_while_chances_are_counted_stay_in_force(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.urls import reverse
 
 from annotation import campaigns, jobs
 from annotation.campaigns import CampaignError
@@ -76,7 +75,7 @@ def test_what_cannot_be_drawn_is_refused(quay: Corpus, monkeypatch: pytest.Monke
     with pytest.raises(BadTagQuery, match="find 30 images; draw 29 at most"):
         draw_by_tags(quay, ["dog"], seed=1)
     a_corpus("plain", [an_image("i0", "A dog .", layered=False)])
-    with pytest.raises(UnknownName, match="corpus 'plain' has no tags; make them: rank_tags plain"):
+    with pytest.raises(UnknownName, match="corpus 'plain' has no tags; rank its tags first"):
         draw_by_tags(Corpus.objects.get(name="plain"), ["dog"], seed=1)
 
 
@@ -110,7 +109,7 @@ def test_a_campaign_is_opened_about_images_with_some_tags(quay: Corpus, tasks: s
 
 
 def test_the_command_takes_queries(quay: Corpus) -> None:
-    ask = ("open_campaign", "work", "--corpus", "quay", "--tasks", "captions", "--images", "6")
+    ask = ("open_campaign", "work", "--corpus", "quay", "--tasks", "captions", "--images", "6", "--unpaid")
     with pytest.raises(CommandError, match="no image of corpus 'quay' has the tag 'cat'"):
         call_command(*ask, "--tags", "cat")
     call_command(*ask, "--tags", "frisbee and dog", "boat")
@@ -120,10 +119,10 @@ def test_the_command_takes_queries(quay: Corpus) -> None:
 
 def test_the_page_takes_a_query_a_line(quay: Corpus) -> None:
     ada = world.signed_in("ada", "researcher")
-    ask = {"name": "work", "corpus": "quay", "tasks": "captions", "images": "6", "unpaid": "yes"}
-    refused = press(ada, reverse("open_campaign"), "Open it", **ask, tags="dog\r\ncatt")
+    ask = {"name": "work", "corpus": "quay", "tasks": "captions", "images": "6", "unpaid": "on"}
+    refused = press(ada, "/operations/open_campaign/", "Open a campaign", **ask, tags="dog\r\ncatt")
     assert "has the tag &#x27;catt&#x27;" in refused.content.decode() and not Campaign.objects.exists()
-    press(ada, reverse("open_campaign"), "Open it", **ask, tags="frisbee\r\n\r\nboat\r\n")
+    press(ada, "/operations/open_campaign/", "Open a campaign", **ask, tags="frisbee\r\n\r\nboat\r\n")
     assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
     own = opened(Campaign.objects.get(name="work"))
     assert len(own & {*FRISBEES}) == len(own & {*BOATS}) == 3

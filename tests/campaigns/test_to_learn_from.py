@@ -7,7 +7,8 @@ from functools import partial
 
 import pytest
 
-from annotation.campaigns import machines, to_learn_from
+from annotation.campaigns import machines
+from annotation.campaigns.learning import to_learn_from
 from annotation.models import Image, Judgment, OpenImage
 from annotation.protocol.boxes import BOXED
 from annotation.protocol.likely_count import likely_count

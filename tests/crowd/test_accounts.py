@@ -374,7 +374,7 @@ def test_erasing_waits_for_the_pay(work: World):
 
 def test_erasing_wants_to_be_meant(work: World):
     refused = ann().post(reverse("erase_me"), follow=True)
-    assert "tick the box" in said(refused)[0]
+    assert "confirm it first" in said(refused)[0]
     assert Account.objects.filter(username="ann").exists()
 
 

@@ -32,11 +32,11 @@ from annotation.campaigns.drafts.fields import STEPS
 from annotation.campaigns.drafts.reading import read_draft
 from annotation.campaigns.machines import machine_add
 from annotation.common import database
+from annotation.common.operations import OperationContext, plain_result
 from annotation.datasets import uploads
 from annotation.datasets.uploaded_source import preview_picture
 from annotation.images.pictures import store_picture
-from annotation.jobs import JobProgress
-from annotation.jobs.kinds.check_upload import check_upload_job
+from annotation.jobs.kinds import corpus_uploads
 from annotation.models import (
     Account,
     Assignment,
@@ -673,17 +673,18 @@ post(
     flag=_mine(Flag),
     next="/campaigns/review/review/",
 )
-get("open_campaign", RUNNERS, corpus="quay")
+get("operation", RUNNERS, "open_campaign", corpus="quay")
 post(
-    "open_campaign",
+    "operation",
     RUNNERS,
+    "open_campaign",
     name=lambda at: at.new("campaign"),
     corpus="quay",
     tasks=lambda at: at.one("entities", "captions"),
     split="test",
     images="2",
-    settings=SETTINGS,
-    unpaid="yes",
+    campaign_settings=SETTINGS,
+    unpaid="true",
 )
 
 
@@ -769,13 +770,14 @@ def boxes_marked(at: At) -> Call:
 
 post("draft_step", RUNNERS, _own_draft, "open", called="opened", pilot="yes", open_to_all="", go="open-now")
 post("delete_draft", RUNNERS, _own_draft)
-post("duplicate_campaign", RUNNERS, "graded")
+post("operation", RUNNERS, "duplicate_campaign", campaign="graded")
 
 
-@by("go_on_with_all", "sent", RUNNERS)
+@by("operation", "go_on_with_all", RUNNERS)
 def gone_on(at: At) -> Call:
     Campaign.objects.filter(name="quay").update(pilot={"split": None, "images": None, "tags": []})
-    return Call("POST", reverse("go_on_with_all", args=["quay"]))
+    address = reverse("operation", args=["go_on_with_all"])
+    return Call("POST", address, fields=[("campaign", "quay")])
 
 
 post("operation", RUNNERS, "pause_campaign", campaign="graded", reason="=why")
@@ -872,17 +874,10 @@ post(
     base_version=_text("consent"),
 )
 get("jobs", RUNNERS, "quay")
-post(
-    "start_job",
-    RUNNERS,
-    "quay",
-    act="export",
-    format="jsonl",
-    layer="import",
-    unfinished="include",
-    pictures="1",
-)
-post("start_job", RUNNERS, "quay", act="refresh")
+_EXPORT = {"format": "jsonl", "unfinished": "include", "pictures": "true", "simulated": "true"}
+post("operation", RUNNERS, "export_dataset", corpus="quay", layer="import", **_EXPORT)
+post("operation", RUNNERS, "export_campaign", campaign="quay", **_EXPORT)
+post("operation", RUNNERS, "refresh_layer", campaign="quay")
 
 
 def _draft_campaign(at: At) -> str:
@@ -893,8 +888,8 @@ def _draft_campaign(at: At) -> str:
     return campaign.name
 
 
-post("start_job", RUNNERS, _draft_campaign, act="open")
-get("download", RUNNERS, "quay", _job(Job.DONE))
+post("operation", RUNNERS, "open_draft", campaign=_draft_campaign)
+get("operation_file", RUNNERS, "download_export", job=_job(Job.DONE))
 
 # Evaluation ------------------------------------------------------------------------------------
 
@@ -1169,9 +1164,10 @@ def _checked(at: At) -> uploads.Upload:
         kind="check_upload",
         created_by=at.account,
         state=Job.RUNNING,
-        arguments={"upload": upload.key, "name": upload.name},
+        arguments={"upload": upload.key},
     )
-    found = check_upload_job(JobProgress(job), upload=upload.key, name=upload.name)
+    request = corpus_uploads.CheckUploadRequest(upload=upload.key)
+    found = plain_result(corpus_uploads.check(request, OperationContext(at.account)))
     Job.objects.filter(pk=job.pk).update(state=Job.DONE, result=found)
     return upload
 
@@ -1197,7 +1193,7 @@ def part_sent(at: At) -> Call:
 
 get("upload", RUNNERS, lambda at: _checked(at).key)
 get("upload_state", RUNNERS, lambda at: _upload(at).key)
-get("upload_problems", RUNNERS, lambda at: _checked(at).key)
+get("operation_file", RUNNERS, "download_upload_problems", upload=lambda at: _checked(at).key)
 
 
 @by("upload_preview", "seen", RUNNERS)
@@ -1208,10 +1204,9 @@ def preview_seen(at: At) -> Call:
     return Call("GET", reverse("upload_preview", args=[upload.key, 0]))
 
 
-post("act_on_upload", RUNNERS, lambda at: _upload(at).key, act="check", format="csv")
-post("act_on_upload", RUNNERS, lambda at: _checked(at).key, act="import")
-post("act_on_upload", RUNNERS, lambda at: _checked(at).key, act="skip")
-post("act_on_upload", RUNNERS, lambda at: _upload(at).key, act="remove")
+post("operation", RUNNERS, "check_upload", upload=lambda at: _upload(at).key, format="csv")
+post("operation", RUNNERS, "import_upload", upload=lambda at: _checked(at).key, skip_problems="true")
+post("operation", RUNNERS, "remove_upload", upload=lambda at: _upload(at).key)
 get("manage_corpus", RUNNERS, "quay", image="scene-1")
 get("withdraw_picture", RUNNERS, "quay", image="scene-1")
 
@@ -1226,13 +1221,17 @@ def picture_withdrawn(at: At) -> Call:
 get("phrases", RUNNERS, "quay", "scene-1")
 
 
-@by("phrases", "sent", RUNNERS)
+@by("operation", "mark_phrases", RUNNERS)
 def phrases_marked(at: At) -> Call:
     name = _spare_corpus(at)
     image = Image.objects.get(corpus__name=name)
     Caption.objects.create(image=image, number=0, text="A boat at a quay .")
     sent = at.one("0:0-2", "0:0-2 0:3-5", "", "0:0-9", "quay")
-    return Call("POST", reverse("phrases", args=[name, "a"]), fields=[("phrases", sent), ("act", "save")])
+    fields = [("corpus", name), ("image", "a"), ("phrases", sent)]
+    return Call("POST", reverse("operation", args=["mark_phrases"]), fields=fields)
+
+
+post("operation", RUNNERS, "drop_phrase_marks", corpus="quay", image="scene-1")
 
 
 post("operation", RUNNERS, "set_licence", corpus="quay", licence="CC BY 4.0")

@@ -241,6 +241,6 @@ def _exported(campaign: Campaign) -> None:
     done = jobs.enqueue(kind="export_dataset", arguments=arguments, campaign=campaign)
     assert jobs.run_queued_job(done.pk) == Job.DONE
     jobs.enqueue(kind="export_dataset", arguments={**arguments, "format": "coco"}, campaign=campaign)
-    stopped = jobs.enqueue(kind="refresh_layer", campaign=campaign)
+    stopped = jobs.enqueue(kind="refresh_layer", arguments={"campaign": campaign.name}, campaign=campaign)
     jobs.cancel_job(job_id=stopped.pk)
     jobs.enqueue(kind="collect_judgments", arguments={"batch": "batch"})

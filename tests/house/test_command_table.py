@@ -13,7 +13,6 @@ from annotation.api.rest.operations import ROUTE_PREFIX, served
 from annotation.common.operations import OperationContext, all_operations
 from annotation.operations.table import OperationsRequest, operation_table, table_text
 from tests.conftest import REPOSITORY
-from tests.house.test_commands import OLD_NAMES
 from tests.web.test_roles import routes
 
 APPS = ("annotation", "evaluation", "config")
@@ -66,5 +65,3 @@ def test_every_page_and_call_of_the_table_exists() -> None:
 @pytest.mark.parametrize("row", rows(), ids=lambda row: row.command)
 def test_what_has_no_page_or_no_call_has_a_reason(row: Row) -> None:
     assert bool(row.reason) == (not row.page or not row.call)
-    if row.command in OLD_NAMES:
-        assert row.reason == f"old name of `{OLD_NAMES[row.command]}`"

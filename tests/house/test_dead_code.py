@@ -45,11 +45,9 @@ NAMED_BY_NOBODY = {
     **dict.fromkeys(("startElement", "endElement"), "the XML parser calls it"),
     **dict.fromkeys(
         (
-            *("change_settings_job", "export_dataset_job", "open_images_job"),
+            *("change_settings_job", "open_images_job"),
             *("mail_messages_job", "delete_corpus_job"),
             *(
-                "check_upload_job",
-                "import_upload_job",
                 "propose_boxes_job",
                 "send_alarms_job",
                 "send_test_mail_job",

@@ -149,7 +149,7 @@ BAD: dict[str, tuple[Callable[[Path], list[str]], str]] = {
     ),
     "an unknown format": (
         lambda f: [str(put(f / "x.txt", GOOD)), "--format", "word"],
-        r"unknown format 'word'; known: .*coco.*entities.*flickr30k.*flickr8k.*jsonl.*karpathy",
+        r"--format: Expected one of: .*coco.*entities.*flickr30k.*flickr8k.*jsonl.*karpathy",
     ),
     "no such file": (lambda f: [str(f / "none"), "--format", "flickr8k"], r"none: no such file or folder"),
     "no such folder of pictures": (

@@ -154,7 +154,7 @@ def test_the_command_prints_ours_beside_print():
 @pytest.mark.django_db
 def test_the_command_prints_what_the_layer_cost():
     corpus = a_corpus("c", some_images(1, layered=False))
-    with pytest.raises(CommandError, match="corpus 'c' has no layer"):
+    with pytest.raises(CommandError, match="Corpus “c” has no layer"):
         stats("c")
     share = LayerShare("1000", a_layer("[/EN#1/people A man] in [/EN#2/clothing a hat]"), {"2": EXCLUDED})
     write_layer(corpus=corpus, name="crowd", source="campaign", records=[share], cost=COST)

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 def test_jobs_are_listed_newest_first_with_share_phase_and_time_left(capsys):
     corpus = a_corpus("small", some_images(1))
     campaign = Campaign.objects.create(name="boxes", corpus=corpus, tasks="entities")
-    jobs.enqueue(kind="refresh_layer", campaign=campaign)
+    jobs.enqueue(kind="refresh_layer", arguments={"campaign": campaign.name}, campaign=campaign)
     Job.objects.create(
         kind="count",
         state=Job.RUNNING,

@@ -37,7 +37,7 @@ def test_an_unknown_device_is_named(name: str) -> None:
     with pytest.raises(NoDevice) as refused:
         torch_on(name)
     assert str(refused.value) == (
-        f"--device {name}: unknown; expected cpu, cuda, or one of several such as cuda:0"
+        f"device {name}: unknown; expected cpu, cuda, or one of several such as cuda:0"
     )
 
 
@@ -50,9 +50,7 @@ def test_without_torch_a_device_is_refused_in_one_line(monkeypatch: pytest.Monke
     ):
         with pytest.raises(NoDevice) as refused:
             fit()
-        assert str(refused.value) == (
-            "--device cuda: torch is not installed; install it, leave --device out, or use cpu"
-        )
+        assert str(refused.value) == "device cuda: torch is not installed; install it, or use cpu"
 
 
 @pytest.mark.parametrize("solver", ["few", "gram-schmidt"])

@@ -197,11 +197,11 @@ def test_the_log_forgets_after_a_month(
 
 def test_a_job_that_ended_is_told_with_its_number_and_an_email_is_not(researcher: Account) -> None:
     hook(researcher, "https://hooks.example.org/")
-    job = jobs.enqueue(kind="refresh_layer")
+    job = jobs.enqueue(kind="open_images")
     jobs.cancel_job(job_id=job.pk)
     mail = jobs.enqueue(kind="send_test_mail", arguments={"account": researcher.pk, "language": "en"})
     assert jobs.run_queued_job(mail.pk) == "done"
-    failing = jobs.enqueue(kind="refresh_layer")
+    failing = jobs.enqueue(kind="open_images")
     assert jobs.run_queued_job(failing.pk) == "failed"
     told = [json.loads(row.body)["data"] for row in WebhookDelivery.objects.order_by("pk")]
     assert [(each["job"], each["state"]) for each in told] == [(job.pk, "cancelled"), (failing.pk, "failed")]

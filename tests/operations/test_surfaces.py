@@ -35,7 +35,15 @@ from tests.api.v1.test_operations import openapi
 
 EVERY = list(all_operations())
 #: What a request needs beside its required fields, and which of their values it takes.
-ALSO = {"freeze_qrels": {"protocol": "first caption"}, "import_judgments": {"format": "table"}}
+ALSO: dict[str, dict[str, Any]] = {
+    "freeze_qrels": {"protocol": "first caption"},
+    "import_judgments": {"format": "table"},
+    "begin_upload": {"files": [{"path": "a.zip", "size": 1}]},
+    "send_upload_part": {"sha256": 64 * "0"},
+    "add_control_items": {
+        "items": [{"kind": "coref_link", "purpose": "control", "image": "x", "mentions": ["0:0-2"]}]
+    },
+}
 
 
 def of_every_field() -> Iterator[Any]:
@@ -192,7 +200,7 @@ def test_a_wrong_value_is_the_same_error_everywhere(
         assert form.errors[one.name][0] == mine[0][2]
     if operation.command is not None:
         options = {name: held for name, held in data.items() if name not in operation.command.positional}
-        if isinstance(operation.result, File):
+        if isinstance(operation.result, File) or operation.command.out:
             options["out"] = "x"
         options[one.name] = [text] if one.many else text
         before = [data[name] for name in operation.command.positional if name != one.name]

@@ -219,9 +219,9 @@ def test_the_known_answers_follow_the_captions_as_they_are_shown(true):
 
 def test_a_control_image_that_would_stand_out_is_refused():
     page = [Block("dev", (Entry("dev", "c", ROLE_WANTED),))]
-    with pytest.raises(ValueError, match="shows dev, which is on the page already"):
+    with pytest.raises(ValueError, match="shows dev, which the page has already"):
         for_worker(page, [control()], seed="s", worker="w")
-    with pytest.raises(ValueError, match="shows dev, which is on the page already"):
+    with pytest.raises(ValueError, match="shows dev, which the page has already"):
         for_worker([], [control(), control()], seed="s", worker="w")
 
 

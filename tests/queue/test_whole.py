@@ -59,12 +59,16 @@ def rows() -> dict[str, list[Any]]:
 
 
 def cancelling(world: World) -> Callable[[], object]:
-    job = jobs.enqueue(kind="refresh_layer", campaign=world.campaign)
+    job = jobs.enqueue(
+        kind="refresh_layer", arguments={"campaign": world.campaign.name}, campaign=world.campaign
+    )
     return lambda: jobs.cancel_job(job_id=job.pk)
 
 
 def resuming(world: World) -> Callable[[], object]:
-    job = jobs.enqueue(kind="refresh_layer", campaign=world.campaign)
+    job = jobs.enqueue(
+        kind="refresh_layer", arguments={"campaign": world.campaign.name}, campaign=world.campaign
+    )
     Job.objects.filter(pk=job.pk).update(state=Job.FAILED)
     return lambda: jobs.resume_job(job_id=job.pk)
 

@@ -69,7 +69,7 @@ def test_bad_judges_of_pages_are_suspended_and_what_they_ticked_is_asked_again(t
     config.write_text("[trust]\nqualification = false\n")
     run(
         *("open_campaign", "work", "--corpus", "quay", "--tasks", "relevance"),
-        *("--split", "test", "--config", str(config)),
+        *("--split", "test", "--campaign-settings", str(config), "--unpaid"),
     )
     report = run(
         "add_controls_from_captions", "work", "--split", "dev", "--seed", "0", "--purpose", "control"
@@ -113,45 +113,77 @@ def test_pairs_come_from_a_file(tmp_path: Path):
     a_photo_corpus()
     file = tmp_path / "pairs.csv"
     file.write_text("image,caption,role\ni0,i0#0,\ni0,i1#2,wanted\ni1,i5#4,\n")
-    run("open_campaign", "work", "--corpus", "quay", "--tasks", "graded", "--pairs", str(file))
+    run("open_campaign", "work", "--corpus", "quay", "--tasks", "graded", "--unpaid", "--pairs", str(file))
     assert set(Task.objects.values_list("key", flat=True)) == {
         "graded_relevance|i0|i0#0",
         "graded_relevance|i0|i1#2",
         "graded_relevance|i1|i5#4",
     }
-    again = ["open_campaign", "work", "--corpus", "quay", "--tasks", "graded", "--pairs", str(file)]
+    again = [
+        "open_campaign",
+        "work",
+        "--corpus",
+        "quay",
+        "--tasks",
+        "graded",
+        "--pairs",
+        str(file),
+        "--unpaid",
+    ]
     assert not Campaign.objects.get().open_to_all
     file.write_text("image,caption,role\ni1,i5#4,\ni0,i1#2,wanted\ni0,i0#0,\n")
     run(*again, "--open-to-all")
     assert Task.objects.count() == 3 and Campaign.objects.get().open_to_all
     for more, says in (
-        (["--images", "1"], "--pairs says what is asked, as the campaign is opened: leave --images out"),
-        (["--split", "test", "--draft"], "leave --split and --draft out"),
+        (["--images", "1"], "--images: This is not taken together with pairs."),
+        (["--split", "test", "--draft"], "--draft: This is not taken together with pairs."),
     ):
         with pytest.raises(CommandError, match=says):
             call_command(*again, *more)
     file.write_text("image,caption,role\ni0,i0#0,\n")
-    with pytest.raises(CommandError, match="'work' asks other pairs than those of .*pairs.csv; open another"):
+    with pytest.raises(CommandError, match="“work” asks other pairs than those of .*pairs.csv; open another"):
         call_command(*again)
     Image.objects.filter(key="i0").update(key="i|0")
     file.write_text("image,caption,role\ni|0,i1#0,\n")
     with pytest.raises(CommandError, match=r"the key of image 'i\|0' has a '\|', which stands between"):
         call_command("open_campaign", "odd", *again[2:])
     Image.objects.filter(key="i|0").update(key="i0")
-    run("open_campaign", "texts", "--corpus", "quay", "--tasks", "captions", "--images", "1")
-    with pytest.raises(CommandError, match="'texts' asks captions, not pairs: open one with --tasks"):
+    run("open_campaign", "texts", "--corpus", "quay", "--tasks", "captions", "--images", "1", "--unpaid")
+    with pytest.raises(CommandError, match="'texts' asks captions, not pairs; expected one that asks"):
         call_command(
-            *("open_campaign", "texts", "--corpus", "quay", "--tasks", "captions", "--pairs", str(file))
+            *(
+                "open_campaign",
+                "texts",
+                "--corpus",
+                "quay",
+                "--tasks",
+                "captions",
+                "--pairs",
+                str(file),
+                "--unpaid",
+            )
         )
     Campaign.objects.get(name="texts").images.all().delete()
     Campaign.objects.filter(name="texts").delete()
     # A page of six images with ten captions, one of them a control image.
     file.write_text("image,caption,role\ni0,i0#0,\ni1,i5#4,filler\ni1,i4#4,filler\n")
-    pages = ["open_campaign", "pages", "--corpus", "quay", "--tasks", "relevance", "--pairs", str(file)]
+    pages = [
+        "open_campaign",
+        "pages",
+        "--corpus",
+        "quay",
+        "--tasks",
+        "relevance",
+        "--pairs",
+        str(file),
+        "--unpaid",
+    ]
     for _ in range(2):
         out = StringIO()
         call_command(*pages, stdout=out)
         assert "pages lack 47 captions" in out.getvalue() and "5 of 5 images" in out.getvalue()
     file.write_text("image,caption,role\ni0,i0#0,perhaps\n")
     with pytest.raises(CommandError, match="line 2"):
-        call_command("open_campaign", "more", "--corpus", "quay", "--tasks", "graded", "--pairs", str(file))
+        call_command(
+            "open_campaign", "more", "--corpus", "quay", "--tasks", "graded", "--unpaid", "--pairs", str(file)
+        )

@@ -37,7 +37,8 @@ def opened(folder: Path, name: str) -> None:
     migrated(folder)
     done(folder, "make_sample", str(folder / "sample"), "--images", str(IMAGES))
     done(folder, "import_corpus", "sample", str(folder / "sample"), "--format", "jsonl")
-    done(folder, "open_campaign", name, "--corpus", "sample", "--tasks", "entities", "--config", str(config))
+    opening = ["open_campaign", name, "--corpus", "sample", "--tasks", "entities", "--unpaid"]
+    done(folder, *opening, "--campaign-settings", str(config))
 
 
 def crowd(folder: Path, name: str, url: str) -> launcher.Process | subprocess.Popen[str]:

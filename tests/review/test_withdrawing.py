@@ -259,8 +259,8 @@ def test_an_export_that_runs_meanwhile_is_not_offered(work: World, monkeypatch):
             "corpus": "quay",
             "format": "entities",
             "layer": "import",
-            "with_pictures": True,
-            "include_unfinished": True,
+            "pictures": True,
+            "unfinished": "include",
         }
         job = jobs.enqueue(kind="export_dataset", arguments=arguments)
         assert jobs.run_queued_job(job.pk) == Job.FAILED

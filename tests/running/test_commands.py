@@ -139,8 +139,11 @@ def test_texts_are_printed_and_published_by_command():
         (["erase_worker", "quay-w0"], "still due 0.50 USD"),
         (["publish_text", "quay", "--kind", "poetry"], "--kind: Expected one of: 'consent'"),
         (["publish_text", "quay", "--kind", q.BOX_QUALITY], "are empty"),
-        (["open_campaign", "x", "--corpus", "quay", "--tasks", "entities", "--images", "0"], "0 images"),
-        (["open_campaign", "x", "--corpus", "quay", "--tasks", "entities", "--split", "z"], "split 'z'"),
+        (
+            ["open_campaign", "x", "--corpus", "quay", "--tasks", "entities", "--images", "0"],
+            "--images: Expected 1",
+        ),
+        (["open_campaign", "x", "--corpus", "quay", "--tasks", "entities", "--split", "z"], "no split “z”"),
     ],
 )
 def test_commands_refuse_in_one_line(command, message):

@@ -102,7 +102,7 @@ def has_an_invitee(campaign: Campaign) -> None:
 
 
 def has_a_job(campaign: Campaign) -> None:
-    jobs.enqueue(kind="refresh_layer", campaign=campaign)
+    jobs.enqueue(kind="refresh_layer", arguments={"campaign": campaign.name}, campaign=campaign)
 
 
 @pytest.mark.django_db
@@ -145,12 +145,12 @@ def test_a_draft_after_another_has_its_texts_and_known_items_and_none_of_its_wor
 @pytest.mark.django_db
 def test_by_command_a_campaign_is_opened_like_another_and_deleted():
     opened(link_votes=3)
-    call_command("open_campaign", "d", like="c")
+    call_command("open_campaign", "d", like="c", unpaid=True)
     made = Campaign.objects.get(name="d")
     assert (made.state, made.settings["link_votes"]) == (Campaign.OPEN, 3)
     call_command("delete_campaign", "d")
     assert Campaign.objects.count() == 1
-    with pytest.raises(CommandError, match="--corpus is missing"):
+    with pytest.raises(CommandError, match="--corpus: This is required"):
         call_command("open_campaign", "e")
 
 

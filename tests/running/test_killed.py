@@ -16,7 +16,7 @@ from tests.factories import some_images
 from tests.house.product import REPOSITORY, environment, manage, migrated
 
 IMAGES = 12 * IMAGES_PER_TRANSACTION
-OPENING = ("open_campaign", "c", "--corpus", "photos", "--tasks", "entities")
+OPENING = ("open_campaign", "c", "--corpus", "photos", "--tasks", "entities", "--unpaid")
 
 
 def done(folder: Path, *arguments: str) -> None:

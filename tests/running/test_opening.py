@@ -6,6 +6,7 @@ import json
 import threading
 from dataclasses import replace
 from io import StringIO
+from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -251,15 +252,18 @@ def test_two_who_open_at_once_open_every_image_once(monkeypatch):
     assert len(keys(campaign)) == len(set(keys(campaign))) == 8
 
 
+OPENING: dict[str, Any] = {"corpus": "photos", "tasks": "entities", "unpaid": True}
+
+
 def test_the_command_says_where_practice_is_all_the_entry_and_work_is_unchecked():
     a_corpus("photos", some_images(2))
     out = StringIO()
-    call_command("open_campaign", "c", corpus="photos", tasks="entities", stdout=out)
+    call_command("open_campaign", "c", **OPENING, stdout=out)
     text = out.getvalue()
     assert "coref_link begins with practice and no test: add control items for a test" in text
     assert "coref_link is unchecked: it has no control items" in text
     assert "a second person is asked 20 % of its questions" in text
-    assert "manage.py add_controls_from_layer c" in text
+    assert "-> add control items\n" in text
     assert "at least 2 workers are needed: nobody answers a question twice; with 3 none is missing" in text
     assert "2 images opened now, 0 before" in text
 
@@ -269,7 +273,7 @@ def test_the_command_does_not_warn_of_tests_that_are_switched_off(tmp_path):
     config = tmp_path / "c.toml"
     config.write_text("[trust]\nqualification = false\ncontrol_share = 0.0\n")
     out = StringIO()
-    call_command("open_campaign", "c", "--json", corpus="photos", tasks="entities", config=config, stdout=out)
+    call_command("open_campaign", "c", "--json", **OPENING, campaign_settings=config, stdout=out)
     report = json.loads(out.getvalue().splitlines()[-1])
     assert (report["state"], report["images_opened"]) == ("open", 2)
     assert {alarm["code"] for alarm in report["alarms"]} == {"no_pictures"}
@@ -278,6 +282,6 @@ def test_the_command_does_not_warn_of_tests_that_are_switched_off(tmp_path):
 def test_the_command_says_that_a_draft_is_one():
     a_corpus("photos", some_images(2))
     out = StringIO()
-    call_command("open_campaign", "c", "--draft", corpus="photos", tasks="entities", stdout=out)
+    call_command("open_campaign", "c", "--draft", **OPENING, stdout=out)
     assert "it is a draft" in out.getvalue() and not OpenImage.objects.exists()
     assert Corpus.objects.get().campaigns.get().state == Campaign.DRAFT

@@ -194,7 +194,10 @@ def test_a_tick_sees_what_another_process_wrote():
 @pytest.mark.parametrize(
     ("day", "why"),
     [
-        *((day, "there is no such day") for day in ("2026-02-30", "2027-02-29", "2026-13-01", "0000-01-01")),
+        *(
+            (day, "expected a day that exists")
+            for day in ("2026-02-30", "2027-02-29", "2026-13-01", "0000-01-01")
+        ),
         *((day, "expected a day in quotes") for day in ("soon", "2026-1-1", "1-1-2026", date(2026, 1, 1))),
     ],
 )

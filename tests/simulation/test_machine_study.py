@@ -183,14 +183,14 @@ def test_a_machine_does_not_draw_a_refused_box_again(images: list[Gold]) -> None
     assert other.answer(asked(), truth) == (third, 0)
 
 
-def test_study_cost_prints_the_table(images: list[Gold], tmp_path: Path) -> None:
+def test_the_study_prints_the_table(images: list[Gold], tmp_path: Path) -> None:
     file = tmp_path / "boxes.jsonl"
     write_proposals(file, gold_boxes(images).items())
 
     def call(*more: str) -> str:
         out = StringIO()
         arguments = ["--images", "4", "--seeds", "1", "--resamples", "20", "--machine", str(file)]
-        call_command("study_cost", *arguments, *more, stdout=out)
+        call_command("compare_question_orders", *arguments, *more, stdout=out)
         return out.getvalue()
 
     report: dict[str, Any] = json.loads(call("--json"))
@@ -214,7 +214,7 @@ def test_the_economy_table_has_each_saving_alone_all_together_and_with_each_mach
     def call(*more: str) -> dict[str, Any]:
         out = StringIO()
         small = ["--economy", "--images", "2", "--learn-from", "1", "--seeds", "1", "--resamples", "5"]
-        call_command("study_cost", *small, *more, "--json", stdout=out)
+        call_command("compare_question_orders", *small, *more, "--json", stdout=out)
         found: dict[str, Any] = json.loads(out.getvalue())
         return found
 

@@ -172,7 +172,7 @@ class Side:
     def _opening_command(self, name: str, tasks: str) -> list[str]:
         return [
             *("open_campaign", name, "--corpus", "sample", "--tasks", tasks, "--open-to-all"),
-            *("--config", str(self.folder / "campaign.toml")),
+            *("--campaign-settings", str(self.folder / "campaign.toml"), "--unpaid"),
         ]
 
     def _opened(self, name: str, tasks: str, *, wait: bool) -> None:

@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from annotation import jobs
 from annotation.campaigns import monitoring
-from annotation.models import Campaign, Job, Judgment, Standing, Task
+from annotation.models import Campaign, Corpus, Job, Judgment, Standing, Task
 from annotation.protocol import questions as q
 from annotation.task_types.practice import PRACTICE
 from annotation.web.annotator.task_texts import READ
@@ -102,7 +102,15 @@ def test_from_an_empty_database_two_annotators_answer_all_six_questions_under_de
     settings.DATA_DIR = tmp_path / "data"
     imported(tmp_path)
     ada = people.signed_in("ada", "researcher")
-    page = press(ada, reverse("open_campaign"), "Open it", name="first", unpaid="yes")
+    page = press(
+        ada,
+        reverse("operation", args=["open_campaign"]),
+        "Open a campaign",
+        name="first",
+        corpus=Corpus.objects.get().name,
+        tasks="entities",
+        unpaid="on",
+    )
     assert page.status_code == 200, words(page)
     jobs.run_queued_job(Job.objects.get().pk)
     assert Campaign.objects.get().state == Campaign.OPEN

@@ -28,7 +28,7 @@ def test_a_corpus_is_deleted(drawn: Corpus, reader: Client):
     address = reverse("manage_corpus", args=["drawn"])
     assert address in reader.get(reverse("corpus", args=["drawn"])).content.decode()
     assert "Nothing uses this corpus. Its 3 images go" in words(reader.get(address))
-    page = press(reader, address, "Delete this corpus")
+    page = press(reader, address, "Delete this corpus", sure="on")
     assert said(page) == ["Corpus deleted."] or "There is no corpus here yet." in words(page)
     assert reader.get(address).status_code == 404
     assert [jobs.run_queued_job(job.pk) for job in Job.objects.all()] == [Job.DONE]
@@ -41,7 +41,7 @@ def test_a_corpus_that_is_used_says_by_what_and_offers_no_button(drawn: Corpus, 
     page = reader.get(reverse("manage_corpus", args=["drawn"]))
     assert "cannot be deleted: these depend on it: campaigns; delete them first." in words(page)
     assert "/operations/delete_corpus/" not in page.content.decode()
-    assert reader.post("/operations/delete_corpus/", {"corpus": "drawn"}).status_code == 409
+    assert reader.post("/operations/delete_corpus/", {"corpus": "drawn", "sure": "on"}).status_code == 409
     assert Corpus.objects.get().published
 
 

@@ -27,6 +27,11 @@ def at(key: str) -> str:
     return reverse("phrases", args=["photos", key])
 
 
+def marked(reader: Client, phrases: str):
+    sent = {"corpus": "photos", "image": "0", "phrases": phrases}
+    return reader.post(reverse("operation", args=["mark_phrases"]), sent)
+
+
 def in_colour(page) -> list[str]:
     """The words that the page shows as parts of a phrase."""
     return re.findall(r'class="token in [^"]*"[^>]*>([^<]*)<', page.content.decode())
@@ -61,8 +66,9 @@ def test_what_a_campaign_asks_about_is_shown_and_not_marked(reader: Client, phot
     page = reader.get(at("0"))
     assert "Campaign “quay” asks about the phrases of this image already." in words(page)
     assert '<form class="sentences"' not in page.content.decode() and in_colour(page)
-    page = reader.post(at("0"), {"phrases": "", "act": "save"}, follow=True)
-    assert "asks about the phrases" in said(page)[0] and of("0").source == BY_CHUNKER
+    page = marked(reader, "")
+    assert page.status_code == 409 and "asks about the phrases" in words(page)
+    assert of("0").source == BY_CHUNKER
 
 
 @pytest.mark.parametrize(
@@ -70,5 +76,4 @@ def test_what_a_campaign_asks_about_is_shown_and_not_marked(reader: Client, phot
     [("0:0-2 quay", "Expected phrases such as 0:0-2"), ("0:0-99", "words 1 to 99 are no phrase of it")],
 )
 def test_a_form_with_something_else_in_it_is_refused(reader: Client, photos: Corpus, sent: str, told: str):
-    page = reader.post(at("0"), {"phrases": sent, "act": "save"}, follow=True)
-    assert told in said(page)[0] and of("0").source != BY_HAND
+    assert told in words(marked(reader, sent)) and of("0").source != BY_HAND

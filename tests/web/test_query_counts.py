@@ -74,7 +74,6 @@ SETTINGS: tuple[dict[str, Any], ...] = (
 LISTS = {
     "home": "researcher",
     "campaigns": "researcher",
-    "open_campaign": "researcher",
     "campaign_drafts": "researcher",
     "roles": "admin",
     "people": "admin",

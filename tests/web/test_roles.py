@@ -208,7 +208,10 @@ def built() -> dict[str, Any]:
                 **{route: [world.corpus.name] for route in ("manage_corpus", "withdraw_picture")},
                 **{
                     route: ["0" * 32]
-                    for route in ("upload", "upload_state", "act_on_upload", "upload_problems")
+                    for route in (
+                        "upload",
+                        "upload_state",
+                    )
                 },
                 **{route: ["0" * 32, 0] for route in ("upload_part", "upload_preview")},
                 # Nobody's: a draft is open to whoever began it, and to nobody else.
@@ -232,9 +235,9 @@ def built() -> dict[str, Any]:
                             "entry",
                         ),
                         "known_items",
-                        *("new_known_item", "texts", "jobs", "start_job", "task_consent", "api_consent"),
+                        *("new_known_item", "texts", "jobs", "task_consent", "api_consent"),
                         *("payments", "dashboard"),
-                        *("machines", "duplicate_campaign", "go_on_with_all"),
+                        "machines",
                     )
                 },
                 "review_image": [name, "man"],
@@ -244,7 +247,6 @@ def built() -> dict[str, Any]:
                 "read_message": [1],
                 "webhook": [hook.pk],
                 "text": [name, "consent"],
-                "download": [name, export.pk],
                 **{
                     route: [name, kind]
                     for route in ("task", "task_instructions", "task_practice", "task_test", "task_answers")

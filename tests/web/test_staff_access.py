@@ -30,7 +30,6 @@ PAGES = {
     "image_order": (OF_IT, RUNNERS),
     "review": (OF_IT, READERS),
     "review_image": (OF_IMAGE, READERS),
-    "open_campaign": ([], RUNNERS),
     "campaign_drafts": ([], RUNNERS),
     "workers": (OF_IT, RUNNERS),
     "worker": (OF_WORKER, RUNNERS),
@@ -44,21 +43,15 @@ PAGES = {
 #: Route -> what its address needs, and who may do it.
 ACTS = {
     "rule": (OF_IMAGE, READERS),
-    "duplicate_campaign": (OF_IT, RUNNERS),
-    "go_on_with_all": (OF_IT, RUNNERS),
-    "start_job": (OF_IT, RUNNERS),
 }
 #: Pages that also take a POST, and who may do it.
 BOTH = {
-    "open_campaign": RUNNERS,
     "campaign_drafts": RUNNERS,
     "change_settings": RUNNERS,
     "new_known_item": RUNNERS,
 }
 #: Whatever takes a POST: route -> what its address needs, and who may do it.
 POSTS = ACTS | {route: (PAGES[route][0], roles) for route, roles in BOTH.items()}
-#: These need a job, and have tests of their own.
-JOBS = {"download"}
 
 
 @pytest.fixture
@@ -141,7 +134,6 @@ def test_a_reviewer_is_shown_only_what_a_reviewer_may_open(world):
         ("review_image", ["review", "nobody"]),
         ("worker", ["review", "nobody"]),
         ("text", ["review", "nothing"]),
-        ("download", ["review", 99]),
     ],
 )
 def test_what_is_not_there_is_said_to_be_missing(world, route, arguments):

@@ -25,6 +25,11 @@ pytestmark = pytest.mark.django_db
 JOBS = "/campaigns/quay/jobs/"
 
 
+def download(client):
+    """What the only job left."""
+    return client.get(reverse("operation_file", args=["download_export"]), {"job": Job.objects.get().pk})
+
+
 @pytest.fixture
 def world(settings, tmp_path):
     settings.DATA_DIR = tmp_path
@@ -39,9 +44,9 @@ def ada():
 
 
 def test_an_export_is_asked_for_made_and_fetched_by_page(world, ada, tmp_path):
-    page = press(ada, JOBS, "Export", layer="quay", format="entities")
+    page = press(ada, JOBS, "Export", format="entities")
     assert said(page) == ["Building the export. It will appear here."]
-    assert "Export of a dataset entities, quay queued" in words(page)
+    assert "Export the dataset of a campaign entities queued" in words(page)
     assert 'data-live="on"' in page.content.decode()
     job = Job.objects.get()
     assert jobs.run_queued_job(job.pk) == Job.DONE
@@ -52,7 +57,7 @@ def test_an_export_is_asked_for_made_and_fetched_by_page(world, ada, tmp_path):
     assert "Not in the files: the place of 1 image in the order of the corpus." in words(page)
     assert f'href="{reverse("known_items", args=["quay"])}"' in page.content.decode()
     assert 'data-live="on"' not in page.content.decode()
-    answer = ada.get(reverse("download", args=["quay", job.pk]))
+    answer = download(ada)
     assert answer["Content-Disposition"].startswith("attachment")
     with zipfile.ZipFile(BytesIO(b"".join(answer))) as archive:
         assert "Sentences/1000.txt" in archive.namelist()
@@ -65,33 +70,29 @@ def test_an_export_is_asked_for_made_and_fetched_by_page(world, ada, tmp_path):
 
 def test_behind_a_proxy_the_proxy_sends_the_download(world, ada, settings):
     settings.PICTURE_PROXY_PREFIX = "/inside"
-    press(ada, JOBS, "Export", layer="quay", format="jsonl")
+    press(ada, JOBS, "Export", format="jsonl")
     jobs.run_queued_job(Job.objects.get().pk)
-    answer = ada.get(reverse("download", args=["quay", Job.objects.get().pk]))
+    answer = download(ada)
     assert answer["X-Accel-Redirect"].startswith("/inside/exports/quay-quay-jsonl-")
     assert answer.content == b""
 
 
-def test_a_download_is_for_those_who_run_campaigns_and_of_the_campaign_that_made_it(world, ada):
-    press(ada, JOBS, "Export", layer="quay", format="jsonl")
-    job = Job.objects.get()
-    address = reverse("download", args=["quay", job.pk])
-    assert ada.get(address).status_code == 404
-    jobs.run_queued_job(job.pk)
-    assert people.signed_in("rev", "reviewer").get(address).status_code == 403
-    Campaign.objects.create(name="elsewhere", corpus=world.corpus, tasks="entities")
-    assert ada.get(reverse("download", args=["elsewhere", job.pk])).status_code == 404
-    assert ada.get(address).status_code == 200
+def test_a_download_is_for_those_who_run_the_campaign_that_made_it(world, ada):
+    press(ada, JOBS, "Export", format="jsonl")
+    assert download(ada).status_code == 404
+    jobs.run_queued_job(Job.objects.get().pk)
+    assert download(people.signed_in("rev", "reviewer")).status_code == 403
+    assert download(ada).status_code == 200
 
 
 def test_an_export_that_is_no_longer_kept_says_so(world, ada, settings):
-    press(ada, JOBS, "Export", layer="quay", format="jsonl")
+    press(ada, JOBS, "Export", format="jsonl")
     jobs.run_queued_job(Job.objects.get().pk)
     for file in (settings.DATA_DIR / "exports").iterdir():
         file.unlink()
     assert "no longer available" in words(ada.get(JOBS))
-    gone = ada.get(reverse("download", args=["quay", Job.objects.get().pk]))
-    assert gone.status_code == 404
+    gone = download(ada)
+    assert gone.status_code == 409 and "no longer exists; export it again" in words(gone)
 
 
 def test_a_job_that_fails_says_why_and_can_be_gone_on_with(world, ada):
@@ -100,9 +101,9 @@ def test_a_job_that_fails_says_why_and_can_be_gone_on_with(world, ada):
     layer_rows.refresh_layer_rows(world.campaign)
     address = "/campaigns/open-still/jobs/"
     # What is wrong is told before there is a job; what goes wrong meanwhile, by the job.
-    refused = press(ada, address, "Export", layer="open-still", format="jsonl")
-    assert "unfinished" in said(refused)[0] and not Job.objects.exists()
-    press(ada, address, "Export", layer="open-still", format="jsonl", unfinished="include")
+    refused = press(ada, address, "Export", format="jsonl")
+    assert "unfinished" in words(refused) and not Job.objects.exists()
+    press(ada, address, "Export", format="jsonl", unfinished="include")
     name = Layer.objects.filter(name="open-still")
     name.update(name="gone")
     assert jobs.run_queued_job(Job.objects.get().pk) == Job.FAILED
@@ -115,7 +116,7 @@ def test_a_job_that_fails_says_why_and_can_be_gone_on_with(world, ada):
 @pytest.mark.parametrize(
     ("asked", "why"),
     [
-        ({"format": "jsonl", "pictures": "1"}, "has no pictures"),
+        ({"format": "jsonl", "pictures": "on"}, "has no pictures"),
         ({"format": "csv"}, "has no caption, and csv cannot store that"),
         ({"format": "entities"}, "is in split “dev”"),
     ],
@@ -127,23 +128,22 @@ def test_what_an_export_cannot_do_is_told_before_there_is_a_job(world, ada, aske
         first.captions.all().delete()
     elif asked["format"] == "entities":
         Image.objects.filter(pk=second.pk).update(split="dev")
-    page = press(ada, JOBS, "Export", layer="quay", **asked)
-    assert why in said(page)[0] and not Job.objects.exists()
+    page = press(ada, JOBS, "Export", **asked)
+    assert why in words(page) and not Job.objects.exists()
 
 
 def test_jobs_and_what_an_export_lacks_are_told_in_the_language_of_the_page(world, ada):
-    jobs.enqueue(kind="refresh_layer", campaign=world.campaign)
+    jobs.enqueue(kind="refresh_layer", arguments={"campaign": world.campaign.name}, campaign=world.campaign)
     OpenImage.objects.update(complete=False)
-    asked = {"act": "export", "layer": "quay", "format": "jsonl"}
-    page = ada.post(
-        reverse("start_job", args=["quay"]), asked, follow=True, headers={"Accept-Language": "de"}
-    )
-    assert "Ebene „quay“ ist unfertig" in said(page)[0]
-    assert "Ebene einer Kampagne auffrischen" in words(page)
+    asked = {"campaign": "quay", "format": "jsonl"}
+    german = {"Accept-Language": "de"}
+    page = ada.post(reverse("operation", args=["export_campaign"]), asked, headers=german)
+    assert "Ebene „quay“ ist unfertig" in words(page)
+    assert "Ebene einer Kampagne aktualisieren" in words(ada.get(JOBS, headers=german))
 
 
 def test_a_job_is_cancelled_by_page(world, ada):
-    press(ada, JOBS, "Export", layer="quay", format="jsonl")
+    press(ada, JOBS, "Export", format="jsonl")
     page = press(ada, JOBS, "Cancel")
     assert "cancelled" in words(page)
     assert Job.objects.get().state == Job.CANCELLED
@@ -162,7 +162,7 @@ def test_progress_and_what_is_left_are_told(world, ada):
 
 def test_the_same_export_asked_for_twice_is_one_job(world, ada):
     for _ in range(2):
-        press(ada, JOBS, "Export", layer="quay", format="jsonl")
+        press(ada, JOBS, "Export", format="jsonl")
     assert Job.objects.count() == 1
 
 
@@ -180,7 +180,7 @@ def a_draft(world, state=Job.DONE, **arguments):
 
 
 def start(client, name="draft"):
-    return client.post(reverse("start_job", args=[name]), {"act": "open"}, follow=True)
+    return client.post(reverse("operation", args=["open_draft"]), {"campaign": name}, follow=True)
 
 
 @pytest.mark.parametrize("state", [Job.FAILED, Job.CANCELLED])
@@ -204,14 +204,14 @@ def test_a_draft_that_nobody_chose_images_for_is_not_opened(ada, world):
     page = ada.get("/campaigns/draft/jobs/")
     assert "Open the images" not in words(page)
     assert "Nobody has chosen the images of this campaign" in words(page)
-    assert "Nobody has chosen the images of this campaign" in said(start(ada))[0]
+    assert "Nobody has chosen the images of this campaign" in words(start(ada))
     assert not Job.objects.exists()
 
 
 def test_a_running_pilot_gets_no_more_images_by_the_opening_of_drafts(ada, world):
     Campaign.objects.update(pilot={"split": None, "images": None, "tags": []})
     Job.objects.create(kind="open_images", campaign=world.campaign, arguments=OPENING, state=Job.DONE)
-    assert said(start(ada, "quay")) == ["The images of this campaign are open already."]
+    assert "The images of this campaign are open already." in words(start(ada, "quay"))
     assert Job.objects.count() == 1
 
 
@@ -219,16 +219,17 @@ def test_a_running_pilot_is_not_opened_again_by_its_name(ada, world, tmp_path):
     Campaign.objects.update(pilot={"split": None, "images": None, "tags": []}, open_to_all=False)
     plan = {"name": "quay", "corpus": world.corpus.name, "tasks": "entities"}
     settings = as_toml(settings_of(world.campaign.settings))
-    page = ada.post(reverse("open_campaign"), {**plan, "settings": settings, "unpaid": "yes"})
+    sent = {**plan, "campaign_settings": settings, "unpaid": "on"}
+    page = ada.post(reverse("operation", args=["open_campaign"]), sent)
     assert page.status_code == 409 and "is a pilot: continue with all its images" in words(page)
-    body = {**plan, "settings": world.campaign.settings, "unpaid": True}
+    body = {**plan, "campaign_settings": world.campaign.settings, "unpaid": True}
     answer = ada.post("/api/v1/campaigns", body, content_type="application/json")
     assert answer.status_code == 409 and "is a pilot" in answer.json()["detail"]
     with pytest.raises(CommandError, match="“quay” is a pilot: continue with all its images"):
         (tmp_path / "own.toml").write_text(settings)
         call_command(
             *("open_campaign", "quay", "--corpus", world.corpus.name, "--tasks", "entities"),
-            *("--config", str(tmp_path / "own.toml"), "--open-to-all"),
+            *("--campaign-settings", str(tmp_path / "own.toml"), "--open-to-all", "--unpaid"),
         )
     assert not Campaign.objects.get().open_to_all
     assert not Job.objects.exists()

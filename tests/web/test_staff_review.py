@@ -187,7 +187,7 @@ def test_a_ruling_about_an_image_that_changed_meanwhile_is_refused(world, rev):
     (form,) = [form for form in forms(old) if "Keep as one chain" in form.buttons]
     press(people.signed_in("other", "reviewer"), IMAGE, "Save groups", **{f"to:{THE_MAN}": "new1"})
     late = rev.post(form.action, {**form.fields, "act": "keep"})
-    assert late.status_code == 409 and "has changed since you opened its page" in words(late)
+    assert late.status_code == 409 and "has changed in the meantime" in words(late)
     assert Ruling.objects.count() == 1
 
 

@@ -161,7 +161,7 @@ def test_a_worker_is_erased_by_page_only_by_an_admin_who_means_it(world, ada, bo
     identified(world)
     assert not any("Erase" in form.buttons for form in forms(ada.get(ONE)))
     given = Judgment.objects.filter(worker__pseudonym="quay-w0").count()
-    page = press(boss, ONE, "Erase")
+    page = press(boss, ONE, "Erase", sure="on")
     assert "nothing links the pseudonym" in said(page)[0]
     assert "erased" in words(page) and not any("Erase" in form.buttons for form in forms(page))
     assert not Account.objects.filter(username="wanda").exists() and not Identity.objects.exists()
@@ -177,5 +177,5 @@ def test_a_worker_who_is_due_payment_is_not_erased(boss, settings, tmp_path):
     assert isinstance(lease, Lease)
     world.submit(0, lease)
     identified(world)
-    assert "still due 1.00 USD" in words(press(boss, ONE, "Erase"))
+    assert "still due 1.00 USD" in words(press(boss, ONE, "Erase", sure="on"))
     assert Account.objects.filter(username="wanda").exists()

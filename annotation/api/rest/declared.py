@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from django.db.models import QuerySet
@@ -33,6 +34,7 @@ from annotation.common.operations import (
     read_request,
     request_fields,
 )
+from annotation.web.common.addresses import signed_picture_address
 
 
 def serve_operations() -> list[str]:
@@ -109,7 +111,8 @@ def _done(operation: Operation, call: ApiCall, data: Mapping[str, Any]) -> Opera
     if operation.as_job:
         return jobs.enqueue_operation(operation, request, row=row, actor=call.account)
     site = call.request.build_absolute_uri("/").rstrip("/")
-    result = operation.run(request, OperationContext(call.account, site=site))
+    picture = partial(signed_picture_address, call.request)
+    result = operation.run(request, OperationContext(call.account, site=site, picture=picture))
     match result:
         case None:
             return None

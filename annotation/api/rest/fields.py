@@ -15,36 +15,18 @@ from annotation.api.rest.cursors import MOST_LIST_ROWS, USUAL_ROWS
 from annotation.common.database import LARGEST_ID
 from annotation.common.operations.fields import NAME_PATTERN
 
-#: Field -> what JSON has for it: nothing is converted.
-_JSON_TYPES: tuple[tuple[type[serializers.Field[Any, Any, Any, Any]], tuple[type, ...]], ...] = (
-    (serializers.BooleanField, (bool,)),
-    (serializers.IntegerField, (int,)),
-    (serializers.FloatField, (int, float)),
-    (serializers.CharField, (str,)),
-)
-
 
 class CallFields(serializers.Serializer[Any]):
     """A record of fields. Of a body or a query, fields that are not among them are refused."""
 
     def to_internal_value(self, data: Any) -> Any:
         """The fields as values; raises ValidationError, also for unknown ones."""
-        is_json = self.context.get("is_json", False) and isinstance(data, dict)
-        if is_json and (other := [name for name in data if self._converts(name, data[name])]):
-            told = _("This is of another type than the document says.")
-            raise serializers.ValidationError({name: [told] for name in other}, code="wrong_type")
         found = super().to_internal_value(data)
         unknown = sorted(set(map(str, data)) - set(self.fields))
         if unknown:
             told = _("There is no field of this name; known: %(known)s.") % {"known": ", ".join(self.fields)}
             raise serializers.ValidationError({name[:100]: [told] for name in unknown}, code="unknown_field")
         return found
-
-    def _converts(self, name: str, value: Any) -> bool:
-        """Whether a field would make something else of a value in JSON."""
-        field = self.fields.get(str(name))
-        types = next((types for kind, types in _JSON_TYPES if isinstance(field, kind)), None)
-        return types is not None and value is not None and type(value) not in types
 
 
 class NameField(serializers.RegexField):
@@ -94,14 +76,11 @@ class CursorQuery(CallFields):
     )
 
 
-def checked(fields: type[CallFields], data: Any, *, is_json: bool = False) -> dict[str, Any]:
-    """The values of `fields` in what was sent; raises Problem with an entry for each that is wrong.
-
-    A query and a form have texts alone; of what `is_json` nothing is converted.
-    """
+def checked(fields: type[CallFields], data: Any) -> dict[str, Any]:
+    """The values of `fields` in what was sent; raises Problem with an entry for each that is wrong."""
     if not isinstance(data, Mapping):
         raise Problem(HTTPStatus.BAD_REQUEST, "bad_request", _("Expected a JSON object: {...}."))
-    serializer = fields(data=data, context={"is_json": is_json})
+    serializer = fields(data=data)
     if serializer.is_valid():
         return dict(serializer.validated_data)
     errors = list(_problems("", serializer.errors))

@@ -189,10 +189,7 @@ def _sent(about: ApiRoute, request: HttpRequest) -> Any:
 def _read(about: ApiRoute, request: HttpRequest) -> tuple[dict[str, Any], dict[str, Any]]:
     """The values of the query and of the body; raises Problem."""
     asked = checked(about.query or CallFields, request.GET)
-    if about.reads:
-        return asked, {}
-    sent = _sent(about, request)
-    return asked, checked(about.body or CallFields, sent, is_json=not isinstance(sent, QueryDict))
+    return asked, {} if about.reads else checked(about.body or CallFields, _sent(about, request))
 
 
 def _read_declared(about: ApiRoute, request: HttpRequest) -> tuple[dict[str, Any], dict[str, Any]]:

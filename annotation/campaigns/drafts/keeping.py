@@ -76,7 +76,7 @@ def import_settings(*, draft: CampaignDraft, text: str, tasks: str) -> None:
     except (ValueError, RecursionError) as error:
         raise CampaignError(_("The settings are not valid TOML: %(error)s") % {"error": error}) from error
     found = settings_of_tasks(tasks, given)
-    names = {field.name for field in fields.setting_fields(tasks)}
+    names = {one.name for settings in fields.settings_by_step(tasks).values() for one in settings}
     with database.writing():
         row = _locked(draft)
         kept = {name: value for name, value in row.fields.items() if name not in names}

@@ -15,7 +15,7 @@ from annotation.protocol.kinds import pace_of
 from annotation.selectors.campaign.cost import TEST_ROLE
 from annotation.selectors.campaign.sums import earned_in_campaigns
 from annotation.selectors.pair_judgments import LEAST_SECONDS
-from annotation.selectors.scopes import campaigns_of
+from annotation.selectors.stored_kinds import CAMPAIGNS
 
 #: Campaigns that are looked at, the newest first; and answers of a kind, and workers who gave them, from
 #: which on they count.
@@ -38,10 +38,11 @@ class KindPace:
     measured: bool
 
 
-def kind_paces(account: Account, kinds: Iterable[str]) -> dict[str, KindPace]:
-    """Kind -> how long an answer of it takes, by the campaigns that `account` may see, else as published."""
+def kind_paces(account: Account | None, kinds: Iterable[str]) -> dict[str, KindPace]:
+    """Kind -> how long an answer of it takes, by the campaigns that `account` may see (None: all), else
+    as published."""
     kinds = tuple(kinds)
-    seen = campaigns_of(account, RESEARCHER, REVIEWER).exclude(state=Campaign.DRAFT).order_by("-pk")
+    seen = CAMPAIGNS.rows(account, RESEARCHER, REVIEWER).exclude(state=Campaign.DRAFT).order_by("-pk")
     newest = [campaign for campaign in seen[:_CAMPAIGNS] if set(campaign.kinds) & set(kinds)]
     lines: dict[str, dict[int, tuple[int, float]]] = {kind: {} for kind in kinds}
     for earned in earned_in_campaigns(newest).values() if newest else ():

@@ -121,8 +121,8 @@ def _not_english(plan: DraftPlan) -> str:
     seen = _("Only %(percent)d %% of the captions read as English.") % {"percent": round(100 * looking.share)}
     if plan.tasks == ENTITIES:
         return f"{seen} " + _(
-            "Phrases are found in English alone, so many will be missing or wrong: mark them by hand (Manage "
-            "this corpus), or import the captions with their phrases."
+            "Phrases are found in English alone, so many will be missing or wrong: mark them by hand, or "
+            "import the captions with their phrases."
         )
     return f"{seen} " + _("Choose workers who read their language: instructions are in English and German.")
 
@@ -131,7 +131,7 @@ def _of_pay(plan: DraftPlan) -> ReadinessLine:
     step, title = fields.PAY_STEP, _("Pay")
     problem = _faults(plan, step, title, _("Every answer earns something."))
     if problem.state != LINE_MISSING and plan.settings.pay.unpaid(plan.kinds):
-        return ReadinessLine(LINE_ADVICE, title, _("Some answers earn nothing, as you ticked."), step)
+        return ReadinessLine(LINE_ADVICE, title, _("Some answers earn nothing, as you confirmed."), step)
     return problem
 
 
@@ -194,8 +194,8 @@ def _of_work(plan: DraftPlan) -> list[ReadinessLine]:
     if not lacking:
         return [ReadinessLine(LINE_DONE, title, _("Each question has some."), step)]
     text = _(
-        "None for %(kinds)s: accuracy is not measured there, and more answers are asked twice. Mark some "
-        "for the use “mixed into the work”, or add them later."
+        "None for %(kinds)s: accuracy is not measured there, and more answers are asked twice. Mix "
+        "some into the work, or add them later."
     ) % {"kinds": _and(lacking)}
     return [ReadinessLine(LINE_ADVICE, title, text, step)]
 

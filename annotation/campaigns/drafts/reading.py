@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from annotation.campaigns.choosing import ENTITIES, GOLD_LAYERS, covered, gold_layer
 from annotation.campaigns.drafts import fields
 from annotation.campaigns.drafts.paces import KindPace, kind_paces
+from annotation.campaigns.setting_fields import ITEM_PAY
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from annotation.datasets.layer_rows import LayerError, check_layer_name
@@ -22,7 +23,7 @@ from annotation.protocol.crowd_size import CrowdSize, crowd_size
 from annotation.protocol.kinds import Kind, all_tasks, kind_of, kinds_of_tasks, only_kind
 from annotation.protocol.work import PER_ITEM as BY_ANSWER
 from annotation.selectors.corpora import split_names
-from annotation.selectors.scopes import campaigns_of, corpora_of
+from annotation.selectors.stored_kinds import CAMPAIGNS, CORPORA
 from annotation.selectors.tags.queries import BadTagQuery
 from annotation.selectors.tags.samples import draw_by_tags
 
@@ -123,7 +124,8 @@ def read_draft(draft: CampaignDraft) -> DraftPlan:
     if entry == fields.ENTRY_KNOWN and known not in known_sources(corpus, tasks, split):
         problems["known"] = _("Choose where the answers are known from.")
     kinds = kinds_of_tasks(tasks)
-    paces = kind_paces(draft.owner, kinds)
+    owner = draft.owner if draft.owner_id else None  # a command has none
+    paces = kind_paces(owner, kinds)
     read = fields.read_typed_settings(
         tasks,
         draft.settings,
@@ -135,14 +137,12 @@ def read_draft(draft: CampaignDraft) -> DraftPlan:
     unpaid = typed.get("unpaid") == "yes"
     if not unpaid and read.settings.pay.unpaid(kinds):
         problems.setdefault(
-            "unpaid", _("Some answers would earn nothing. Set their pay, or tick that this is meant.")
+            "unpaid", _("Some answers would earn nothing. Set their pay, or confirm that this is intended.")
         )
     return DraftPlan(
         draft=draft,
         corpus=corpus,
-        like=campaigns_of(draft.owner, RESEARCHER).filter(pk=draft.like_id).first()
-        if draft.like_id
-        else None,
+        like=CAMPAIGNS.rows(owner, RESEARCHER).filter(pk=draft.like_id).first() if draft.like_id else None,
         name=name,
         tasks=tasks,
         settings=read.settings,
@@ -163,7 +163,7 @@ def suggested_pay(paces: Mapping[str, KindPace]) -> dict[str, Any]:
     """Pay by field, by the answer: so that an hour earns SUGGESTED_HOURLY, rounded up to a hundredth."""
     found: dict[str, Any] = {"pay.basis": BY_ANSWER, "pay.hourly": SUGGESTED_HOURLY}
     for kind, pace in paces.items():
-        found[f"{fields.ITEM_PAY}{kind}"] = ceil(SUGGESTED_HOURLY * pace.seconds / 36 - 1e-9) / 100
+        found[f"{ITEM_PAY}{kind}"] = ceil(SUGGESTED_HOURLY * pace.seconds / 36 - 1e-9) / 100
     return found
 
 
@@ -209,7 +209,7 @@ def marked_kinds(tasks: str) -> tuple[str, ...]:
 
 
 def _corpus(draft: CampaignDraft) -> Corpus | None:
-    open_to_them = corpora_of(draft.owner, RESEARCHER).filter(published=True)
+    open_to_them = CORPORA.rows(draft.owner if draft.owner_id else None, RESEARCHER)
     return open_to_them.filter(pk=draft.corpus_id).first() if draft.corpus_id else None
 
 

@@ -34,6 +34,7 @@ from annotation.common.operations.requests import (
     read_result,
     request_fields,
 )
+from annotation.common.operations.settings import Setting, put_setting
 from annotation.common.operations.stored import StoredThing, register_stored
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "RequestField",
     "Rest",
     "ServerFile",
+    "Setting",
     "StoredKind",
     "StoredThing",
     "FileUpload",
@@ -65,6 +67,7 @@ __all__ = [
     "operation_named",
     "plain_request",
     "plain_result",
+    "put_setting",
     "read_request",
     "read_result",
     "register",

@@ -34,13 +34,16 @@ class OperationContext:
     """Who has an operation done (None: whoever runs commands), and where it says how far it is.
 
     `progress` is the job's, where a job does it. `by_path`: files are named by their paths, since whoever
-    asks may read them anyway. `site`: how addresses of this server begin for them, as "https://example.org".
+    asks may read them anyway. `site`: how addresses of this server begin for them, as "https://example.org",
+    and `picture` where they can look at one of `Image.picture`. `out` is where a command has its result put.
     """
 
     actor: Any = None
     progress: Any = None
     by_path: bool = False
     site: str = ""
+    picture: Callable[[str], str | None] = lambda name: None
+    out: Path | None = None
     listener: Callable[[str, float], object] = lambda phase, share: None
 
     def tell(self, phase: str, share: float) -> None:
@@ -100,10 +103,12 @@ class File:
 
 
 class NewFile(NamedTuple):
-    """A file to be made: what it is called, and what writes it to a path. Commands show what that returns."""
+    """A file to be made: what it is called, and what writes it to a path. Commands show what that returns.
+    One that is `stored` already is sent as it is."""
 
     name: str
     write: Callable[[Path], object]
+    stored: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +150,10 @@ class Rest:
 @dataclass(frozen=True, slots=True)
 class CommandLine:
     """What a command has of its own: fields that are `positional`, how its result is written as `text`, and
-    in other `layouts`, each with its switch, as --csv."""
+    in other `layouts`, each with its switch, as --csv. `out`: what its option --out DIR is for."""
 
     positional: tuple[str, ...] = ()
+    out: str = ""
     text: Callable[[Any], str] | None = None
     layouts: Mapping[str, Callable[[Any], str]] = field(default_factory=dict)
 
@@ -157,13 +163,16 @@ class FormPage:
     """The page that holds the form of an operation; `route` where it is made by hand, else one is made.
 
     `started`: what is said when its job was enqueued; `done`: what is said when it was done at once, with
-    fields of the result, as "%(name)s", or what says it of the result. A result with a secret is shown under
-    it, on a page of its own.
+    fields of the result, as "%(name)s", or what says it of the result. Then the page is shown whose path
+    `leads` makes of the result. A result with a secret is shown under it, on a page of its own.
+    `sure`: what whoever asks has to tick first, where nothing brings it back.
     """
 
     route: str = ""
     started: str | Promise = ""
     done: str | Promise | Callable[[Any], str] = ""
+    sure: str | Promise = ""
+    leads: Callable[[Any], str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -52,11 +52,12 @@ class RequestField:
         return self.rule.sort == "array"
 
     def read_text(self, text: str) -> Any:
-        """What a person's text says, as JSON has it; the text itself where it is nothing of the kind."""
-        return _read_text(self.rule.each if self.many and self.rule.each is not None else self.rule, text)
+        """What a person's text says of one value, as JSON has it."""
+        return read_text(self.rule.each if self.many and self.rule.each is not None else self.rule, text)
 
 
-def _read_text(rule: FieldRule, text: str) -> Any:
+def read_text(rule: FieldRule, text: str) -> Any:
+    """What a person's text says where `rule` holds, as JSON has it; the text itself where it says nothing."""
     match rule.sort:
         case "integer":
             return int(text) if _WHOLE.fullmatch(text) else text
@@ -68,7 +69,7 @@ def _read_text(rule: FieldRule, text: str) -> Any:
         case "boolean":
             return _TRUTHS.get(text.lower(), text)
         case "array" if rule.each is not None:  # in a list: its parts are between commas
-            return [_read_text(rule.each, part.strip()) for part in text.split(",")]
+            return [read_text(rule.each, part.strip()) for part in text.split(",")]
     return text
 
 

@@ -21,7 +21,7 @@ def change_settings_job(progress: JobProgress, *, settings: dict[str, Any], seen
     Where a run of it died after the change, the next finds these settings in force and changes nothing.
     """
     if progress.campaign is None:
-        raise JobError("a change_settings job is of a campaign, and none was given")
+        raise JobError("this job is of a campaign, and none was given")
     progress.advance(0.0, phase="reopening images")
     if not campaigns.settings_differences(progress.campaign, settings):
         return {"version": progress.campaign.settings_version, "reopened": 0}

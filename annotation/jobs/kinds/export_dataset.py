@@ -1,82 +1,192 @@
-"""A corpus with one of its layers as an archive to fetch."""
+"""A corpus with one of its layers as files: a command writes a folder, a job an archive to download."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy as _
 
+from annotation.common.files import stored_file
 from annotation.common.locks import exclusive_folder
-from annotation.common.registry import UnknownName
-from annotation.datasets.archives import pack, remove_archive
-from annotation.datasets.exporting import ExportError, simulated_layers
+from annotation.common.operations import Help, NewFile, OneOf, OperationContext, invalid
+from annotation.datasets.archives import file_of, pack, remove_archive
+from annotation.datasets.contents.images import LayerName
+from annotation.datasets.corpus_summaries import CorpusRequest
+from annotation.datasets.exporting import ExportChoice, ExportError, check_export, simulated_layers
 from annotation.datasets.exporting import export_dataset as write
+from annotation.datasets.layers import update_layers
+from annotation.formats import FORMATS
 from annotation.images.withdrawn import withdrawn_pictures
-from annotation.jobs import JobProgress, job_kind
+from annotation.jobs.status import JobRequest
+from annotation.models import Job
 from annotation.protocol.terms import ImageRecord
-from annotation.selectors.corpora import AmbiguousLayer, corpus_named, layer_named
+from annotation.selectors.corpora import corpus_named, layer_named
+from annotation.selectors.stored_kinds import CampaignRequest
 
+#: The operations whose jobs leave an archive.
+EXPORTS = ("export_dataset", "export_campaign")
 #: The share of the work that is done when the files are written, and are yet to be packed.
 WRITTEN = 0.7
 #: Pictures weigh more than words.
 WRITTEN_BEFORE_PICTURES = 0.2
 
 
-@job_kind(
-    "export_dataset",
-    title=gettext_lazy("Export of a dataset"),
-    refusals=(UnknownName, AmbiguousLayer, ExportError, OSError),
-)
-def export_dataset_job(
-    progress: JobProgress,
-    *,
-    corpus: str,
-    format: str,
-    layer: str | None = None,
-    include_unfinished: bool = False,
-    only_finished: bool = False,
-    with_pictures: bool = False,
-    simulated: bool = False,
-) -> dict[str, Any]:
-    """Write the dataset and pack it; the result has the archive's path, sha256, size and expiry, counts, what
-    is to be known of it, and what was left out.
+def _writable() -> dict[str, None]:
+    return {entry.key: None for entry in FORMATS if entry.writes}
+
+
+def _ways() -> dict[str, Any]:
+    return {"leave_out": _("leave them out"), "include": _("export them unfinished")}
+
+
+_Format = Annotated[str, OneOf(_writable), Help(_("Format"))]
+_Unfinished = Annotated[
+    Annotated[str, OneOf(_ways, _("do not export if there are any"))] | None,
+    Help(_("Unfinished images"), _("Else an export is refused while there are any")),
+]
+_Pictures = Annotated[bool, Help(_("Pictures"), _("With the pictures"))]
+_Simulated = Annotated[
+    bool, Help(_("Simulated"), _("The answers may be those of a simulation, which no person gave"))
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportDatasetRequest(CorpusRequest):
+    """Captions, and the mentions, chains and boxes of a layer, as its newest answers make them. A command
+    writes a folder, which is complete once it exists; else an archive is made, and stored for a week."""
+
+    format: _Format
+    layer: Annotated[LayerName | None, Help(_("Layer"), _("Needed where there are several"))] = None
+    unfinished: _Unfinished = None
+    pictures: _Pictures = False
+    simulated: _Simulated = False
+
+    def choice(self) -> ExportChoice:
+        """What the export is to hold."""
+        return {
+            "include_unfinished": self.unfinished == "include",
+            "only_finished": self.unfinished == "leave_out",
+            "with_pictures": self.pictures,
+            "simulated": self.simulated,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportCampaignRequest(CampaignRequest):
+    """The corpus with the layer that the answers of the campaign make. A command writes a folder, which is
+    complete once it exists; else an archive is made, and stored for a week."""
+
+    format: _Format
+    unfinished: _Unfinished = None
+    pictures: _Pictures = False
+    simulated: _Simulated = False
+
+    def of_corpus(self) -> ExportDatasetRequest:
+        """The same, said of the corpus."""
+        row = self.row()
+        return ExportDatasetRequest(
+            corpus=row.corpus.name,
+            layer=row.name,
+            format=self.format,
+            unfinished=self.unfinished,
+            pictures=self.pictures,
+            simulated=self.simulated,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DownloadExportRequest(JobRequest):
+    """The archive that an export made, while it is stored."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportedDataset:
+    """What was written, where, what is to be known of it, and what was left out; of an archive also its
+    SHA-256, its size in bytes and when it goes."""
+
+    path: str
+    format: str
+    counts: dict[str, int]
+    left_out: dict[str, int]
+    notes: tuple[str, ...]
+    sha256: str | None = None
+    size: int | None = None
+    expires_at: str | None = None
+
+
+def check_dataset(request: ExportDatasetRequest, context: OperationContext) -> ExportDatasetRequest:
+    """Raise what the export would raise, as far as that can be said before anything is written."""
+    update_layers(request.row(), request.layer)
+    check_export(corpus=request.corpus, format=request.format, layer=request.layer, **request.choice())
+    return request
+
+
+def check_campaign(request: ExportCampaignRequest, context: OperationContext) -> ExportCampaignRequest:
+    """The same for the layer of a campaign."""
+    check_dataset(request.of_corpus(), context)
+    return request
+
+
+def export_campaign(request: ExportCampaignRequest, context: OperationContext) -> ExportedDataset:
+    """Export the layer of a campaign."""
+    return export_layer(request.of_corpus(), context)
+
+
+def export_layer(request: ExportDatasetRequest, context: OperationContext) -> ExportedDataset:
+    """Write the dataset, for a job into an archive.
 
     A file cannot be gone on with in its middle, so that a killed export starts anew; what it
     had written is removed first.
     """
+    corpus, progress = corpus_named(request.corpus), context.progress
+    about = {"corpus": corpus.name, "format": request.format, "layer": request.layer}
+    if context.out is not None:
+        told = context.progress_of("writing", corpus.image_count)
+        written = write(**about, out=context.out, progress=told, **request.choice())  # type: ignore[arg-type]
+        return _result(request, written, path=str(context.out))
     withdrawn = withdrawn_pictures()
-    images = corpus_named(corpus).image_count
-    written_share = WRITTEN_BEFORE_PICTURES if with_pictures else WRITTEN
+    written_share = WRITTEN_BEFORE_PICTURES if request.pictures else WRITTEN
 
-    def told(records: Iterable[ImageRecord]) -> Iterator[ImageRecord]:
-        return progress.over(records, total=images, phase="writing", end=written_share)
+    def writing(records: Iterable[ImageRecord]) -> Iterator[ImageRecord]:
+        return progress.over(records, total=corpus.image_count, phase="writing", end=written_share)  # type: ignore[no-any-return]
 
     def packing(files: Iterable[Path]) -> Iterator[Path]:
         found = list(files)
-        return progress.over(found, total=len(found), phase="packing", start=written_share)
+        return progress.over(found, total=len(found), phase="packing", start=written_share)  # type: ignore[no-any-return]
 
-    found = layer_named(corpus_named(corpus), layer)
-    parts = (corpus, layer, format, "simulated" if found and simulated_layers([found]) else None)
-    name = "-".join(re.sub(r"[^-\w]+", "_", part) for part in parts if part)
     with exclusive_folder(f"export.{progress.job_id}", busy="this export is being written already") as folder:
-        written = write(
-            corpus=corpus,
-            format=format,
-            out=folder / "dataset",
-            layer=layer,
-            include_unfinished=include_unfinished,
-            only_finished=only_finished,
-            with_pictures=with_pictures,
-            simulated=simulated,
-            progress=told,
-        )
-        made = pack(folder / "dataset", f"{name}-{progress.job_id}", progress=packing)
-    if with_pictures and withdrawn_pictures() != withdrawn:
+        written = write(**about, out=folder / "dataset", progress=writing, **request.choice())  # type: ignore[arg-type]
+        made = pack(folder / "dataset", f"{_name(request)}-{progress.job_id}", progress=packing)
+    if request.pictures and withdrawn_pictures() != withdrawn:
         remove_archive(made.path)
-        raise ExportError(_("A picture was withdrawn meanwhile: export again."))
-    counted = {"counts": dict(written.counts), "left_out": dict(written.left_out)}
-    return {**made._asdict(), **counted, "notes": written.notes}
+        raise ExportError(str(_("A picture was withdrawn meanwhile: export again.")))
+    return _result(request, written, **made._asdict())
+
+
+def _result(request: ExportDatasetRequest, written: Any, **more: Any) -> ExportedDataset:
+    return ExportedDataset(
+        format=request.format,
+        counts=dict(written.counts),
+        left_out=dict(written.left_out),
+        notes=tuple(written.notes),
+        **more,
+    )
+
+
+def _name(request: ExportDatasetRequest) -> str:
+    layer = layer_named(corpus_named(request.corpus), request.layer)
+    simulated = "simulated" if layer and simulated_layers([layer]) else None
+    parts = (request.corpus, request.layer, request.format, simulated)
+    return "-".join(re.sub(r"[^-\w]+", "_", part) for part in parts if part)
+
+
+def download_export(request: DownloadExportRequest, context: OperationContext) -> NewFile:
+    """The archive of an export. Raises DownloadExpired."""
+    job = Job.objects.get(pk=request.job)
+    if job.kind not in EXPORTS or job.state != Job.DONE:
+        raise invalid("job", "no_download", value=request.job)
+    return stored_file(file_of(job.result["path"]))

@@ -2,19 +2,230 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
 
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotation import campaigns
-from annotation.campaigns.drafts.opening import add_known_items
+from annotation import campaigns, jobs
+from annotation.campaigns.drafts.keeping import duplicate_to_draft
+from annotation.campaigns.drafts.opening import (
+    add_known_items,
+    check_no_running_pilot,
+    go_on_with_all,
+    pilot_of,
+)
+from annotation.campaigns.drafts.requests import PlanCampaignRequest, check_plan, draft_plan
+from annotation.campaigns.pairs import pairs_from_csv
+from annotation.campaigns.status import AlarmSummary, alarm_summaries
+from annotation.common.operations import FieldError, FileUpload, Help, OperationContext
 from annotation.common.registry import UnknownName
 from annotation.datasets.layers import LayerBehind
 from annotation.jobs import JobError, JobProgress, job_kind
+from annotation.jobs.status import JobStatus, job_status
+from annotation.models import Account, Campaign, Job
 from annotation.moderation.control_items import NoGold
+from annotation.protocol.campaign_settings import CampaignError, settings_of
+from annotation.protocol.crowd_size import CrowdSize
+from annotation.protocol.paging import Filling
 from annotation.quality.controls import BadItem, BadItems
+from annotation.selectors.pair_judgments import page_filling
+from annotation.selectors.stored_kinds import CampaignRequest
+
+_KIND = "open_images"
+#: What is said of a campaign without a job that opens its images.
+NOT_CHOSEN = gettext_lazy(
+    "Nobody has chosen the images of this campaign. Run the command open_campaign with its name and your "
+    "choice, or delete the campaign and open it again by page."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenCampaignRequest(PlanCampaignRequest):
+    """The draft is written at once. A command then opens its images and lets workers in, else a job does.
+    Asked again, nothing changes, or what was interrupted is finished; with more images, these are opened."""
+
+    pairs: Annotated[
+        Annotated[Path, FileUpload()] | None,
+        Help(
+            gettext_lazy("Pairs"),
+            gettext_lazy(
+                "For relevance and graded, the pairs to judge: CSV with the columns image, caption "
+                "(IMAGE#NUMBER) and role. Else each image is paired with its own captions and others"
+            ),
+        ),
+    ] = None
+    draft: Annotated[bool, Help(gettext_lazy("Draft"), gettext_lazy("Open neither images nor campaign"))] = (
+        False
+    )
+
+    def problems(self) -> Iterator[FieldError]:
+        """Pairs say which images are asked about."""
+        yield from PlanCampaignRequest.problems(self)
+        if self.pairs is not None:
+            for name in ("split", "images", "tags", "draft"):
+                if getattr(self, name):
+                    yield FieldError(name, "not_with", {"other": "pairs"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoOnRequest(CampaignRequest):
+    """A job opens the images that the pilot left out. It is refused where there is no pilot."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenDraftRequest(CampaignRequest):
+    """A job opens its images as they were last asked for: which, how many, and what its test is made from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DuplicateCampaignRequest(CampaignRequest):
+    """A draft of your own with its settings, to be changed and opened; its texts and control items follow
+    then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DuplicatedCampaign:
+    """The number of the new draft, and the campaign that it is like."""
+
+    draft: int
+    campaign: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedCampaign:
+    """A new campaign, and the `job` that opens its images; a command has opened them: so many now, so many
+    before, so many left out since gold does not cover them, so many planned. `unpaid` earn nothing."""
+
+    campaign: str
+    corpus: str
+    tasks: str
+    state: str
+    job: JobStatus | None
+    images_opened: int
+    images_there: int
+    images_without_gold: int
+    planned: int
+    filling: Filling | None
+    settings: dict[str, Any]
+    unpaid: tuple[str, ...]
+    workers: CrowdSize
+    alarms: tuple[AlarmSummary, ...]
+
+
+def open_named_campaign(request: OpenCampaignRequest, context: OperationContext) -> OpenedCampaign:
+    """Open a campaign, or write its draft. Raises CampaignError, LayerError, FormatError and UnknownName."""
+    plan = draft_plan(request, context)
+    check_plan(request, plan)
+    about: dict[str, Any] = {
+        "name": request.name,
+        "corpus": request.corpus_row().name,
+        "tasks": request.tasks_asked(),
+        "settings": request.settings(),
+        "open_to_all": request.open_to_all,
+        "actor": context.actor,
+    }
+    like = request.like_row()
+    if like is not None:
+        row = campaigns.duplicate_campaign(campaign=like, **about)
+    else:
+        row = campaigns.create_campaign(**about)
+    if request.draft:
+        return _opened(row, request, context)
+    check_no_running_pilot(row)
+    if request.open_to_all and not row.open_to_all:
+        campaigns.set_open_to_all(campaign=row, open_to_all=True, actor=context.actor)
+    if request.pairs is not None:
+        _open_pairs(row, request.pairs)
+    which: dict[str, Any] = {"split": request.split, "images": request.images, "tags": list(request.tags)}
+    if request.pilot:
+        which = pilot_of(campaign=row, whole=which)
+    if request.known is not None:
+        which["known"] = plan.known
+    if context.actor is not None:
+        job = jobs.enqueue(kind=_KIND, arguments=which, campaign=row, actor=context.actor)
+        return _opened(row, request, context, job=job_status(job))
+    done = _open(row, context.tell, **which)
+    return _opened(row, request, context, done)
+
+
+def _open_pairs(row: Campaign, file: Path) -> None:
+    """Open a campaign with the pairs of a file; where it is open, it has to ask these."""
+    table = pairs_from_csv(file)
+    if not row.images.exists():
+        campaigns.open_pairs(campaign=row, pairs=table.wanted, fillers=table.fillers)
+    elif not campaigns.asks_these_pairs(row, table.wanted):
+        raise CampaignError(
+            _("campaign “%(name)s” asks other pairs than those of %(file)s; open another campaign for them")
+            % {"name": row.name, "file": file}
+        )
+
+
+def _opened(
+    row: Campaign,
+    request: OpenCampaignRequest,
+    context: OperationContext,
+    done: campaigns.OpenedImages | None = None,
+    job: JobStatus | None = None,
+) -> OpenedCampaign:
+    row.refresh_from_db()
+    of_pairs = request.pairs is not None and campaigns.asks_pairs(row.tasks)
+    return OpenedCampaign(
+        campaign=row.name,
+        corpus=row.corpus.name,
+        tasks=row.tasks,
+        state=row.state,
+        job=job,
+        images_opened=done.opened if done else 0,
+        images_there=done.there if done else 0,
+        images_without_gold=done.uncovered if done else 0,
+        planned=done.planned if done else 0,
+        filling=page_filling(row) if of_pairs else None,
+        settings=row.settings,
+        unpaid=settings_of(row.settings).pay.unpaid(row.kinds),
+        workers=campaigns.campaign_crowd_size(row),
+        alarms=alarm_summaries(row, by_command=context.actor is None),
+    )
+
+
+def go_on(request: GoOnRequest, context: OperationContext) -> JobStatus:
+    """Have the images opened that a pilot left out. Raises CampaignError."""
+    job = go_on_with_all(
+        campaign=request.row(),
+        actor=context.actor,
+        enqueue=lambda row, arguments: jobs.enqueue(
+            kind=_KIND, arguments=arguments, campaign=row, actor=context.actor
+        ),
+    )
+    return job_status(job)
+
+
+def newest_opening(campaign: Campaign) -> Job | None:
+    """The job that was last asked to open the campaign's images."""
+    return Job.objects.filter(campaign=campaign, kind=_KIND).order_by("pk").last()
+
+
+def open_draft(request: OpenDraftRequest, context: OperationContext) -> JobStatus:
+    """Open a draft as it was last asked for. Raises JobError where that is not known."""
+    row = request.row()
+    if row.state != Campaign.DRAFT:
+        raise JobError(_("The images of this campaign are open already."))
+    asked = newest_opening(row)
+    if asked is None:
+        raise JobError(str(NOT_CHOSEN))
+    if asked.state in (Job.FAILED, Job.CANCELLED):
+        return job_status(jobs.resume_job(job_id=asked.pk, actor=context.actor))
+    arguments = {name: value for name, value in asked.arguments.items() if name != "begin"}
+    return job_status(jobs.enqueue(kind=_KIND, arguments=arguments, campaign=row, actor=context.actor))
+
+
+def duplicate(request: DuplicateCampaignRequest, context: OperationContext) -> DuplicatedCampaign:
+    """Begin a draft that is like a campaign. Raises CampaignError."""
+    made = duplicate_to_draft(campaign=request.row(), owner=context.actor)
+    return DuplicatedCampaign(draft=made.pk, campaign=request.campaign)
 
 
 @job_kind(
@@ -39,20 +250,33 @@ def open_images_job(
     from before anybody comes. The result is `campaigns.Opened`. Images that are open stay as they are.
     """
     if progress.campaign is None:
-        raise JobError("an open_images job is of a campaign, and none was given")
-    progress.advance(0.0, phase="opening images")
+        raise JobError("this job is of a campaign, and none was given")
+    which = {"split": split, "images": images, "tags": tags, "after": after, "known": known, "begin": begin}
+    return asdict(
+        _open(
+            progress.campaign,
+            lambda phase, share: progress.advance(share, phase=phase),
+            actor=progress.actor,
+            **which,
+        )
+    )
+
+
+def _open(
+    row: Campaign, tell: Callable[[str, float], object], *, actor: Account | None = None, **which: Any
+) -> campaigns.OpenedImages:
+    """Open the images of a campaign; make its test of what is known, and let people in, where asked."""
+    known, begin = which.pop("known", ""), which.pop("begin", True)
+    tell("opening images", 0.0)
     done = campaigns.open_campaign_images(
-        campaign=progress.campaign,
-        split=split,
-        images=images,
-        tags=tags,
-        after=after,
-        actor=progress.actor,
-        progress=lambda done, total: progress.advance(done / max(1, total)),
+        campaign=row,
+        actor=actor,
+        progress=lambda done, total: tell("opening images", done / max(1, total)),
+        **which,
     )
     if known:
-        progress.advance(1.0, phase="making control items")
-        add_known_items(campaign=progress.campaign, known=known, actor=progress.actor)
+        tell("making control items", 1.0)
+        add_known_items(campaign=row, known=known, actor=actor)
     if begin:
-        campaigns.begin_campaign(campaign=progress.campaign, actor=progress.actor)
-    return asdict(done)
+        campaigns.begin_campaign(campaign=row, actor=actor)
+    return done

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from django.utils.translation import gettext_lazy
+from dataclasses import dataclass
 
-from annotation.datasets import layer_rows, layers
-from annotation.jobs import JobError, JobProgress, job_kind
+from annotation.common.operations import OperationContext
+from annotation.datasets import layers
+from annotation.selectors.stored_kinds import CampaignRequest
 
 
-@job_kind(
-    "refresh_layer",
-    title=gettext_lazy("Refreshing a campaign's layer"),
-    refusals=(JobError, layer_rows.LayerError),
-)
-def refresh_layer(progress: JobProgress) -> dict[str, int]:
-    """Write all images that are behind; the result says how many. What is written is not behind any more."""
-    if progress.campaign is None:
-        raise JobError("a refresh_layer job is of a campaign, and none was given")
-    total = layers.count_images_behind(progress.campaign)
-    progress.advance(0.0, phase="writing images")
-    written = 0
-    for number in layers.update_layer_in_steps(progress.campaign, at_most=total):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefreshLayerRequest(CampaignRequest):
+    """Images whose newest answers are not in it yet are written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefreshedLayer:
+    """How many images were written."""
+
+    images: int
+
+
+def refresh_layer(request: RefreshLayerRequest, context: OperationContext) -> RefreshedLayer:
+    """Write all images that are behind; what is written is not behind any more."""
+    row = request.row()
+    total, written = layers.count_images_behind(row), 0
+    context.tell("writing images", 0.0)
+    for number in layers.update_layer_in_steps(row, at_most=total):
         written += number
-        progress.advance(written / max(1, total))
-    return {"images": written}
+        context.tell("writing images", written / max(1, total))
+    return RefreshedLayer(images=written)

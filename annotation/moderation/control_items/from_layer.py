@@ -76,7 +76,7 @@ def from_gold(
         if not golds:
             raise NoGold(
                 f"layer {layer.name!r} covers none of these images of corpus {campaign.corpus.name!r}, or "
-                "none that is finished; name another layer (--from-gold) or images that it covers"
+                "none that is finished; name another layer, or images that it covers"
             )
         return from_golds(
             campaign=campaign,

@@ -52,7 +52,7 @@ def draw_by_tags(
     is unknown.
     """
     if tag_list_of(corpus) is None:
-        raise UnknownName(f"corpus {corpus.name!r} has no tags; make them: rank_tags {corpus.name}")
+        raise UnknownName(f"corpus {corpus.name!r} has no tags; rank its tags first")
     orders = [_order(corpus, stratum, seed, split) for stratum in strata]
     if not orders:
         raise BadTagQuery("no tags were named; name at least one stratum")

@@ -7,7 +7,8 @@ choices, values and errors come from the request.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from copy import deepcopy
 from typing import Any, cast
 
 from django import forms
@@ -18,6 +19,8 @@ from annotation.common.operations import (
     Invalid,
     Operation,
     RequestField,
+    Setting,
+    put_setting,
     read_request,
     request_fields,
 )
@@ -28,6 +31,10 @@ from annotation.models import Account
 _NONE = ("", "–")
 #: Rows that a choice among stored things offers.
 _MOST_ROWS = 200
+#: Characters from which on a text has several lines.
+_LONG = 80
+#: How numbers are typed.
+_MODES = {"integer": "numeric", "number": "decimal"}
 
 
 class _TableArea(forms.Textarea):
@@ -60,11 +67,47 @@ class _Lines(forms.Textarea):
         return super().format_value("\n".join(map(str, value)) if isinstance(value, list | tuple) else value)
 
 
+class TypedForm(forms.Form):
+    """Fields with the texts that were typed into them, and what is wrong with each."""
+
+    def __init__(
+        self, fields: Mapping[str, forms.Field], typed: Mapping[str, Any], wrong: Mapping[str, str]
+    ) -> None:
+        super().__init__(dict(typed), auto_id="%s")
+        self.label_suffix = ""
+        self.fields.update(fields)
+        for name in wrong.keys() & fields.keys():
+            self.add_error(name, wrong[name][:1].upper() + wrong[name][1:])
+
+
+def setting_field(one: Setting, value: Any) -> forms.Field:
+    """The field of a setting that is at `value`."""
+    attributes = {"autocapitalize": "none", "spellcheck": "false", "autocomplete": "off"}
+    if one.rule.sort == "boolean":
+        widget: forms.Widget = forms.CheckboxInput()
+    elif one.rule.choices:
+        widget = forms.Select(
+            choices=[(choice, one.choices.get(choice, choice)) for choice in one.rule.choices]
+        )
+    elif one.rule.sort == "string" and len(one.text(value)) > _LONG:
+        widget = forms.Textarea({**attributes, "rows": 4})
+    else:
+        mode = {"inputmode": _MODES[one.rule.sort]} if one.rule.sort in _MODES else {}
+        widget = forms.TextInput(
+            {**attributes, **mode, **({"type": "date"} if one.rule.sort == "date" else {})}
+        )
+    initial = value if one.rule.sort == "boolean" else one.text(value)
+    return forms.Field(
+        required=False, label=cast(str, one.label), help_text=one.bounds, initial=initial, widget=widget
+    )
+
+
 class RequestForm(forms.Form):
     """The form of an operation for an account: with `sent`, what was sent of it; else `initial` values, and
     the defaults. `fields_shown` are those that the page has (default: all); the others are as by default.
-    `files` are the paths of what was sent of fields that hold files (`received_files`). `ids` makes a field's
-    id of its name, on a page of several forms.
+    `files` are the paths of what was sent of fields that hold files (`received_files`). `settings` are those
+    in the tables that fields hold, by the field: each has a field of its own; TOML that is sent fills them
+    in. `ids` makes a field's id of its name, on a page of several forms.
 
     Where it is valid, `request` is the request, and `row` what its permission is about.
     """
@@ -82,9 +125,12 @@ class RequestForm(forms.Form):
         initial: Mapping[str, Any] | None = None,
         fields_shown: Collection[str] | None = None,
         files: Mapping[str, Any] | None = None,
+        settings: Mapping[str, Sequence[Setting]] | None = None,
         ids: str = "%s",
     ) -> None:
-        super().__init__(sent, initial=dict(initial or {}), auto_id=ids)
+        self.settings = settings or {}
+        super().__init__(self._filled_in(sent), initial=dict(initial or {}), auto_id=ids)
+        tables = {name: self.initial.pop(name, {}) for name in self.settings}
         self.operation, self.account, self.received = operation, account, files or {}
         self.label_suffix = ""
         self.known = {
@@ -100,6 +146,11 @@ class RequestForm(forms.Form):
                 initial=one.default,
                 widget=self._widget(one),
             )
+        for name, settings_of_field in self.settings.items():
+            for part in settings_of_field:
+                self.fields[f"{name}.{part.name}"] = setting_field(part, part.of(tables[name]))
+        if operation.page is not None and operation.page.sure:
+            self.fields["sure"] = forms.BooleanField(label=cast(str, operation.page.sure))
 
     def clean(self) -> dict[str, Any]:
         """Read the request; add to each field what is wrong with it."""
@@ -114,11 +165,50 @@ class RequestForm(forms.Form):
     def refuse(self, error: Invalid) -> None:
         """Say beside each field what is wrong with it: what the operation itself refused, too."""
         self.invalid = error
-        names = [one.field.partition(".")[0] for one in error.errors]
+        names = [self._field_of(one.field) for one in error.errors]
         for name in names:  # a file that is refused is not missing, too
             self.errors.pop(name, None)
         for name, one in zip(names, error.errors, strict=True):
             self.add_error(name if name in self.fields else None, forms.ValidationError(one.detail, one.code))
+
+    def _field_of(self, place: str) -> str:
+        """The field that shows a place in the request."""
+        while place not in self.fields and "." in place:
+            place = place.rpartition(".")[0]
+        return place
+
+    def _filled_in(self, sent: QueryDict | None) -> QueryDict | None:
+        """What was sent, with settings that came as TOML in their fields."""
+        if sent is None or not any(sent.get(name, "").strip() for name in self.settings):
+            return sent
+        filled = sent.copy()
+        for name, settings in self.settings.items():
+            try:
+                table = tomllib.loads(_clean(sent.get(name, "")))
+            except (ValueError, RecursionError):
+                continue  # which is said when it is read
+            rest = deepcopy(table)
+            for part in settings:
+                _drop(rest, part.name)
+                value = part.of(table)
+                text = str(value).lower() if isinstance(value, bool) else part.text(value)
+                filled[f"{name}.{part.name}"] = text
+            if not rest:  # else what is not among them is refused by its name
+                filled[name] = ""
+        return filled
+
+    def _table(self, name: str) -> dict[str, Any]:
+        """The table that the fields of its settings make: what differs from the defaults."""
+        table: dict[str, Any] = {}
+        for part in self.settings[name]:
+            key = f"{name}.{part.name}"
+            if key not in self.data:
+                continue
+            sent = self.fields[key].widget.value_from_datadict(self.data, self.files, key)
+            value = sent if isinstance(sent, bool) else part.read(_clean(sent))
+            if value != part.default_value:
+                put_setting(table, part.name, value)
+        return table
 
     def _values(self, one: RequestField) -> list[Any]:
         """What was sent of a field, as JSON has it: one value, or none where it says nothing."""
@@ -132,6 +222,8 @@ class RequestForm(forms.Form):
         if isinstance(sent, bool):
             return [sent]
         text = _clean(sent or "")
+        if not text and one.name in self.settings:
+            return [self._table(one.name)]
         if not text:
             return []
         if one.rule.sort == "object":
@@ -186,9 +278,8 @@ class RequestForm(forms.Form):
             attributes |= {"pattern": pattern, "maxlength": one.named.max_length}
         if one.required:
             attributes["required"] = True
-        modes = {"integer": "numeric", "number": "decimal"}
-        if one.rule.sort in modes:
-            attributes["inputmode"] = modes[one.rule.sort]
+        if one.rule.sort in _MODES:
+            attributes["inputmode"] = _MODES[one.rule.sort]
         if one.rule.sort == "date":
             attributes["type"] = "date"
         return forms.TextInput(attributes)
@@ -216,3 +307,13 @@ def _words(one: RequestField, text: str) -> list[str]:
 def _clean(text: str) -> str:
     """A text without null characters, which no database stores, and without spaces at its ends."""
     return text.replace("\0", "").strip()
+
+
+def _drop(table: dict[str, Any], name: str) -> None:
+    """Take a value out of a table, and the tables that are empty then."""
+    first, dot, rest = name.partition(".")
+    inner = table.get(first)
+    if dot and isinstance(inner, dict):
+        _drop(inner, rest)
+    if not dot or inner == {}:
+        table.pop(first, None)

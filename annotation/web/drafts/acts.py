@@ -1,5 +1,4 @@
-"""What is done with drafts as wholes: begun, listed, deleted, their settings taken in and out, a campaign
-duplicated; and a pilot that goes on with all images."""
+"""What is done with drafts as wholes: begun, listed, deleted, their settings taken in and out."""
 
 from __future__ import annotations
 
@@ -10,17 +9,14 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation import jobs
 from annotation.campaigns.drafts import fields, keeping
-from annotation.campaigns.drafts.opening import go_on_with_all
 from annotation.campaigns.drafts.reading import DraftPlan
 from annotation.common.roles import RESEARCHER, WHOLE_SERVER
-from annotation.models import Campaign
 from annotation.protocol.campaign_settings import CampaignError, as_toml
 from annotation.selectors.scopes import corpora_of
-from annotation.web.common.access import account_of, for_roles, for_roles_on
+from annotation.web.common.access import account_of, for_roles
 from annotation.web.drafts.frame import draft_frame, for_draft
-from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, said
+from annotation.web.staff.frame import said
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -77,33 +73,3 @@ def draft_settings(request: HttpRequest, plan: DraftPlan) -> HttpResponse:
         draft_frame(plan, fields.VOTES_STEP, text=text, wrong=wrong),
         status=status,
     )
-
-
-@require_POST
-@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
-def campaign_duplicate(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """A new draft with the settings of a campaign."""
-    then = redirect("campaign", campaign.name)
-    with said(request, CampaignError) as tell:
-        draft = keeping.duplicate_to_draft(campaign=campaign, owner=account_of(request))
-        tell(_("A draft with the settings of “%(name)s”: change what differs.") % {"name": campaign.name})
-        then = redirect("draft_step", draft.pk, fields.OPEN_STEP)
-    return then
-
-
-@require_POST
-@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
-def pilot_go_on(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """After a pilot: the other images."""
-    actor, then = account_of(request), redirect("campaign", campaign.name)
-    with said(request, CampaignError, jobs.JobError) as tell:
-        go_on_with_all(
-            campaign=campaign,
-            actor=actor,
-            enqueue=lambda row, arguments: jobs.enqueue(
-                kind="open_images", arguments=arguments, campaign=row, actor=actor
-            ),
-        )
-        tell(_("Opening the other images."))
-        then = redirect("jobs", campaign.name)
-    return then

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
@@ -33,6 +34,7 @@ from annotation.campaigns.drafts.reading import (
     marked_kinds,
     read_draft,
 )
+from annotation.campaigns.setting_fields import ITEM_PAY
 from annotation.common.roles import RESEARCHER
 from annotation.models import Corpus
 from annotation.protocol.campaign_settings import CampaignError
@@ -46,7 +48,7 @@ from annotation.task_types.practice import PRACTICE, practice_scene
 from annotation.task_types.practice.scenes import SCENE_DESCRIPTIONS
 from annotation.task_types.shown import ShownImage
 from annotation.web.common.access import account_of
-from annotation.web.drafts.form_fields import FormField, own_field, own_value, setting_form_fields
+from annotation.web.common.request_forms import TypedForm, setting_field
 from annotation.web.drafts.frame import draft_frame, for_draft
 from annotation.web.staff.wording import PURPOSES, answer_in_words, kind_in_words
 
@@ -80,7 +82,7 @@ class PayRow:
 
     kind: str
     name: TranslatableText
-    field: FormField
+    field: forms.BoundField
     pace: KindPace
     hourly: float
     slow: float
@@ -125,21 +127,60 @@ def draft_step(request: HttpRequest, plan: DraftPlan, step: str) -> HttpResponse
         if not wrong:
             return redirect("draft_step", plan.draft.pk, step)
         status = HTTPStatus.CONFLICT
-    about = _ABOUT[step](request, plan)
     # What nobody has typed yet is not reproached with being wrong.
     told = tried or any(name in plan.draft.fields for name in plan.problems_of(step))
+    wrongs = plan.problems_of(step) if told else {}
+    form = _step_form(plan, step, wrongs)
     return render(
         request,
         f"annotation/drafts/{step}.html",
         draft_frame(
             plan,
             step,
-            wrongs=plan.problems_of(step) if told else {},
+            wrongs=wrongs,
             saves=step != fields.PREVIEW_STEP,
-            **about,
+            form=form,
+            **_ABOUT[step](request, plan, form),
         ),
         status=status.value,
     )
+
+
+def _step_form(plan: DraftPlan, step: str, wrongs: Mapping[str, str]) -> TypedForm:
+    """The fields of a step, with what was typed into them."""
+    shown: dict[str, forms.Field] = {}
+    if step == fields.CORPUS_STEP:
+        splits = [name for name in split_names(plan.corpus) if name] if plan.corpus is not None else []
+        choices = [("", _("all images")), *((name, name) for name in splits)]
+        shown = {
+            "name": _text(_("Name"), _("Letters, digits, - and _. The campaign’s layer gets the same name.")),
+            "images": _text(_("Images at most"), _("Empty: all of them.")),
+            "split": forms.Field(label=_("Only the split"), widget=forms.Select(choices=choices)),
+            "tags": _text(
+                _("Only images with these tags"),
+                _(
+                    "One query a line, for example: frisbee and dog. The images are drawn by chance, the "
+                    "same number for each line."
+                ),
+                rows=3,
+            ),
+        }
+    if step == fields.PAY_STEP:
+        unpaid = _("Unpaid work is meant: answers without pay earn nothing")
+        shown["unpaid"] = forms.Field(label=unpaid, widget=forms.CheckboxInput({"value": "yes"}))
+    values = plan.settings.as_dict()
+    for one in fields.settings_by_step(plan.tasks).get(step, ()):
+        shown[one.name] = setting_field(one, one.of(values))
+    for field in shown.values():
+        field.required = False
+    start = {name: field.initial for name, field in shown.items() if field.initial is not None}
+    return TypedForm(shown, {**start, **plan.draft.fields}, wrongs)
+
+
+def _text(label: str, help_text: str, *, rows: int = 0) -> forms.Field:
+    attributes: dict[str, Any] = {"autocapitalize": "none", "spellcheck": "false", "autocomplete": "off"}
+    widget = forms.Textarea(attributes | {"rows": rows}) if rows else forms.TextInput(attributes)
+    return forms.Field(label=label, help_text=help_text, widget=widget)
 
 
 def _save(request: HttpRequest, plan: DraftPlan, step: str) -> None:
@@ -169,43 +210,17 @@ def _corpora(request: HttpRequest) -> QuerySet[Corpus]:
     return corpora_of(account_of(request), RESEARCHER).filter(published=True).order_by("name")
 
 
-def _of_corpus(request: HttpRequest, plan: DraftPlan) -> dict[str, Any]:
-    splits = [name for name in split_names(plan.corpus) if name] if plan.corpus is not None else []
+def _of_corpus(request: HttpRequest, plan: DraftPlan, form: TypedForm) -> dict[str, Any]:
     return {
         "corpora": _corpora(request),
-        "name": own_field(
-            plan, "name", _("Name"), _("Letters, digits, - and _. The campaign’s layer gets the same name.")
-        ),
-        "images": own_field(plan, "images", _("Images at most"), _("Empty: all of them.")),
-        "tags": own_field(
-            plan,
-            "tags",
-            _("Only images with these tags"),
-            _(
-                "One query a line, for example: frisbee and dog. The images are drawn by chance, the same "
-                "number for each line."
-            ),
-            input_="area",
-        ),
-        "split": FormField(
-            "split",
-            _("Only the split"),
-            "select",
-            own_value(plan, "split"),
-            plan.problems.get("split", ""),
-            choices=(("", _("all images")), *((name, name) for name in splits)),
-        ),
-        "splits": splits,
+        "splits": len(form.fields["split"].widget.choices) > 1,
         "tagged": plan.corpus is not None and (tag_list_of(plan.corpus) is not None or bool(plan.tags)),
         "chosen": plan.chosen_images().count(),
     }
 
 
-def _of_questions(request: HttpRequest, plan: DraftPlan) -> dict[str, Any]:
-    return {
-        "cards": _cards(plan.tasks),
-        "settings": setting_form_fields(plan, fields.QUESTIONS_STEP),
-    }
+def _of_questions(request: HttpRequest, plan: DraftPlan, form: TypedForm) -> dict[str, Any]:
+    return {"cards": _cards(plan.tasks)}
 
 
 def _cards(chosen: str) -> list[TasksCard]:
@@ -232,31 +247,27 @@ def _cards(chosen: str) -> list[TasksCard]:
     return found
 
 
-def _of_pay(request: HttpRequest, plan: DraftPlan) -> dict[str, Any]:
-    inputs = setting_form_fields(plan, fields.PAY_STEP)
+def _of_pay(request: HttpRequest, plan: DraftPlan, form: TypedForm) -> dict[str, Any]:
+    for kind in plan.kinds:
+        form.fields[f"{ITEM_PAY}{kind}"].widget.attrs["aria-labelledby"] = f"of-{kind}"
     return {
-        "basis": inputs["pay.basis"],
-        "currency": inputs["pay.currency"],
-        "hourly": inputs["pay.hourly"],
+        "general": [form[f"pay.{name}"] for name in ("basis", "currency", "hourly")],
         "digits": currency_digits(plan.settings.pay.currency),
         "rows": [
             PayRow(
                 kind,
                 kind_in_words(kind),
-                inputs[f"{fields.ITEM_PAY}{kind}"],
+                form[f"{ITEM_PAY}{kind}"],
                 plan.paces[kind],
                 *hourly_rate(plan, kind),
             )
             for kind in plan.kinds
         ],
-        "unpaid": own_field(
-            plan, "unpaid", _("Unpaid work is meant: answers without pay earn nothing"), input_="tick"
-        ),
         "suggested": SUGGESTED_HOURLY,
     }
 
 
-def _of_test(request: HttpRequest, plan: DraftPlan) -> dict[str, Any]:
+def _of_test(request: HttpRequest, plan: DraftPlan, form: TypedForm) -> dict[str, Any]:
     there = strata_of_marks(plan)
     kinds = marked_kinds(plan.tasks)
 
@@ -283,19 +294,18 @@ def _of_test(request: HttpRequest, plan: DraftPlan) -> dict[str, Any]:
     }
 
 
-def _of_votes(request: HttpRequest, plan: DraftPlan) -> dict[str, Any]:
-    inputs = setting_form_fields(plan, fields.VOTES_STEP)
+def _of_votes(request: HttpRequest, plan: DraftPlan, form: TypedForm) -> dict[str, Any]:
     return {
-        "votes": [field for name, field in inputs.items() if not name.startswith("stop.")],
-        "stops": [field for name, field in inputs.items() if name.startswith("stop.")],
+        "votes": [field for field in form if not field.name.startswith("stop.")],
+        "stops": [field for field in form if field.name.startswith("stop.")],
     }
 
 
-def _of_preview(request: HttpRequest, plan: DraftPlan) -> dict[str, Any]:
+def _of_preview(request: HttpRequest, plan: DraftPlan, form: TypedForm) -> dict[str, Any]:
     return {"types": [TASK_TYPES.get(kind) for kind in plan.kinds]}
 
 
-def _of_opening(request: HttpRequest, plan: DraftPlan) -> dict[str, Any]:
+def _of_opening(request: HttpRequest, plan: DraftPlan, form: TypedForm) -> dict[str, Any]:
     lines = readiness(plan)
     found = estimate_draft(plan, pilot=PILOT_IMAGES)
     return {
@@ -313,7 +323,7 @@ def _of_opening(request: HttpRequest, plan: DraftPlan) -> dict[str, Any]:
     }
 
 
-_ABOUT: dict[str, Callable[[HttpRequest, DraftPlan], dict[str, Any]]] = {
+_ABOUT: dict[str, Callable[[HttpRequest, DraftPlan, TypedForm], dict[str, Any]]] = {
     fields.CORPUS_STEP: _of_corpus,
     fields.QUESTIONS_STEP: _of_questions,
     fields.PAY_STEP: _of_pay,

@@ -12,6 +12,4 @@ urlpatterns = [
     path("campaign-drafts/<int:draft>/mark/<str:kind>/box/", marking.mark_boxes, name="mark_boxes"),
     path("campaign-drafts/<int:draft>/preview/<str:kind>/", preview.preview_task, name="preview_task"),
     path("campaign-drafts/<int:draft>/<slug:step>/", steps.draft_step, name="draft_step"),
-    path("campaigns/<slug:name>/duplicate/", acts.campaign_duplicate, name="duplicate_campaign"),
-    path("campaigns/<slug:name>/go-on/", acts.pilot_go_on, name="go_on_with_all"),
 ]

@@ -3,45 +3,29 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, Field, asdict, dataclass, fields, is_dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation import campaigns, jobs
+from annotation.campaigns.setting_fields import setting_fields
 from annotation.campaigns.settings import ChangedSettings, ChangeSettingsRequest, check_unpaid, plan_settings
 from annotation.common.operations import Invalid, OperationContext, operation_named
 from annotation.common.roles import RESEARCHER
 from annotation.models import Campaign, SettingsVersion
 from annotation.protocol.campaign_settings import CampaignError, CampaignSettings, as_toml, settings_of
-from annotation.protocol.counted import AnswerSettings
-from annotation.protocol.kinds import is_page, kind_of, kinds_of_tasks, machine_kinds
 from annotation.selectors.settings_versions import images_by_version, settings_versions
 from annotation.web.common.access import BROWSING, account_of, for_roles_on
 from annotation.web.common.request_forms import RequestForm
 from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame
-from models_core.checked_fields import field_rules
 
-#: The tables of settings, in the order of the page, and what each is about.
-TITLES = {
-    "protocol": gettext_lazy("Questions, and when they are settled"),
-    "limits": gettext_lazy("Limits of a chain"),
-    "merging": gettext_lazy("When boxes are merged"),
-    "saving": gettext_lazy("Fewer questions than the paper asks"),
-    "answers": gettext_lazy("Workers per question"),
-    "page": gettext_lazy("Contents of a page"),
-    "trust": gettext_lazy("Trust in workers"),
-    "lease": gettext_lazy("How long a task stays assigned"),
-    "pay": gettext_lazy("Pay"),
-    "stop": gettext_lazy("Stop rules"),
-    "machine": gettext_lazy("Boxes that a machine proposes"),
-}
 #: Images that are reopened while somebody waits; a job reopens more.
 MOST_REOPENED = 300
 #: Characters of a setting that the page shows; the form to change it has all.
@@ -50,25 +34,13 @@ LONGEST_VALUE = 80
 
 @dataclass(frozen=True, slots=True)
 class SettingRow:
-    """One setting as it stands; `default` is told where it is another. `source` is the default's.
-
-    `help` says in one line what the setting is.
-    """
+    """One setting as it stands; `default` is given where it is another. `source` is the default's."""
 
     name: str
     value: str
     default: str
     source: str
     help: str
-
-
-@dataclass(frozen=True, slots=True)
-class SettingTable:
-    """One table of settings, under the name that a TOML file gives it ("" is the top level)."""
-
-    name: str
-    title: str
-    rows: list[SettingRow]
 
 
 @require_safe
@@ -84,7 +56,8 @@ def settings_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             request,
             campaign,
             "settings",
-            tables=tables_of(settings, campaign.tasks),
+            tables=_tables(settings, campaign.tasks),
+            toml=as_toml(settings),
             form=form,
             versions=versions_of(campaign),
             opened=opened if len(opened) > 1 else [],
@@ -99,15 +72,13 @@ def settings_change(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     account, operation = account_of(request), operation_named("change_settings")
     sent = request.POST.copy()
     sent["campaign"] = campaign.name
-    sent["campaign_settings"] = (
-        sent.get("campaign_settings", "").strip() or "#"
-    )  # a text that sets nothing, not none
     form = RequestForm(
         operation,
         account,
         sent if request.method == "POST" else None,
-        initial={"campaign_settings": as_toml(settings_of(campaign.settings))},
+        initial={"campaign_settings": settings_of(campaign.settings).as_dict()},
         fields_shown=("campaign", "campaign_settings", "base_version", "unpaid"),
+        settings={"campaign_settings": setting_fields(campaign.tasks)},
     )
     plan, wrong, status = None, "", 200
     if request.method == "POST":
@@ -201,71 +172,17 @@ def versions_of(campaign: Campaign) -> list[ShownVersion]:
     ]
 
 
-def tables_of(settings: CampaignSettings, tasks: str) -> list[SettingTable]:
-    """Every setting that matters to `tasks`, table by table."""
-    protocol = settings.protocol
-    of_images: dict[str, Any] = {
-        "limits": protocol.limits,
-        "merging": protocol.merging,
-        "saving": protocol.saving,
-    }
-    if tasks != campaigns.ENTITIES:
-        of_images = {"answers": settings.answers}
-        of_images |= {"page": settings.page} if any(map(is_page, kinds_of_tasks(tasks))) else {}
-    records: dict[str, Any] = {
-        "protocol": protocol,
-        **of_images,
-        "trust": settings.trust,
-        "lease": settings.lease,
-        "pay": settings.pay,
-        "stop": settings.stop,
-        **({"machine": settings.machine} if machine_kinds(kinds_of_tasks(tasks)) else {}),
-    }
-    return [
-        SettingTable(
-            "" if name == "protocol" else name,
-            str(TITLES[name]),
-            _numbers(record, kinds_of_tasks(tasks)) if isinstance(record, AnswerSettings) else _rows(record),
-        )
-        for name, record in records.items()
-    ]
-
-
-def _numbers(answers: AnswerSettings, kinds: Sequence[str]) -> list[SettingRow]:
-    """The numbers that these kinds of question count by."""
-    return [
-        SettingRow(
-            name,
-            _told(answers.number(name)),
-            _told(number.default) if answers.number(name) != number.default else "",
-            number.source,
-            _(number.help) if number.help else "",
-        )
-        for kind in kinds
-        for name, number in kind_of(kind).numbers.items()
-    ]
-
-
-def _rows(record: Any) -> list[SettingRow]:
-    rules = field_rules(type(record))
-    return [
-        _row(each, record, rules[each.name].help)
-        for each in fields(record)
-        if not is_dataclass(getattr(record, each.name))
-    ]
-
-
-def _row(each: Field[Any], record: Any, help_text: str) -> SettingRow:
-    value = getattr(record, each.name)
-    default = each.default_factory() if each.default_factory is not MISSING else each.default
-    changed = value != default
-    return SettingRow(
-        each.name,
-        _told(value),
-        _told(default) if changed else "",
-        each.metadata.get("source", ""),
-        _(help_text) if help_text else "",
-    )
+def _tables(settings: CampaignSettings, tasks: str) -> list[tuple[str, list[SettingRow]]]:
+    """Every setting that matters to `tasks`, by the title of its table."""
+    tables: dict[str, list[SettingRow]] = {}
+    values = settings.as_dict()
+    for one in setting_fields(tasks):
+        value = one.of(values)
+        changed = value != one.default_value
+        default = _told(one.default_value) if changed else ""
+        row = SettingRow(one.name, _told(value), default, one.source, str(one.label))
+        tables.setdefault(str(one.group), []).append(row)
+    return list(tables.items())
 
 
 def _told(value: Any) -> str:

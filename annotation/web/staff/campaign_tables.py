@@ -8,6 +8,7 @@ from datetime import datetime
 
 from django.urls import reverse
 from django.utils.formats import date_format, number_format
+from django.utils.text import capfirst
 from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -146,7 +147,8 @@ def acts_next(campaign: Campaign, alarms: Iterable[Alarm], *, runs: bool, adds: 
             address = reverse(page) if adds else ""
         elif page == "review" or page and runs:
             address = reverse(page, args=[campaign.name])
-        found[alarm.code] = NextAct(alarm.text, alarm.remedy, address, str(link))
+        remedy = "" if address and capfirst(alarm.remedy) == link else alarm.remedy  # the link says it
+        found[alarm.code] = NextAct(alarm.text, remedy, address, str(link))
     return list(found.values())
 
 

@@ -45,12 +45,9 @@ def layers_open(request: HttpRequest, campaign: Campaign) -> list[Layer]:
     """The layers of a campaign's corpus that the caller may read: all with a role on the corpus, else the
     campaign's own."""
     found = layers_of(campaign.corpus)
-    return [layer for layer in found if layer_is_open(request, campaign, layer.name)]
-
-
-def layer_is_open(request: HttpRequest, campaign: Campaign, layer: str | None) -> bool:
-    """Whether the caller may read the layer of that name; None is whichever the corpus has."""
-    return layer == campaign.name or account_of(request).has_role(*BROWSING, on=campaign.corpus.scope)
+    if account_of(request).has_role(*BROWSING, on=campaign.corpus.scope):
+        return found
+    return [layer for layer in found if layer.name == campaign.name]
 
 
 def act_form(request: HttpRequest, operation: str, *, ids: str = "%s", **initial: str) -> RequestForm:

@@ -9,12 +9,17 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from django.template.defaultfilters import filesizeformat
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.timesince import timesince
 
 from annotation import jobs
+from annotation.datasets import archives
+from annotation.jobs.kinds.export_dataset import EXPORTS
 from annotation.jobs.status import JOB_STATES, job_title
 from annotation.models import Job
+from annotation.selectors.left_out import missing_from_export
 
 #: Arguments that set a job apart from others of its kind.
 _TELLING = ("name", "system", "batch", "format", "layer", "kind", "split", "machine")
@@ -52,16 +57,8 @@ class ShownJob:
         return self.job.state in (Job.FAILED, Job.CANCELLED)
 
 
-def job_line(
-    job: Job,
-    *,
-    download: str = "",
-    size: str = "",
-    lacks: tuple[str, ...] = (),
-    gone: bool = False,
-    leads: str = "",
-) -> ShownJob:
-    """`job` as a line, with what its page knows of it."""
+def job_line(job: Job, *, leads: str = "") -> ShownJob:
+    """`job` as a line, with the page of what it made."""
     left = jobs.remaining(job)
     return ShownJob(
         job=job,
@@ -69,12 +66,24 @@ def job_line(
         about=_about(job),
         state=str(JOB_STATES.get(job.state, job.state)),
         left=timesince(timezone.now() - timedelta(seconds=left)) if left is not None else "",
-        download=download,
-        size=size,
-        lacks=lacks,
-        gone=gone,
         leads=leads,
+        **_download(job),
     )
+
+
+def _download(job: Job) -> dict[str, Any]:
+    """What an export left to be fetched, and what that lacks."""
+    if job.kind not in EXPORTS or job.state != Job.DONE:
+        return {}
+    try:
+        archives.file_of(job.result["path"])
+    except archives.DownloadExpired:
+        return {"gone": True}
+    return {
+        "download": f"{reverse('operation_file', args=['download_export'])}?job={job.pk}",
+        "size": filesizeformat(job.result["size"]),
+        "lacks": tuple(missing_from_export(job.result["left_out"])),
+    }
 
 
 def _about(job: Job) -> str:

@@ -71,7 +71,7 @@ def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
         return role_missing(request, *operation.permission.roles)
     assert operation.page is not None
     if request.method != "POST":
-        return _page(request, operation, RequestForm(operation, account))
+        return _page(request, operation, RequestForm(operation, account, initial=request.GET.dict()))
     form, result, wrong, status = RequestForm(operation, account, request.POST), None, "", 400
     errors: Any = (jobs.JobError, *operation.errors, *operation.stale)
     try:
@@ -94,6 +94,9 @@ def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
         status = 412 if isinstance(error, operation.stale) else 409
     shown = plain_result(result) if result is not None else {}
     done = _said_of(operation, result) if status == 200 else ""
+    if status == 200 and operation.page.leads is not None:
+        messages.success(request, done)
+        return redirect(operation.page.leads(result))
     if status == 200 and "next" in request.POST and not operation.secret:
         return _after(request, operation, done)
     about = {"result": shown.items(), "done": done, "secret": shown.get(operation.secret, "")}

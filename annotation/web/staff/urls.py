@@ -18,7 +18,6 @@ from annotation.web.staff.dashboard import part
 
 urlpatterns = [
     path("campaigns/", campaigns.campaign_list, name="campaigns"),
-    path("open-campaign/", campaigns.campaign_open, name="open_campaign"),
     path("campaigns/<slug:name>/", campaigns.campaign_detail, name="campaign"),
     path("campaigns/<slug:name>/dashboard/", part.campaign_dashboard, name="dashboard"),
     path("campaigns/<slug:name>/settings/", campaign_settings.settings_page, name="campaign_settings"),
@@ -37,6 +36,4 @@ urlpatterns = [
     path("campaigns/<slug:name>/texts/", campaign_texts.campaign_text_edit, name="texts"),
     path("campaigns/<slug:name>/texts/<str:kind>/", campaign_texts.campaign_text_edit, name="text"),
     path("campaigns/<slug:name>/jobs/", jobs.campaign_job_list, name="jobs"),
-    path("campaigns/<slug:name>/jobs/start/", jobs.campaign_job_start, name="start_job"),
-    path("campaigns/<slug:name>/jobs/<int:job>/download/", jobs.campaign_job_download, name="download"),
 ]

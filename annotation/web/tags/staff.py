@@ -8,9 +8,11 @@ from django import template
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from annotation.common.operations import operation_named
 from annotation.common.roles import ANNOTATOR, ROLE_NAMES
 from annotation.selectors.campaign.reasons import reason_in_words
 from annotation.web.common.parts import PARTS
+from annotation.web.common.request_forms import RequestForm
 from annotation.workers import sessions
 
 register = template.Library()
@@ -44,6 +46,27 @@ def places(context: dict[str, Any]) -> list[_Place]:
         if len(found) > 1
         else []
     )
+
+
+@register.inclusion_tag("operations/field.html", takes_context=True)
+def sure(context: dict[str, Any], operation: str) -> dict[str, Any]:
+    """The box that is ticked before an operation is done which nothing brings back."""
+    form = RequestForm(operation_named(operation), context["request"].user, ids=f"{operation}-%s")
+    return {"field": form["sure"]}
+
+
+@register.inclusion_tag("operations/settings.html")
+def settings_fields(form: RequestForm, name: str) -> dict[str, Any]:
+    """The settings in the table that a form's field holds, in groups; those that are changed, or wrong, are
+    open."""
+    groups: dict[str, tuple[list[Any], bool]] = {}
+    for part in form.settings[name]:
+        field = form[f"{name}.{part.name}"]
+        typed = "" if field.value() is None else str(field.value())
+        changed = bool(field.errors) or part.read(typed) != part.default_value
+        fields, is_open = groups.get(str(part.group), ([], False))
+        groups[str(part.group)] = ([*fields, field], is_open or changed)
+    return {"groups": [(title, *rest) for title, rest in groups.items()], "toml": form[name]}
 
 
 @register.filter

@@ -79,7 +79,9 @@ class Command(BaseCommand):
         if not source.exists():
             self._run("make_sample", source, images=options["images"], seed=options["seed"])
         self._run("import_corpus", corpus, source, format="jsonl", images=source / "images")
-        self._run("open_campaign", campaign, "--draft", corpus=corpus, tasks="entities", quiet=True)
+        self._run(
+            "open_campaign", campaign, "--draft", "--unpaid", corpus=corpus, tasks="entities", quiet=True
+        )
         self._run(
             "simulate_crowd",
             campaign,
@@ -126,7 +128,8 @@ class Command(BaseCommand):
         options: dict[str, Any] = {
             "corpus": corpus,
             "tasks": "entities",
-            "config": config,
+            "campaign_settings": config,
+            "unpaid": True,
             "open_to_all": True,
         }
         first = not Campaign.objects.filter(name=campaign).exists()

@@ -21,6 +21,7 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.campaigns import count_pairs
+from annotation.campaigns.settings import settings_in_field
 from annotation.common.operations import FieldError, Help, Named, OneOf
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of_tasks
 from annotation.protocol.kinds import kinds_of_tasks
@@ -287,6 +288,7 @@ class BatchRequest:
             yield FieldError("rounds", "only_with", {"other": "strategy"})
 
 
+@settings_in_field("campaign_settings")
 def plan(request: BatchRequest, *, tell: PhaseListener = silent) -> Plan:
     """What a batch would ask, and cost; nothing is written. `tell` is told how far it is.
 

@@ -18,7 +18,6 @@ from pydantic import Field
 
 from annotation import campaigns
 from annotation.common import database
-from annotation.common.by_command import by_command
 from annotation.common.operations import Help, Named, OperationContext
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.paging import ROLE_WANTED
@@ -138,11 +137,8 @@ def _check_answered(batch: Batch) -> None:
     """Raise BatchRefused unless the answers that tell the next round are there."""
     again = plan_reassignment(batch)
     if again.judges:
-        raise by_command(
-            BatchRefused(
-                f"{len(again.judges)} judges of batch {batch.name!r} do not count; reassign their pages first"
-            ),
-            f"reassign_pages {batch.name}",
+        raise BatchRefused(
+            f"{len(again.judges)} judges of batch {batch.name!r} do not count; reassign their pages first"
         )
     left = sum(one.wanting + one.in_hand for one in open_tasks_by_kind(batch.campaign, fresh=True).values())
     if left:

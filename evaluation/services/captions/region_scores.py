@@ -147,8 +147,7 @@ def _set_of_regions(name: str, corpus: str) -> CaptionSet:
         )
     if not row.regions:
         raise ImportRefused(
-            f"caption set {name!r} describes whole images, not regions; leave out --layer and --campaign to "
-            "score it"
+            f"caption set {name!r} describes whole images, not regions; score it without layer and campaign"
         )
     return row
 

@@ -66,8 +66,8 @@ def candidates_of(file: Path, corpus: str) -> list[Candidate]:
         )
     if known.regions:
         raise ImportRefused(
-            f"caption set {known.name!r} describes regions; give --layer or --campaign with what people say "
-            "of regions"
+            f"caption set {known.name!r} describes regions; name the layer or the campaign with what people "
+            "say of regions"
         )
     names = names_of(corpus).image_name
     rows = known.captions.order_by("position").values_list("position", "image_id", "text")

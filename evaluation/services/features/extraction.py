@@ -206,7 +206,7 @@ def _pictures(corpus: str) -> list[tuple[str, Path | None]]:
     records = stream_records(corpus=corpus_named(corpus))
     found = [(name, record.picture) for name, record in zip(names, records, strict=True)]
     if all(path is None for _, path in found):
-        raise ValueError(f"no image of corpus {corpus!r} has a picture; import it with --images")
+        raise ValueError(f"no image of corpus {corpus!r} has a picture; import it with its pictures")
     return found
 
 

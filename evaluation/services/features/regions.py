@@ -160,7 +160,7 @@ def extract_regions(wanted: RegionsRequest, *, progress: PhaseProgress = no_prog
     records = [(name, record) for name, record in every if wanted.split in ("", record.split)]
     shown = [(name, record) for name, record in records if record.picture is not None]
     if not shown:
-        raise ValueError(f"no image of corpus {wanted.corpus!r} has a picture; import it with --images")
+        raise ValueError(f"no image of corpus {wanted.corpus!r} has a picture; import it with its pictures")
     file = _FileBoxes(wanted.file, names, shown) if wanted.method == "file" else None
     boxes = file.read(wanted.limit) if file else _boxes(wanted, shown, progress)
     without = sum(not len(own) for own in boxes)
@@ -293,7 +293,7 @@ class _FileBoxes:
         self, path: Path | None, names: CorpusNames, shown: Sequence[tuple[str, ImageRecord]]
     ) -> None:
         if path is None:
-            raise ImportRefused("method file needs a file of boxes; give --boxes FILE")
+            raise ImportRefused("method file needs a file of boxes")
         check_file(path, "a file of boxes (CSV, COCO results as JSON, npz)")
         self.path, self.names, self.shown = path, names, shown
         self.clipped = self.outside = self.elsewhere = 0

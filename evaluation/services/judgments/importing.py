@@ -89,7 +89,7 @@ class JudgmentsImport:
     file: Annotated[
         Path,
         FileUpload(most=MOST_READ, unpacked=text_size),
-        Help(_("File"), _("Packed (.gz) or not; for a command its folder, too")),
+        Help(_("File"), _("Packed (.gz) or not; by its path a folder, too")),
     ]
     format: Annotated[str, OneOf(judgment_formats), Help(_("Format"))]
     name: Annotated[Annotated[str, Named()] | None, Help(_("Name"), _("By default that of the format"))] = (
@@ -111,7 +111,7 @@ class JudgmentsImport:
         Annotated[Path, FileUpload(most=MOST_READ, unpacked=text_size)] | None,
         Help(
             _("List of keywords (keywords.txt)"),
-            _("Only for counts of keywords; a command finds it beside the file"),
+            _("Only for counts of keywords; by path it is found beside the file"),
         ),
     ] = None
 

@@ -182,7 +182,7 @@ def import_localizations(request: LocalizationsImport, context: OperationContext
     if subset is not None and found.image_ids is None:
         raise ImportRefused(
             f"localization set {name!r} was imported by an earlier version, which did not keep of which "
-            "images it is; remove it on its page, and import it again"
+            "images it is; remove it, and import it again"
         )
     if declared.trained_on:
         wanted = registry.requested_by(context)

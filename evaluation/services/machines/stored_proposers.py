@@ -54,7 +54,7 @@ def stored_proposer(name: str) -> BoxProposer:
     if not folder.is_dir():
         raise ImportRefused(
             f"no proposer {name!r} is stored; there is "
-            f"{', '.join(_stored_names()) or 'none: see train_proposer'}"
+            f"{', '.join(_stored_names()) or 'none: train one first'}"
         )
     return BoxProposer.load(folder)
 
@@ -72,7 +72,7 @@ def why_no_proposer(name: str) -> str:
     and where the name is empty."""
     if not name or name in _stored_names():
         return ""
-    known = ", ".join(_stored_names()) or _("none (train_proposer stores one)")
+    known = ", ".join(_stored_names()) or _("none")
     return _("machine.system: no proposer “%(name)s” is stored. Stored: %(known)s.") % {
         "name": name[:60],
         "known": known,
@@ -108,7 +108,7 @@ def train_proposer(
     ) as work:
         recover_folder(folder)
         if folder.exists() and not replace_old:
-            raise ImportRefused(f"a proposer {name!r} is stored already; give another name, or --replace")
+            raise ImportRefused(f"a proposer {name!r} is stored already; give another name, or replace it")
         found = corpus_named(corpus)
         source = layer_to_read(found, layer)
         if source is None:

@@ -1,6 +1,6 @@
 """A machine of a campaign is taught, and says what it would draw in the images that are not finished.
 
-It learns from the campaign's chains with boxes (`annotation.campaigns.to_learn_from`). It goes on from what
+It learns from the chains with boxes of the campaign (`annotation.campaigns.learning`). It goes on from what
 it learnt last, and in its first lesson from a stored proposer where the campaign names one
 (`machine.system`). Until so many images' worth has boxes (`machine.from_images`), a stored proposer is taken
 as it is. Its boxes are stored as proposals; from then on `annotation.queue.machine_turns` answers with them.
@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.conf import settings as django_settings
 
-from annotation.campaigns import campaign_named, machines, to_learn_from
+from annotation.campaigns import campaign_named, machines
+from annotation.campaigns.learning import to_learn_from
 from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.machines import Proposals, learns_now
 from annotation.protocol.terms import ImageRecord, Mention

@@ -67,13 +67,13 @@ def _named(recipe: Recipe, what: str, features: str) -> _Named:
     if not is_label(features):
         raise ImportRefused(
             f"recipe {recipe.name!r} compares images with those of collection {collection.name!r}; "
-            "give a feature set (--features SET) that both have (import_features makes one)"
+            "give a feature set that both have"
         )
     own = features.partition(":")[0]
     try:
         vectors = feature_set(collection.name, own)
     except UnknownName as error:
-        raise UnknownName(f"{error}; import_features {collection.name} FILE --name {own} makes one") from None
+        raise UnknownName(f"{error}; import features under this name first") from None
     chosen = [kind for kind in kinds.split(",") if kind]
     collection.check_kinds(chosen)
     return _Named(collection, chosen, vectors)

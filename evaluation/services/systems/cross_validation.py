@@ -64,7 +64,7 @@ def cross_validate_corpus(
         if recipe.reads != "lemmas":
             raise BadRecipe(
                 f"recipe {recipe.name!r} reads captions as {recipe.reads}, not as lemmas, and cannot be "
-                "cross-validated; train it with --fold for each fold"
+                "cross-validated; train it on each fold instead"
             )
     _check_sets(chosen, sources)
     found = examples_from(corpus, sources)

@@ -137,9 +137,7 @@ def with_edges(found: Examples) -> Examples:
             kept.append(place)
             examples.append(replace(one, edges=tuple(edges[name] for name in own)))
     if not examples:
-        raise ValueError(
-            f"no image of corpus {found.corpus!r} has parses of all its captions; import_parses takes more"
-        )
+        raise ValueError(f"no image of corpus {found.corpus!r} has parses of all its captions; import more")
     return _only(found, kept, examples)
 
 
@@ -258,7 +256,7 @@ def examples_of(
         )
         raise ValueError(
             f"no image of corpus {corpus!r} has a caption and {what}; "
-            "import it with --images, or give features of its images"
+            "import it with its pictures, or give features of its images"
         )
     return Examples(
         corpus,

@@ -27,7 +27,7 @@ def check_proposed(regions: FeatureSet) -> None:
     if regions.origin.get("regions") == "gold":
         raise ImportRefused(
             f"the regions {regions.label!r} are boxes that people drew, which tell the answer; give "
-            "--regions SET with proposals (extract_regions makes some)"
+            "regions that were proposed"
         )
 
 
@@ -40,10 +40,7 @@ def parts_of(
     Raises UnknownName, and ImportRefused for regions that people drew and for a corpus without a layer.
     """
     if not sources.regions:
-        raise ImportRefused(
-            f"the images of corpus {corpus!r} need regions to rank; give --regions SET (extract_regions "
-            "makes one)"
-        )
+        raise ImportRefused(f"the images of corpus {corpus!r} need regions to rank; give a set of them")
     stored = feature_set(corpus, sources.regions)
     check_proposed(stored)
     found = examples_from(corpus, Sources(regions=stored.label))
@@ -59,14 +56,14 @@ def parts_of(
     begin, end = np.asarray(spans, np.intp).reshape(-1, 2).T
     if len(images) and not (end > begin).any():
         raise ImportRefused(
-            f"none of the {len(images)} images to rank has a region in {stored.label!r}; make regions of "
-            "their split (extract_regions --split)"
+            f"none of the {len(images)} images to rank has a region in {stored.label!r}; extract regions "
+            "of their split"
         )
     phrases, caption_of = _phrases(corpus, sources.layer, captions)
     if len(captions) and not phrases:
         raise ImportRefused(
-            f"none of the {len(captions)} captions to rank has a phrase in the layer; name one that has "
-            "(--layer), or mark phrases first"
+            f"none of the {len(captions)} captions to rank has a phrase in the layer; name one that "
+            "has, or mark phrases first"
         )
     return RaggedRows(rows.values, begin, end), phrases, caption_of
 

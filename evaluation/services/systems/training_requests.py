@@ -39,7 +39,7 @@ from evaluation.services.systems.sources import (
 from evaluation.services.weak.collections import weak_collections
 from models_core.device import CPU
 from models_core.systems.named_recipes import named_recipes
-from models_core.systems.recipe import Recipe
+from models_core.systems.recipe import BadRecipeSetting, Recipe
 from models_core.systems.recipe_files import changed_recipe, recipe_of
 
 #: The split that settings are chosen on unless others are asked for, and what asks for none.
@@ -155,7 +155,10 @@ def _recipe(request: TrainingRequest, context: OperationContext) -> Recipe:
         named = request.recipe
     else:
         named = str(RECIPE_FILES.path(request.recipe, by_path=context.by_path))
-    return changed_recipe(recipe_of(named), dict(_dotted("", request.changes)))
+    try:
+        return changed_recipe(recipe_of(named), dict(_dotted("", request.changes)))
+    except BadRecipeSetting as error:
+        raise invalid(f"changes.{error.setting}", "setting", message=str(error)) from error
 
 
 def _dotted(place: str, table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -13,10 +13,11 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from annotation import jobs
-from annotation.common.operations import Invalid, operation_named
+from annotation.common.operations import Invalid, operation_named, request_fields
 from annotation.selectors.corpora import layers_of_corpora, splits_of_corpora
 from annotation.web.common.access import RUNNING, account_of, for_roles
 from annotation.web.common.request_forms import RequestForm
+from evaluation.services.systems.recipe_settings import recipe_settings
 from evaluation.services.systems.sources import SET_KINDS, VECTOR_FILES
 from evaluation.services.systems.training_requests import NO_IMAGES, RECIPE_FILES
 from evaluation.services.weak.collections import weak_collections
@@ -49,13 +50,17 @@ def system_train(request: HttpRequest) -> HttpResponse:
     account, train = account_of(request), operation_named("train_system")
     sent = request.POST if request.method == "POST" else None
     corpora = offered.offered_corpora(request)
-    initial = {"corpus": request.GET.get("corpus", "")}
-    form = RequestForm(train, account, sent, initial=initial, fields_shown=_FIELDS)
+    recipe = _recipe_named((request.POST or request.GET).get("recipe", ""))
+    shown = {"changes": recipe_settings(recipe)} if recipe is not None else {}
+    form = RequestForm(train, account, sent, initial=_chosen(request), fields_shown=_FIELDS, settings=shown)
     _offer(form, corpora)
     wrong, status = "", 200
     if sent is not None:
         try:
-            if form.is_valid():
+            if form.is_valid() and sent.get("settings_of", "") not in ("", form.request.recipe):
+                text = _("The settings below are now those of this recipe: check them.")
+                form.add_error("recipe", text)
+            elif form.is_valid():
                 jobs.enqueue_operation(train, form.request, row=form.row, actor=account)
                 assert train.page is not None
                 messages.success(request, str(train.page.started))
@@ -69,9 +74,29 @@ def system_train(request: HttpRequest) -> HttpResponse:
     return render(
         request,
         "evaluation/train.html",
-        evaluation_frame("systems", deeper=True, corpora=corpora, form=form, wrong=wrong),
+        evaluation_frame("systems", deeper=True, corpora=corpora, form=form, wrong=wrong, recipe=recipe),
         status=status,
     )
+
+
+def _chosen(request: HttpRequest) -> dict[str, Any]:
+    """What an address has chosen already."""
+    known = request_fields(operation_named("train_system").request)
+    return {
+        name: request.GET.getlist(name) if known[name].many else request.GET[name]
+        for name in _FIELDS
+        if name in request.GET and name != "changes"
+    }
+
+
+def _recipe_named(name: str) -> Recipe | None:
+    """A recipe that the page offers; None where it can't be read, or is no such one."""
+    if name not in named_recipes() and name not in RECIPE_FILES.names():
+        return None
+    try:
+        return recipe_of(name if name in named_recipes() else str(RECIPE_FILES.path(name, by_path=False)))
+    except BadRecipe:
+        return None
 
 
 def _offer(form: RequestForm, corpora: list[Any]) -> None:
@@ -151,7 +176,5 @@ def _needs_of_images(recipe: Recipe) -> str:
 
 def _of_file(name: str) -> str:
     """What a recipe of one's own is, or that nothing can be read out of it."""
-    try:
-        return _in_words(recipe_of(str(RECIPE_FILES.path(name, by_path=False))))
-    except BadRecipe:
-        return _("cannot be read")
+    recipe = _recipe_named(name)
+    return _in_words(recipe) if recipe is not None else _("cannot be read")

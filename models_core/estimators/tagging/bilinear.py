@@ -157,7 +157,7 @@ class _Search:
             )
         tags = tags_of(train)
         if tags.vectors is None:
-            raise ValueError("tags have no word vectors; give --words SET (train_word_vectors makes one)")
+            raise ValueError("tags have no word vectors; give some")
         self.settings, self.context, self.tags, self.validation = settings, context, tags, validation
         self.images = checked_numbers(train.images, IMAGE_VIEW)
         self.vectors = checked_numbers(tags.vectors, "tag vectors")

@@ -17,8 +17,8 @@ ROOT = Path(__file__).resolve().parents[3]
 #: The operations whose answers are shown: the lists and details that programs read most, and the plans.
 SHOWN = frozenset(
     {
-        *("list_campaigns", "campaign_status", "campaign_plan", "list_control_items"),
-        *("list_corpora", "show_corpus", "images_list", "list_layers"),
+        *("list_campaigns", "campaign_status", "plan_campaign", "list_control_items"),
+        *("list_corpora", "show_corpus", "list_images", "list_layers"),
         *("list_workers", "show_worker", "list_jobs", "show_job", "show_me"),
         *("list_batches", "batch_status", "plan_batch", "list_reports", "show_report"),
         *("list_runs", "show_run", "list_systems", "show_system", "list_qrels", "show_qrels"),

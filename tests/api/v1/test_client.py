@@ -156,8 +156,8 @@ def test_a_call_that_got_no_answer_is_sent_again_and_done_once(
         return answer
 
     monkeypatch.setattr(client._opener, "open", losing)
-    plan = {"name": "once", "corpus": "drawn", "tasks": "captions", "settings": {}, "unpaid": True}
-    job = client.post("campaigns", plan)
+    plan = {"name": "once", "corpus": "drawn", "tasks": "captions", "unpaid": True}
+    job = client.post("campaigns", plan)["job"]
     assert lost and job["campaign"] == "once" and Campaign.objects.count() == 1
 
 
@@ -166,7 +166,7 @@ def test_a_problem_has_all_that_the_server_said(package: Any, secret: str, live_
     with pytest.raises(package.Problem) as told:
         client.post("campaigns", {"name": "two words"})
     assert (told.value.status, told.value.code) == (400, "bad_request")
-    assert {one["field"] for one in told.value.errors} == {"name", "corpus", "tasks"}
+    assert {one["field"] for one in told.value.errors} == {"name"}
     with pytest.raises(package.Problem) as told:
         package.Client(live_server.url, "phrasebox_nothing").get("me")
     assert told.value.status == 401
@@ -176,7 +176,7 @@ def test_a_corpus_is_sent_in_parts_that_go_on_after_a_cut_line(
     package: Any, secret: str, live_server: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Dearer than a test may be: a server, the check and the import of forty pictures."""
-    monkeypatch.setattr("annotation.api.v1.uploads.PART_BYTES", 2_000)
+    monkeypatch.setattr("annotation.jobs.kinds.corpus_uploads.PART_BYTES", 2_000)
     monkeypatch.setattr(package, "TRIES", 1)
     source = tmp_path / "forty.zip"
     source.write_bytes(zipped(forty()))

@@ -41,8 +41,8 @@ def ada(world: Any) -> Caller:
 def test_an_item_made_by_hand_is_listed_with_the_number_by_which_it_is_retired(ada: Caller) -> None:
     drawing = {"kind": q.BOX_DRAWING, "purpose": "qualification", "image": "man", "mentions": [HAT]}
     sent = {"items": [{**LINK, "explanation": "one man"}, {**drawing, "drawn": [BOX]}]}
-    assert ada.post(ITEMS, sent).json() == {"added": 2, "there": 0, "passed_over": 0}
-    assert ada.post(ITEMS, sent).json() == {"added": 0, "there": 2, "passed_over": 0}
+    assert ada.post(ITEMS, sent).json() == {"added": 2, "there": 0, "skipped": []}
+    assert ada.post(ITEMS, sent).json() == {"added": 0, "there": 2, "skipped": []}
     row = Control.objects.get(kind=q.COREF_LINK)
     assert (row.known, row.source, row.explanation, str(row.created_by)) == ("yes", "api", "one man", "ada")
     drawn, link = ada.get(ITEMS).json()["results"]
@@ -85,10 +85,10 @@ def test_items_that_cannot_be_are_named_and_nothing_is_added(ada: Caller) -> Non
         {**LINK, "kind": q.BOX_QUALITY, "mentions": [HAT], "answer": "good", "pending": [9, 1, 2, 4]},
     ]
     answer = ada.post(ITEMS, {"items": wrong})
-    assert (answer.status_code, answer.json()["code"]) == (409, "refused")
-    told = answer.json()["detail"].splitlines()
-    assert [line.partition(":")[0] for line in told] == ["item 2", "item 3", "item 4"]
-    assert "nobody" in told[0] and "perhaps" in told[1] and "9,1,2,4" in told[2]
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad_request")
+    told = {one["field"]: one["detail"] for one in answer.json()["errors"]}
+    assert list(told) == ["items.1", "items.2", "items.3"]
+    assert "nobody" in told["items.1"] and "perhaps" in told["items.2"] and "9,1,2,4" in told["items.3"]
     assert not Control.objects.exists()
 
 

@@ -17,7 +17,7 @@ from tests.factories import a_corpus, some_images
 from tests.web import world as web
 
 pytestmark = pytest.mark.django_db
-DRAFT = {"name": "quay", "corpus": "harbour", "tasks": "captions", "settings": {}, "unpaid": True}
+DRAFT = {"name": "quay", "corpus": "harbour", "tasks": "captions", "unpaid": True}
 
 
 @pytest.fixture
@@ -83,16 +83,16 @@ def test_a_cursor_is_good_for_its_own_list_alone(ada: Caller) -> None:
 def test_a_call_under_a_key_is_done_once_and_answered_the_same(ada: Caller) -> None:
     key = {"Idempotency-Key": "k-1"}
     first, again = (ada.post("campaigns", DRAFT, **key) for _ in range(2))
-    assert (first.status_code, first.json(), first["Location"]) == (202, again.json(), again["Location"])
+    assert (first.status_code, first.json(), first["Location"]) == (201, again.json(), again["Location"])
     assert again["Idempotent-Replayed"] == "true" and "Idempotent-Replayed" not in first.headers
     assert Campaign.objects.count() == 1 and Job.objects.count() == 1
 
 
 def test_another_call_under_the_same_key_is_refused(ada: Caller) -> None:
     key = {"Idempotency-Key": "k-1"}
-    assert ada.post("campaigns", DRAFT, **key).status_code == 202
+    assert ada.post("campaigns", DRAFT, **key).status_code == 201
     assert codes(ada.post("campaigns", {**DRAFT, "name": "pier"}, **key)) == (409, "key_reused")
-    assert ada.post("campaigns", {**DRAFT, "name": "pier"}, **{"Idempotency-Key": "k-2"}).status_code == 202
+    assert ada.post("campaigns", {**DRAFT, "name": "pier"}, **{"Idempotency-Key": "k-2"}).status_code == 201
     assert ada.post("campaigns/quay/close", {}, **key).status_code == 200, "another route has keys of its own"
     assert codes(ada.post("campaigns/pier/close", {}, **key)) == (409, "key_reused"), (
         "another address is another call"
@@ -101,27 +101,27 @@ def test_another_call_under_the_same_key_is_refused(ada: Caller) -> None:
 
 def test_a_key_belongs_to_its_account(ada: Caller) -> None:
     key = {"Idempotency-Key": "k-1"}
-    assert ada.post("campaigns", DRAFT, **key).status_code == 202
+    assert ada.post("campaigns", DRAFT, **key).status_code == 201
     eve = Caller(web.account("eve", "researcher"))
     answer = eve.post("campaigns", {**DRAFT, "name": "pier"}, **key)
-    assert answer.status_code == 202 and answer.json()["campaign"] == "pier"
+    assert answer.status_code == 201 and answer.json()["campaign"] == "pier"
 
 
 def test_a_call_that_failed_leaves_its_key_free(ada: Caller) -> None:
     key = {"Idempotency-Key": "k-1"}
-    assert codes(ada.post("campaigns", {**DRAFT, "corpus": "nothing"}, **key)) == (409, "refused")
+    assert codes(ada.post("campaigns", {**DRAFT, "corpus": "nothing"}, **key)) == (400, "bad_request")
     assert not RepeatableCall.objects.exists()
-    assert ada.post("campaigns", DRAFT, **key).status_code == 202
+    assert ada.post("campaigns", DRAFT, **key).status_code == 201
 
 
 def test_a_key_is_kept_for_a_day(ada: Caller) -> None:
     key = {"Idempotency-Key": "k-1"}
-    assert ada.post("campaigns", DRAFT, **key).status_code == 202
+    assert ada.post("campaigns", DRAFT, **key).status_code == 201
     RepeatableCall.objects.update(created_at=timezone.now() - timedelta(hours=23, minutes=59))
     prune_repeated_calls()
     assert codes(ada.post("campaigns", {**DRAFT, "name": "pier"}, **key)) == (409, "key_reused")
     RepeatableCall.objects.update(created_at=timezone.now() - timedelta(hours=24, minutes=1))
-    assert ada.post("campaigns", {**DRAFT, "name": "pier"}, **key).status_code == 202
+    assert ada.post("campaigns", {**DRAFT, "name": "pier"}, **key).status_code == 201
     RepeatableCall.objects.update(created_at=timezone.now() - timedelta(hours=24, minutes=1))
     prune_repeated_calls()
     assert not RepeatableCall.objects.exists()
@@ -129,7 +129,7 @@ def test_a_key_is_kept_for_a_day(ada: Caller) -> None:
 
 def test_a_call_that_was_cut_off_is_not_done_again_blindly(ada: Caller) -> None:
     key = {"Idempotency-Key": "k-1"}
-    assert ada.post("campaigns", DRAFT, **key).status_code == 202
+    assert ada.post("campaigns", DRAFT, **key).status_code == 201
     RepeatableCall.objects.update(status=0, body="")
     answer = ada.post("campaigns", DRAFT, **key)
     assert codes(answer) == (409, "still_at_work") and answer["Retry-After"]
@@ -142,11 +142,12 @@ def test_a_key_that_is_none_is_told(ada: Caller, key: str) -> None:
 
 def test_every_wrong_field_is_named(ada: Caller) -> None:
     answer = ada.post(
-        "campaigns", {"name": "two words", "images": 0, "corpus": "harbour", "path": "/etc/passwd"}
+        "campaigns",
+        {"name": "two words", "images": 0, "corpus": "harbour", "path": "/etc/passwd", "tasks": "captions"},
     )
     told = answer.json()
     assert (answer.status_code, answer["Content-Type"]) == (400, "application/problem+json")
-    assert {one["field"] for one in told["errors"]} == {"name", "images", "tasks"}
+    assert {one["field"] for one in told["errors"]} == {"name", "images", "path"}
     answer = ada.post("campaigns", {**DRAFT, "path": "/etc/passwd"})
     assert [one["field"] for one in answer.json()["errors"]] == ["path"], "what it does not know it refuses"
     assert not Campaign.objects.exists()
@@ -160,7 +161,7 @@ def test_every_wrong_field_is_named(ada: Caller) -> None:
     ],
 )
 def test_a_query_that_no_field_is_declared_for_is_refused(ada: Caller, method: str, path: str) -> None:
-    assert ada.post("campaigns", DRAFT).status_code == 202
+    assert ada.post("campaigns", DRAFT).status_code == 201
     answer = ada.send(method, f"{path}?limits=2")
     assert codes(answer) == (400, "bad_request")
     assert [one["field"] for one in answer.json()["errors"]] == ["limits"]
@@ -171,7 +172,7 @@ def test_figures_that_are_kept_are_counted_anew_where_that_is_asked(
     ada: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kept, "SLOW", 0.0)
-    assert ada.post("campaigns", DRAFT).status_code == 202
+    assert ada.post("campaigns", DRAFT).status_code == 201
     first = ada.get("campaigns/quay").json()["counted_at"]
     assert ada.get("campaigns/quay", fresh="false").json()["counted_at"] == first
     assert ada.get("campaigns/quay", fresh="true").json()["counted_at"] > first
@@ -190,7 +191,7 @@ def test_what_is_no_json_of_ours_is_told(ada: Caller, body: str) -> None:
 def test_another_type_and_another_method_are_told(ada: Caller) -> None:
     answer = ada.client.generic("POST", "/api/v1/campaigns", "name=x", "application/x-www-form-urlencoded")
     assert codes(answer) == (415, "bad_type")
-    answer = ada.client.post("/api/v1/campaigns", {"name": "x"})
+    answer = ada.client.post("/api/v1/campaign-plans", {"name": "x"})
     assert codes(answer) == (415, "bad_type")
     answer = ada.send("PUT", "campaigns")
     assert codes(answer) == (405, "bad_method") and "POST" in answer["Allow"]
@@ -199,15 +200,16 @@ def test_another_type_and_another_method_are_told(ada: Caller) -> None:
 
 
 def test_money_is_a_decimal_text_and_a_job_says_where_it_is(ada: Caller) -> None:
-    answer = ada.post("campaigns", DRAFT)
+    assert ada.post("campaigns", DRAFT).json()["job"]["kind"] == "open_images"
+    answer = ada.post("campaigns/quay/layer/refresh")
     job = ada.client.get(answer["Location"]).json()
-    assert (job["number"], job["kind"], job["campaign"]) == (answer.json()["number"], "open_images", "quay")
+    assert (job["number"], job["kind"], job["campaign"]) == (answer.json()["number"], "refresh_layer", "quay")
     cost = ada.get("campaigns/quay").json()["cost"]
     assert cost["earned"] == "0.00" and isinstance(cost["due"], str)
 
 
 def test_a_stale_change_of_settings_is_told_from_one_that_cannot_be(ada: Caller) -> None:
-    assert ada.post("campaigns", DRAFT).status_code == 202
+    assert ada.post("campaigns", DRAFT).status_code == 201
     wanted = {"base_version": 2, "campaign_settings": {}, "unpaid": True}
     assert codes(ada.send("PATCH", "campaigns/quay/settings", wanted)) == (412, "stale")
     wanted = {"base_version": 1, "campaign_settings": {"nothing": 1}, "unpaid": True}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from annotation.api.v1 import streams
+from annotation.datasets.contents import arrow_tables
 from annotation.models import Account, Campaign
 from annotation.selectors.answers import answers
 from annotation.selectors.corpora import corpus_named, layer_named
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 
 def table(answer: Any) -> pa.Table:
-    assert answer["Content-Type"] == streams.ARROW_TYPE
+    assert answer["Content-Type"] == arrow_tables.ARROW_TYPE
     return pa.ipc.open_stream(io.BytesIO(b"".join(answer.streaming_content))).read_all()
 
 
@@ -54,11 +55,11 @@ def test_a_layer_comes_as_its_mentions_with_chains_and_boxes(researcher: Caller)
     assert len({(row["image"], row["chain"]) for row in found if row["boxes"]}) == boxes > 0
 
 
-def test_a_stream_is_cut_into_batches() -> None:
+def test_a_stream_is_cut_into_batches(tmp_path: Path) -> None:
     rows = ({"kind": "x", "seconds": float(n)} for n in range(5_000))
-    read = pa.ipc.open_stream(io.BytesIO(b"".join(streams.arrow_stream(streams.JUDGMENT_COLUMNS, rows))))
-    batches = list(read)
-    assert [batch.num_rows for batch in batches] == [2000, 2000, 1000]
+    done = arrow_tables.write_arrow(arrow_tables.JUDGMENT_COLUMNS, rows, tmp_path / "x.arrow")
+    with pa.ipc.open_stream(str(tmp_path / "x.arrow")) as read:
+        assert [batch.num_rows for batch in read] == [2000, 2000, 1000] and done.rows == 5000
 
 
 def test_workers_of_a_kind_that_nobody_is_asked_are_told_to_be_none(researcher: Caller) -> None:

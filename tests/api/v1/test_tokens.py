@@ -147,8 +147,8 @@ def test_a_token_for_a_corpus_opens_that_corpus_alone(harbour: Campaign) -> None
     assert codes(
         caller.post("campaigns", {"name": "x", "corpus": "other", "tasks": "captions", "unpaid": True})
     ) == (
-        409,
-        "refused",
+        400,
+        "bad_request",
     )
     assert caller.get("campaigns/quay").status_code == 200
 

@@ -133,9 +133,9 @@ def test_a_lab_goes_from_an_empty_database_to_the_latex_of_a_report_by_the_clien
         "corpus": "pictures",
         "tasks": "entities",
         "images": IMAGES,
-        "settings": {"pay": {"basis": "item", "per_item": PER_ITEM}},
+        "campaign_settings": {"pay": {"basis": "item", "per_item": PER_ITEM}},
     }
-    client.finished(client.post("campaigns", plan), every=0.2)
+    client.finished(client.post("campaigns", plan)["job"], every=0.2)
     assert client.get("campaigns/people")["state"] == "open"
     items = entry_test(client)
     assert client.post("campaigns/people/control-items", {"items": items})["added"] == len(items)

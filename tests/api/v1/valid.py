@@ -90,9 +90,15 @@ def _draft() -> ValidCall:
     return ValidCall({"campaign": made.name})
 
 
+def _asked_draft() -> ValidCall:
+    made = campaigns.create_campaign(name="asked", corpus="quay", tasks="captions", settings={})
+    Job.objects.create(kind="open_images", campaign=made, arguments={"images": 1}, state=Job.CANCELLED)
+    return ValidCall({"campaign": made.name})
+
+
 def _pilot() -> ValidCall:
     Campaign.objects.filter(name="quay").update(pilot={"split": None, "images": None, "tags": []})
-    return ValidCall({"name": "quay"})
+    return ValidCall({"campaign": "quay"})
 
 
 def _ruling() -> ValidCall:
@@ -193,10 +199,6 @@ def _settings() -> ValidCall:
         "unpaid": True,
     }
     return ValidCall({"campaign": made.name}, body=body)
-
-
-def _layer() -> ValidCall:
-    return ValidCall({"name": "quay", "layer": "import"})
 
 
 def _frozen() -> ValidCall:
@@ -342,7 +344,7 @@ def _unlabelled() -> dict[str, Any]:
     made = Corpus.objects.get(name=_spare_corpus().place["corpus"])
     image = Image.objects.create(corpus=made, position=0, key="quay-1", filename="quay-1.png")
     Caption.objects.create(image=image, number=0, text="A boat at a quay .")
-    return {"name": made.name, "key": image.key}
+    return {"corpus": made.name, "image": image.key}
 
 
 #: A file that is sent for a new corpus.
@@ -359,12 +361,12 @@ def _begun(received: bytes = b"") -> Upload:
 
 
 def _upload(received: bytes = b"", **more: Any) -> Make:
-    return lambda: ValidCall({"key": _begun(received).key}, **more)
+    return lambda: ValidCall({"upload": _begun(received).key}, **more)
 
 
 def _part() -> ValidCall:
     body = {"offset": 0, "sha256": hashlib.sha256(_SENT).hexdigest()}
-    return ValidCall({"key": _begun().key, "number": 0}, body=body, files={"part": ("part", _SENT)})
+    return ValidCall({"upload": _begun().key, "number": 0}, body=body, files={"part": ("part", _SENT)})
 
 
 def _checked() -> ValidCall:
@@ -374,17 +376,17 @@ def _checked() -> ValidCall:
         kind="check_upload",
         arguments={"upload": made.key},
         state=Job.DONE,
-        result={"format": "csv", "images": ""},
+        result={"format": "csv", "images": 1},
         created_by=Account.objects.get(username="researcher"),
     )
-    return ValidCall({"key": made.key})
+    return ValidCall({"upload": made.key})
 
 
 #: What is of the researcher alone, whose valid call succeeds for nobody else.
 OWN = frozenset(
     {
-        *("revoke_token", "unsubscribe_from_alarms", "upload_show", "upload_part", "upload_check"),
-        *("upload_import", "upload_problems", "upload_remove", "read_message"),
+        *("revoke_token", "unsubscribe_from_alarms", "show_upload", "send_upload_part", "check_upload"),
+        *("import_upload", "download_upload_problems", "remove_upload", "read_message"),
     }
 )
 _RUNS = ["good-annotation", "bad-annotation"]
@@ -400,27 +402,26 @@ VALID: dict[str, Make] = {
     "list_corpora": nothing,
     "show_corpus": at(corpus="quay"),
     "set_licence": told({"licence": "CC BY 4.0"}, corpus="quay"),
-    "images_list": asked({"layer": "import", "limit": 2}, name="quay"),
-    "image_show": at(name="quay", key="scene-1"),
-    "corpus_tags": asked({"contains": "dog"}, name="quay"),
-    "phrases_show": at(name="quay", key="scene-1"),
-    "phrases_mark": lambda: ValidCall(
-        _unlabelled(), body={"phrases": [{"caption": 0, "start": 0, "end": 2}]}
-    ),
-    "phrases_drop": lambda: ValidCall(_unlabelled()),
+    "list_images": asked({"layer": "import", "limit": 2}, corpus="quay"),
+    "show_image": at(corpus="quay", image="scene-1"),
+    "list_corpus_tags": asked({"contains": "dog"}, corpus="quay"),
+    "show_phrases": at(corpus="quay", image="scene-1"),
+    "mark_phrases": lambda: ValidCall(_unlabelled(), body={"phrases": ["0:0-2"]}),
+    "drop_phrase_marks": lambda: ValidCall(_unlabelled()),
     "list_layers": at(corpus="quay"),
     "list_campaigns": nothing,
-    "campaign_open": told(
-        {"name": "fresh", "corpus": "quay", "tasks": "captions", "settings": {}, "unpaid": True, "images": 2}
+    "open_campaign": told(
+        {"name": "fresh", "corpus": "quay", "tasks": "captions", "unpaid": True, "images": 2}
     ),
-    "campaign_plan": told({"name": "fresh", "corpus": "quay", "tasks": "entities", "known": "import"}),
+    "plan_campaign": told({"name": "fresh", "corpus": "quay", "tasks": "entities", "known": "import"}),
     "campaign_status": at(campaign="quay"),
     "archive_campaign": told({"archived": True}, campaign="paused"),
     "set_open_to_all": told({"open_to_all": True}, campaign="quay"),
     "set_stop_rules": told({"budget": 250.0, "until": "2031-01-01"}, campaign="quay"),
     "drop_planned_images": at(campaign="quay"),
     "delete_campaign": _draft,
-    "campaign_go_on": _pilot,
+    "go_on_with_all": _pilot,
+    "open_draft": _asked_draft,
     "pause_campaign": told({"reason": "We look at it."}, campaign="quay"),
     "resume_campaign": at(campaign="paused"),
     "close_campaign": told({}, campaign="quay"),
@@ -438,7 +439,7 @@ VALID: dict[str, Make] = {
     "revoke_invitation": lambda: ValidCall(
         {"campaign": "quay", "invitation": Invitation.objects.get(campaign__name="quay").pk}
     ),
-    "control_items_add": told({"items": [_LINK]}, campaign="review"),
+    "add_control_items": told({"items": [_LINK]}, campaign="review"),
     "add_controls_from_layer": told({"layer": "import"}, campaign="tested"),
     "add_controls_from_captions": _further,
     "promote_answers": told({"kind": "coref_link"}, campaign="tested"),
@@ -446,7 +447,7 @@ VALID: dict[str, Make] = {
     "retire_control_item": lambda: ValidCall(
         {"campaign": "tested", "item": Control.objects.filter(campaign__name="tested", active=True)[0].pk}
     ),
-    "layer_refresh": at(name="quay"),
+    "refresh_layer": at(campaign="quay"),
     "list_workers": at(campaign="quay"),
     "show_worker": lambda: ValidCall({"campaign": "quay", "worker": _pseudonym()}),
     "export_workers": asked({"everyone": "true"}, campaign="quay"),
@@ -479,11 +480,18 @@ VALID: dict[str, Make] = {
     "show_job": lambda: ValidCall({"job": _job("export_dataset", Job.DONE)}),
     "cancel_job": lambda: ValidCall({"job": _job("export_dataset", Job.QUEUED)}),
     "resume_job": lambda: ValidCall({"job": _job("refresh_layer", Job.CANCELLED)}),
-    "export_make": told({"format": "jsonl", "layer": "import"}, name="quay"),
-    "export_download": lambda: ValidCall({"number": _job("export_dataset", Job.DONE)}),
+    "export_dataset": told({"format": "jsonl", "layer": "import"}, corpus="quay"),
+    "export_campaign": told({"format": "jsonl", "unfinished": "include", "simulated": True}, campaign="quay"),
+    "download_export": lambda: ValidCall({"job": _job("export_dataset", Job.DONE)}),
     "export_answers": at(campaign="quay"),
-    "judgments_stream": at(name="quay"),
-    "layer_mentions_stream": _layer,
+    "learn_links": told({"corpus": "quay", "layer": "import"}, campaign="quay"),
+    "show_protocol": nothing,
+    "export_proposals": lambda: ValidCall({"campaign": "quay", "machine": _machine().place["machine"]}),
+    "import_proposals": lambda: ValidCall(
+        {"campaign": "quay", "machine": _machine().place["machine"]}, files={"file": ("boxes.jsonl", b"{}")}
+    ),
+    "export_judgment_table": at(campaign="quay"),
+    "export_mention_table": at(corpus="quay", layer="import"),
     "show_me": nothing,
     "list_accounts": asked({"who": "staff", "state": "active"}),
     "show_account": at(account="researcher"),
@@ -499,14 +507,14 @@ VALID: dict[str, Make] = {
     "teach_machine": _machine,
     "list_studies": at(campaign="quay"),
     "save_study": told({"platform": "prolific", "study": "another", "answers": 3}, campaign="quay"),
-    "uploads_list": nothing,
-    "upload_begin": told({"name": "sent-now", "files": [{"path": "a.csv", "size": 40}]}),
-    "upload_show": _upload(b"x"),
-    "upload_part": _part,
-    "upload_check": _upload(_SENT, body={"format": "csv"}),
-    "upload_import": _checked,
-    "upload_problems": _checked,
-    "upload_remove": _upload(),
+    "list_uploads": nothing,
+    "begin_upload": told({"name": "sent-now", "files": [{"path": "a.csv", "size": 40}]}),
+    "show_upload": _upload(b"x"),
+    "send_upload_part": _part,
+    "check_upload": _upload(_SENT, body={"format": "csv"}),
+    "import_upload": _checked,
+    "download_upload_problems": _checked,
+    "remove_upload": _upload(),
     "localize": _localizing,
     "list_localization_sets": nothing,
     "import_localizations": lambda: ValidCall(

@@ -123,7 +123,7 @@ def test_a_batch_without_a_filter_has_nothing_to_fill_up_with_and_says_so(pooled
     assert batch.numbers["fillers"] == 0 < batch.numbers["missing"]
     told = said("batch_status", "bare")
     assert f"pages lack {batch.numbers['missing']} captions" in told
-    assert "with a --threshold, filtered pairs fill them" in told and "--depth" not in told
+    assert "with a threshold, filtered pairs fill them" in told and "depth" not in told
 
 
 def test_launched_twice_it_stands_and_another_plan_needs_another_name(pooled_runs: list[str]) -> None:
@@ -207,8 +207,8 @@ def test_the_commands_tell_the_price_open_the_batch_and_collect_it(
         f"pages lack {price['missing']} captions: too few filtered pairs are of the images asked about; "
         f"{price['short_blocks']} of {price['blocks']} images have fewer than fit"
     )
-    assert price["missing"] > 0 and lacking in dry and "a greater --depth" in dry
-    assert "with a --threshold, filtered pairs fill them" in said("plan_batch", *chosen, "--threshold", 0)
+    assert price["missing"] > 0 and lacking in dry and "a greater depth" in dry
+    assert "with a threshold, filtered pairs fill them" in said("plan_batch", *chosen, "--threshold", 0)
     # The remedy that is named helps.
     config.write_text("[trust]\nqualification = false\n[page]\ncaptions = 3\n")
     assert json.loads(said("plan_batch", *chosen, "--json"))["numbers"]["missing"] < price["missing"]
@@ -222,7 +222,7 @@ def test_the_commands_tell_the_price_open_the_batch_and_collect_it(
     assert "judgments 'first' collected" in said("collect_judgments", "first")
     assert json.loads(said("collect_judgments", "first", "--json"))["unchanged"]
     text = said("batch_status", "first", "--omissions")
-    assert lacking in text and "for more fillers, use a greater --depth" in text
+    assert lacking in text and "for more fillers, use a greater depth" in text
     assert "0 tasks open" in text and "filter: 0 of" in text and "sharp-search" in text
     assert json.loads(said("batch_status", "first", "--json"))["status"]["left_out"] is None
 

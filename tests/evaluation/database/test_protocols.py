@@ -149,7 +149,9 @@ def test_what_an_import_cut_off_is_not_guessed(scores: np.ndarray, tmp_path: Pat
     file = matrix_file(tmp_path, "untied", untied, images, captions)
     import_run(RunImport(name="cut", corpus="ten", file=file, format="scores", depth=20), OperationContext())
     freeze_protocol(name="own", corpus="ten", protocol="any of five")
-    with pytest.raises(CommandError, match="keeps the best 20 items .* R@10 needs 10: import .* --depth 0"):
+    with pytest.raises(
+        CommandError, match="keeps the best 20 items .* R@10 needs 10: import .* with whole rankings"
+    ):
         said("score_run", "cut", "--qrels", "own", "--measures", "R@1,R@10", "--folds", 5)
     direct = over_folds(Dense(untied), select("any of five", OWNERS), ["R@1", "median rank"], number=5)
     report = json.loads(

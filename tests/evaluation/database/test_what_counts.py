@@ -71,7 +71,8 @@ def test_answers_from_before_judges_were_reinstated_stay_out_unless_asked_for_by
         said("collect_judgments", "first", "--count", "nobody")
     text = said("collect_judgments", "first")
     assert (
-        f"not used: {len(own)} answers that {judge} gave" in text and f"--count {judge} counts them" in text
+        f"not used: {len(own)} answers that {judge} gave" in text
+        and f"counting {judge}, to have these too" in text
     )
 
     named = json.loads(said("collect_judgments", "first", "--count", judge, "--json"))

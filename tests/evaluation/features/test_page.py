@@ -58,7 +58,7 @@ def test_a_file_is_imported_listed_trained_on_and_kept_while_it_is_used(ada, cor
     page = words(ada.get(PAGE))
     assert "There are no feature sets yet." in page
     page = sent(ada, file=upload())
-    assert said(page) == ["Importing the features. The progress is shown below."]
+    assert said(page) == ["Importing the features."]
     assert run_newest().state == Job.DONE
     assert f"cnn:1 world images {IMAGES}" in words(ada.get(PAGE))
     sent(ada, file=upload())
@@ -83,7 +83,7 @@ def test_a_file_of_the_server_is_imported_by_a_job(ada, features: Path, data_dir
     for file in (features, features.with_name("features.ids.txt")):
         shutil.copy(file, folder)
     page = sent(ada, server_file="features.npy")
-    assert said(page) == ["Importing the features. The progress is shown below."]
+    assert said(page) == ["Importing the features."]
     assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
     assert "Import features" in words(ada.get(PAGE)) and feature_sets()[0].label == "cnn:1"
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import cv2
+import numpy as np
 import pytest
 from django.db import connections
 
@@ -111,6 +112,9 @@ class Round:
         (self.folder / "weak.csv").write_text("id,title\nx,a dog\ny,the sea\n")
         weak = {"name": "weak", "file": put_on_server("collections", self.folder / "weak.csv")}
         yield "import_weak_collection", "importing texts", weak
+        np.savez(self.folder / "weak.npz", vectors=np.eye(2), ids=np.array(["x", "y"]))
+        cnn = {"name": "cnn", "file": put_on_server("features", self.folder / "weak.npz")}
+        yield "import_collection_features", "writing features", {"collection": "weak", **cnn}
         aligned = {"name": "aligned", "recipe": self.alignment, "corpus": CORPUS, "regions": "parts"}
         yield "train_system", "learning", aligned
         yield "decode_alignments", "aligning words", {"system": "aligned", "layer": "machine"}
@@ -147,23 +151,23 @@ class Round:
         runs = Run.objects.exclude(corpus__name="candidates")
         assert runs.filter(published=True).count() == len(self.runs) + 2 == runs.count()
         written = CaptionSet.objects.order_by("name").values_list("name", "caption_count", "published")
-        assert list(written) == [("nearest", 24, True), ("parts", 72, True)]
+        assert list(written) == [("nearest", 72, True), ("parts", 216, True)]
         assert Batch.objects.count() == Campaign.objects.count() == 1
         assert JudgmentSet.objects.filter(published=True).count() == 2 == JudgmentSet.objects.count()
         assert QrelsSnapshot.objects.get().version == 1
         found = LocalizationSet.objects.get()
-        assert (found.name, found.image_count, found.published) == ("ground", 24, True)
+        assert (found.name, found.image_count, found.published) == ("ground", 72, True)
         assert found.mentions.count() == found.mention_count > 24 and found.scores
         tagged = TagSet.objects.get()
-        assert (tagged.name, tagged.image_count, tagged.published) == ("usual", 24, True) and tagged.figures
+        assert (tagged.name, tagged.image_count, tagged.published) == ("usual", 72, True) and tagged.figures
         assert TagList.objects.get().corpus.name == CORPUS
         rows = {name: len(feature_set(CORPUS, name).ids()) for name in ("drawn", "words")}
         sets = [("colours:1", 72), ("drawn:1", rows["drawn"]), ("parts:1", 216), ("words:1", rows["words"])]
-        assert [(one.label, one.rows) for one in feature_sets()] == [*sets, ("net:1", 4)]
+        assert [(one.label, one.rows) for one in feature_sets()] == [*sets, ("net:1", 4), ("cnn:1", 2)]
         assert parses_of(CORPUS).captions == Caption.objects.filter(image__corpus__name=CORPUS).count()
         assert [(one.name, one.rows) for one in weak_collections()] == [("weak", 2)]
         layer = Layer.objects.get(name="machine")
-        assert layer.published and layer.covers.count() == 24 and Layer.objects.count() == 2
+        assert layer.published and layer.covers.count() == 72 and Layer.objects.count() == 2
         report = Report.objects.get()
         folder = building.report_folder(report.name)
         assert {str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file()} == set(

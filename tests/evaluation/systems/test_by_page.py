@@ -20,6 +20,20 @@ from tests.web.staff import forms, press, words
 pytestmark = pytest.mark.django_db
 
 
+def test_the_settings_of_a_recipe_are_changed_by_page(corpus: str):
+    cache.clear()
+    ada = world.signed_in("ada", "researcher")
+    address = "/evaluation/train/?recipe=BoW5"
+    assert "How many captions of each training image are learned from" in words(ada.get(address))
+    press(ada, address, "Train", name="other", **{"changes.text.captions": "2"})
+    assert Job.objects.get().arguments["changes"] == {"text": {"captions": 2}}
+    wrong = press(ada, address, "Train", name="wrong", **{"changes.text.captions": "-2"})
+    assert wrong.status_code == 400 and 'id="changes.text.captions_error"' in wrong.content.decode()
+    another = press(ada, address, "Train", name="another", recipe="TRI5")
+    assert another.status_code == 400 and "are now those of this recipe" in words(another)
+    assert Job.objects.count() == 1
+
+
 def test_from_a_recipe_of_the_server_to_figures(corpus: str, features: Path, own: Path, data_dir: Path):
     cache.clear()
     sources = data_dir / "sources"

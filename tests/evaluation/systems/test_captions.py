@@ -132,7 +132,7 @@ def test_the_nearest_caption_is_one_of_the_training_captions(scenes):
     said("train_system", "near", "--recipe", "NN-caption", "--corpus", "scenes", "--features", "whole")
     made = generated("near")
     assert made["in_training"] == made["captions"] == 15
-    with pytest.raises(CommandError, match="does not predict rankings: it writes captions; use generate_c"):
+    with pytest.raises(CommandError, match="predicts captions, not rankings"):
         said("rank", "near", "--split", "test")
 
 
@@ -160,7 +160,7 @@ def test_regions_are_described_by_what_a_layer_says_of_them_and_by_parts_of_capt
             right += [bool(named(caption.text) & words)] if words else []
         assert len(right) == 30 and np.mean(right) > 0.7, (name, np.mean(right))
     assert generated("aligned", "--regions", "parts", "--limit", 3)["unchanged"]
-    with pytest.raises(CommandError, match="caption set 'regional' describes regions; give --layer"):
+    with pytest.raises(CommandError, match="caption set 'regional' describes regions; name the layer"):
         figures("regional")
     report = json.loads(said("score_captions", "scenes", "regional", "--layer", gold, *MEASURES))
     # Two of the five regions show a thing, of which people speak twice.

@@ -25,8 +25,8 @@ def commands(corpus, features, own):
 @pytest.mark.parametrize(
     ("device", "says"),
     [
-        ("gpu", "--device gpu: unknown; expected cpu, cuda, or one of several such as cuda:0"),
-        ("cuda", "--device cuda: torch is not installed; install it, leave --device out, or use cpu"),
+        ("gpu", "device gpu: unknown; expected cpu, cuda, or one of several such as cuda:0"),
+        ("cuda", "device cuda: torch is not installed; install it, or use cpu"),
     ],
 )
 def test_a_device_that_is_not_there_is_refused_before_any_work(

@@ -234,7 +234,9 @@ def test_what_a_file_lacks_of_the_images_that_it_is_of_is_missing(scenes: str, t
         said("import_localizations", "listed", file, "--corpus", "scenes", "--split", listed)
     # As earlier versions kept it: a word for readers.
     LocalizationSet.objects.filter(name="listed").update(image_ids=None, asked_digest="")
-    with pytest.raises(CommandError, match="was imported by an earlier version, .* remove it on its page"):
+    with pytest.raises(
+        CommandError, match="was imported by an earlier version, .* remove it, and import it again"
+    ):
         said("import_localizations", "listed", file, "--corpus", "scenes", "--split", listed)
 
 

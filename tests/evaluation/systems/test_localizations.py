@@ -94,7 +94,7 @@ def test_what_cannot_be_learned_localized_or_scored_is_named(grounded, tmp_path)
         (("localize", grounded, "--layer", "nobody"), "--layer: There is no layer “nobody” here"),
         (("localize", grounded, "--limit", 0), "--limit: Expected 1 or more."),
         (("localize", grounded, "--seed", -1), "--seed: Expected 0 or more."),
-        (("rank", grounded), "does not predict rankings: it localizes phrases; use localize"),
+        (("rank", grounded), "predicts localizations, not rankings"),
         (("score_localization", "nothing"), "There is no localization set “nothing” here"),
     ):
         with pytest.raises(CommandError, match=says):

@@ -11,7 +11,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation import campaigns, jobs
-from annotation.campaigns import CampaignError, machines, to_learn_from
+from annotation.campaigns import CampaignError, machines
+from annotation.campaigns.learning import to_learn_from
 from annotation.models import Campaign, Job, Machine, MachineProposals
 from evaluation.services.common import ImportRefused
 from evaluation.services.machines.examples import proposals_of
@@ -42,7 +43,7 @@ def test_a_stored_proposer_is_taken_as_it_is_before_enough_images_are_finished(w
         "images": 3,
         "unreadable": 0,
     }
-    with pytest.raises(CommandError, match="is stored already; give another name, or --replace"):
+    with pytest.raises(CommandError, match="is stored already; give another name, or replace it"):
         call_command("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=2)
     added = call("add_machine", world.campaign.name, "drawer")

@@ -15,7 +15,8 @@ from django.urls import reverse
 from django.utils import translation
 
 from annotation import campaigns, jobs
-from annotation.campaigns import CampaignError, machines, to_learn_from
+from annotation.campaigns import CampaignError, machines
+from annotation.campaigns.learning import to_learn_from
 from annotation.jobs import JobProgress
 from annotation.models import Box, Job, Judgment, Machine, MachineProposals, OpenImage
 from annotation.protocol.campaign_settings import settings_of

@@ -266,7 +266,7 @@ def test_what_cannot_be_trained_is_said_in_a_line(scenes: str, tmp_path: Path) -
 
 def test_systems_that_rank_or_write_do_not_tag_and_taggers_do_not_rank(scenes: str) -> None:
     train("often", "Tag-frequency")
-    with pytest.raises(CommandError, match="does not predict rankings: it tags images; use tag"):
+    with pytest.raises(CommandError, match="predicts tags, not rankings"):
         said("rank", "often", "--split", "test")
     said("train_system", "near", "--recipe", "NN-caption", "--corpus", "scenes", "--features", "whole")
     with pytest.raises(CommandError, match="system 'near' does not tag images; choose one that does"):

@@ -82,7 +82,11 @@ def test_nothing_of_another_corpus_is_told(bob: Client, page: str):
         ),
         ("new_batch", {"corpus": "small", "runs": "good-search", "chosen": "1", "name": "b"}, "no corpus"),
         ("new_batch", {"corpus": "own", "runs": "good-search", "chosen": "1", "name": "b"}, "no run “good-s"),
-        ("new_report", {"qrels": "crowd", "runs": "good-search", "name": "r"}, "There is no qrels “crowd”"),
+        (
+            "new_report",
+            {"qrels": "crowd", "runs": "good-search", "name": "r"},
+            "There is no set of qrels “crowd”",
+        ),
     ],
 )
 def test_forms_take_nothing_of_another_corpus(bob: Client, page: str, sent: dict[str, Any], says: str):
@@ -97,7 +101,7 @@ def test_qrels_of_another_corpus_are_not_there(bob: Client):
     assert answer.status_code == 404 and "There are no qrels “crowd” here." in words(answer)
     assert bob.get("/operations/export_qrels/file?qrels=crowd").status_code == 404
     answer = bob.post("/operations/remove_qrels/", {"qrels": "crowd:1"})
-    assert answer.status_code == 400 and "There is no qrels “crowd:1” here." in words(answer)
+    assert answer.status_code == 400 and "There is no set of qrels “crowd:1” here." in words(answer)
     assert QrelsSnapshot.objects.filter(name="crowd").exists()
 
 

@@ -42,12 +42,12 @@ def test_a_collection_and_its_features_are_imported_and_listed(ada: Client, file
     assert "There are no weak collections yet." in empty
     assert "Import features of a collection’s images" not in empty
     told = press(ada, PAGE, "Import", name="weak", file=file)
-    assert said(told) == ["Importing the collection. The progress is shown below."]
+    assert said(told) == ["Importing the collection."]
     assert "Import a weak collection weak queued" in words(told)
     assert done().state == Job.DONE and weak_collection("weak").rows == 3
     assert "weak 3 titles, tags" in words(ada.get(PAGE)) and "none yet" in words(ada.get(PAGE))
     told = press(ada, PAGE, "Import features", collection="weak", name="cnn", file="w.npz")
-    assert said(told) == ["Importing the features. The progress is shown below."]
+    assert said(told) == ["Importing the features."]
     assert done().state == Job.DONE and feature_set("weak", "cnn").rows == 3
     little.corpus()
     corpus = Corpus.objects.get()

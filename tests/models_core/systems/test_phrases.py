@@ -95,7 +95,7 @@ def test_what_phrases_cannot_be_made_of_is_refused():
         learned(axes=5)
     recipe = of_dict("mine", {"method": "region-phrase-cca"})
     words = [((Word("w1", ""),),)] * 3
-    with pytest.raises(BadRecipe, match="describes phrases by word vectors; give --words SET"):
+    with pytest.raises(BadRecipe, match="describes phrases by word vectors; give some"):
         PhraseTexts.learn(recipe, words, Resources(), PhaseCache())
     with pytest.raises(BadRecipe, match="no word of the training phrases has a vector"):
         PhraseTexts.learn(recipe, [((Word("qua", ""),),)] * 3, GIVEN, PhaseCache())

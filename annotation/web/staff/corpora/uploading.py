@@ -10,7 +10,6 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from django.contrib import messages
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import path, reverse
@@ -19,23 +18,22 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation import jobs
 from annotation.common.roles import RESEARCHER
 from annotation.datasets import uploads
 from annotation.datasets.english import ENGLISH_ENOUGH
 from annotation.datasets.source_problems import BAD_LINE, BAD_PICTURE, NO_CAPTION, NO_PICTURE, REPEATED
-from annotation.datasets.uploaded_source import PROBLEMS_FILE, preview_picture
+from annotation.datasets.uploaded_source import preview_picture
 from annotation.datasets.uploads import Upload, UploadRefused, WrongOffset
 from annotation.formats import FORMATS
-from annotation.models import Account, Corpus, Job
+from annotation.jobs.kinds.corpus_uploads import IMPORT_UPLOAD, checked_upload, newest_upload_job
+from annotation.models import Corpus, Job
 from annotation.web.common.access import account_of, for_roles_of_server
 from annotation.web.common.plain_json import BadJson, read_plain_json
 from annotation.web.staff.job_lines import job_line
 
-CHECK, IMPORT_UPLOAD = "check_upload", "import_upload"
 #: Bytes of a list of files that is sent at the beginning.
 _LONGEST_LIST = 16 * 2**20
-NO_UPLOAD = gettext_lazy("There is no such upload: it expired, or it is somebody else’s.")
+_NO_UPLOAD = gettext_lazy("There is no such upload: it expired, or it is somebody else’s.")
 #: Sorts of problems in words.
 SORTS_IN_WORDS = {
     BAD_LINE: gettext_lazy("bad line"),
@@ -138,71 +136,8 @@ def upload_part(request: HttpRequest, key: str, number: int) -> JsonResponse:
     except UploadRefused as error:
         return _refused(str(error), HTTPStatus.UNPROCESSABLE_ENTITY)
     except uploads.NoSuchUpload:
-        return _refused(str(NO_UPLOAD), HTTPStatus.NOT_FOUND)
+        return _refused(str(_NO_UPLOAD), HTTPStatus.NOT_FOUND)
     return JsonResponse({"received": received})
-
-
-@require_POST
-@for_roles_of_server(RESEARCHER)
-def upload_act(request: HttpRequest, key: str) -> HttpResponse:
-    """Check an upload, import it with or without its problems, remove it."""
-    act = request.POST.get("act", "")
-    upload = _own(request, key)
-    account = account_of(request)
-    try:
-        if act == "remove":
-            drop_upload(upload, account)
-            messages.success(request, _("Upload removed."))
-            return redirect("uploads")
-        if act == "check":
-            enqueue_check(upload, account, request.POST.get("format", ""))
-        elif act in ("import", "skip"):
-            enqueue_import(upload, account, skip_problems=act == "skip")
-        else:
-            messages.warning(request, _("Nothing was chosen: use one of the buttons."))
-    except UploadRefused as error:
-        messages.warning(request, str(error))
-    return redirect("upload", key)
-
-
-def drop_upload(upload: Upload, account: Account) -> None:
-    """Remove an upload that nothing works on. Raises UploadRefused."""
-    job = newest_upload_job(account, upload.key)
-    if job is not None and job.state in Job.LIVE:
-        raise UploadRefused(_("Its job is under way: cancel that first."))
-    uploads.remove_upload(upload)
-
-
-def enqueue_check(upload: Upload, account: Account, format: str = "") -> Job:
-    """Have an upload read as `format`, or as what it looks like, as a job. Raises UploadRefused."""
-    _check_ready(upload, account)
-    arguments = {"upload": upload.key, "name": upload.name, "format": format if format in FORMATS else ""}
-    return jobs.enqueue(kind=CHECK, arguments=arguments, actor=account)
-
-
-def enqueue_import(upload: Upload, account: Account, *, skip_problems: bool) -> Job:
-    """Have an upload that was checked become a corpus, without what is wrong where that is to be skipped, as
-    a job. Raises UploadRefused."""
-    _check_ready(upload, account)
-    checked = checked_upload(account, upload.key)
-    if checked is None:
-        raise UploadRefused(_("The upload is not checked yet: check it first."))
-    arguments = {
-        "upload": upload.key,
-        "name": upload.name,
-        "format": checked.result["format"],
-        "images": checked.result["images"],
-        "skip_problems": skip_problems,
-    }
-    return jobs.enqueue(kind=IMPORT_UPLOAD, arguments=arguments, actor=account)
-
-
-def _check_ready(upload: Upload, account: Account) -> None:
-    job = newest_upload_job(account, upload.key)
-    if job is not None and job.state in Job.LIVE:
-        raise UploadRefused(_("This upload is being worked on already."))
-    if not upload.complete:
-        raise UploadRefused(_("Some files have not come yet: choose them again to resume."))
 
 
 @require_safe
@@ -212,16 +147,9 @@ def upload_preview(request: HttpRequest, key: str, number: int) -> HttpResponseB
     return _file(preview_picture(_own(request, key), number), "image/jpeg")
 
 
-@require_safe
-@for_roles_of_server(RESEARCHER)
-def upload_problems(request: HttpRequest, key: str) -> HttpResponseBase:
-    """All problems of an upload, one a line, as JSON."""
-    return _file(_own(request, key).folder / PROBLEMS_FILE, "application/x-ndjson; charset=utf-8")
-
-
 def _file(file: Path, content_type: str) -> HttpResponseBase:
     try:
-        return FileResponse(file.open("rb"), content_type=content_type, as_attachment=file.suffix == ".jsonl")
+        return FileResponse(file.open("rb"), content_type=content_type)
     except OSError:
         raise Http404(_("There is no such file.")) from None
 
@@ -231,20 +159,7 @@ def _own(request: HttpRequest, key: str) -> Upload:
     try:
         return uploads.upload_of(account_of(request), key)
     except uploads.NoSuchUpload:
-        raise Http404(str(NO_UPLOAD)) from None
-
-
-def newest_upload_job(account: Account, key: str) -> Job | None:
-    """The newest job about an upload that this account asked for."""
-    found = Job.objects.filter(kind__in=(CHECK, IMPORT_UPLOAD), arguments__upload=key)
-    return found.filter(created_by_id=account.pk).select_related("created_by").order_by("-pk").first()
-
-
-def checked_upload(account: Account, key: str) -> Job | None:
-    """The newest check of an upload, if it came to its end."""
-    found = Job.objects.filter(kind=CHECK, arguments__upload=key, created_by_id=account.pk)
-    newest = found.order_by("-pk").first()
-    return newest if newest is not None and newest.state == Job.DONE else None
+        raise Http404(str(_NO_UPLOAD)) from None
 
 
 def _state(upload: Upload) -> dict[str, Any]:
@@ -284,7 +199,5 @@ urlpatterns = [
     path("<slug:key>/", upload_detail, name="upload"),
     path("<slug:key>/state", upload_state, name="upload_state"),
     path("<slug:key>/files/<int:number>", upload_part, name="upload_part"),
-    path("<slug:key>/act", upload_act, name="act_on_upload"),
     path("<slug:key>/preview/<int:number>", upload_preview, name="upload_preview"),
-    path("<slug:key>/problems", upload_problems, name="upload_problems"),
 ]

@@ -11,7 +11,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
 
-from annotation.campaigns import machines, to_learn_from
+from annotation.campaigns import machines
+from annotation.campaigns.learning import to_learn_from
 from annotation.common.roles import RESEARCHER
 from annotation.jobs.registry import every_job_kind
 from annotation.models import Campaign

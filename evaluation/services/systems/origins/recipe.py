@@ -56,7 +56,7 @@ def _matrices(wish: RankRequest) -> Matrices:
         if not sources.text:
             raise ImportRefused(
                 f"system {name!r} compares given vectors; give a feature set of the captions of corpus "
-                f"{corpus!r} too (--text SET)"
+                f"{corpus!r} too"
             )
         sources = sources.settled(corpus)
         stored = stored.reading(given_captions(corpus, sources.text))

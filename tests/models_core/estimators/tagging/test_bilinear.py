@@ -133,7 +133,7 @@ def test_what_it_cannot_learn_from_is_named_in_a_line():
     broken = np.array(train.images)
     broken[2, 1] = np.nan
     refused(r"images is nan at \(2, 1\)", images=broken)
-    refused("tags have no word vectors; give --words SET", tags=replace(train.captions, vectors=None))
+    refused("tags have no word vectors; give some", tags=replace(train.captions, vectors=None))
     vectors = np.array(train.captions.vectors)
     vectors[0, 0] = np.inf
     refused(r"tag vectors is inf at \(0, 0\)", tags=replace(train.captions, vectors=vectors))

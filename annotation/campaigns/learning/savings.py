@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from pydantic import Field
 
 from annotation.campaigns import machines
-from annotation.campaigns.changing import SettingsChange, change_some_settings
+from annotation.campaigns.changing import SettingsChange, SettingsDifference, change_some_settings
 from annotation.campaigns.choosing import gold_layer
+from annotation.common.operations import Help, Named, OperationContext
+from annotation.datasets.contents.images import LayerName
 from annotation.models import Account, Campaign
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.coreference import LEARNED
@@ -18,6 +22,7 @@ from annotation.protocol.link_chances import learn_chances
 from annotation.protocol.terms import LayerRecord
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
+from annotation.selectors.stored_kinds import CORPORA, CampaignRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,58 @@ class LearnedLinks:
     images: int
     pairs: int
     change: SettingsChange
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnLinksRequest(CampaignRequest):
+    """Count from the campaign's finished images, or from a layer with chains, how likely two phrases refer
+    to the same thing, and compare a phrase with likely chains first: the settings order and
+    saving.link_chances. Once somebody has worked, this holds for images that are not open yet."""
+
+    corpus: Annotated[
+        Annotated[str, Named(CORPORA)] | None,
+        Help(gettext_lazy("Corpus"), gettext_lazy("Learn from a layer of it instead")),
+    ] = None
+    layer: Annotated[
+        LayerName | None,
+        Help(gettext_lazy("Layer"), gettext_lazy("Learn from it; by default gold, or import, of the corpus")),
+    ] = None
+    base_version: Annotated[
+        Annotated[int, Field(ge=1)] | None,
+        Help(gettext_lazy("Version"), gettext_lazy("Only if this version of the settings is in force")),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkLesson:
+    """From how many images how many pairs of head nouns were learnt, the version of the settings that has
+    them, what changed in it, and how many images were reopened."""
+
+    campaign: str
+    images: int
+    pairs: int
+    version: int
+    changed: tuple[SettingsDifference, ...]
+    reopened: int
+
+
+def learn_named_links(request: LearnLinksRequest, context: OperationContext) -> LinkLesson:
+    """Learn from what there is. Raises CampaignError and UnknownName."""
+    learnt = learn_links(
+        campaign=request.row(),
+        corpus=request.corpus,
+        layer=request.layer,
+        seen=request.base_version,
+        actor=context.actor,
+    )
+    return LinkLesson(
+        campaign=request.campaign,
+        images=learnt.images,
+        pairs=learnt.pairs,
+        version=learnt.change.version,
+        changed=learnt.change.differences,
+        reopened=learnt.change.reopened,
+    )
 
 
 def learn_links(
@@ -59,7 +116,7 @@ def learn_links(
         raise CampaignError(
             _(
                 "There is no image to learn from: finish some images of campaign “%(name)s” first, or learn "
-                "from a layer with chains (--corpus, --layer)."
+                "from a layer with chains."
             )
             % {"name": campaign.name}
         )

@@ -1,1 +1,0 @@
-"""The REST API of annotation: corpora, campaigns, workers, reviewing, exports, jobs and tokens."""

@@ -1,1 +1,0 @@
-"""What a campaign has before anybody works: its plan, its texts and invitations, its control items."""

@@ -1,0 +1,1 @@
+"""What campaigns learn from: chains that are known, boxes of other programs."""

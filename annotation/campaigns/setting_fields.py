@@ -1,0 +1,128 @@
+"""The settings of campaigns, each as a field: which there are for some tasks, and their words for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from typing import Any, Final
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from annotation.common.operations import Setting
+from annotation.protocol.boxes import BoxLimits
+from annotation.protocol.campaign_settings import CampaignSettings, settings_of_tasks
+from annotation.protocol.kinds import is_counted, is_page, kind_of, kinds_of_tasks, machine_kinds
+from annotation.protocol.machines import MachineSettings
+from annotation.protocol.merging import MergeRules
+from annotation.protocol.paging import PagingSettings
+from annotation.protocol.setting_types import WholeFromOne
+from annotation.protocol.state import ImageSettings, SavingSettings
+from annotation.protocol.trust_settings import TrustSettings
+from annotation.protocol.work import LeaseSettings, PaySettings, StopSettings
+from annotation.task_types.wording import kind_in_words
+from models_core.checked_fields import field_rules, value_rule
+
+#: What an answer to a question of a kind earns: this, and the kind.
+ITEM_PAY: Final = "pay.per_item."
+#: The tables of settings by name ("" is the top level), in the order of pages, and what each is about.
+_TITLES: Mapping[str, str | Promise] = {
+    "": _("Questions, and when they are settled"),
+    "limits": _("Limits of a chain"),
+    "merging": _("When boxes are merged"),
+    "saving": _("Fewer questions than the paper asks"),
+    "answers": _("Workers per question"),
+    "page": _("Contents of a page"),
+    "trust": _("Trust in workers"),
+    "lease": _("How long a task stays assigned"),
+    "pay": _("Pay"),
+    "stop": _("Stop rules"),
+    "machine": _("Boxes that a machine proposes"),
+}
+#: The settings of the top level that matter to questions beside the chain's, too.
+_OF_ALL = ("flags_to_review",)
+_RECORDS: Mapping[str, Any] = {
+    "": ImageSettings,
+    "limits": BoxLimits,
+    "merging": MergeRules,
+    "saving": SavingSettings,
+    "page": PagingSettings,
+    "trust": TrustSettings,
+    "lease": LeaseSettings,
+    "pay": PaySettings,
+    "stop": StopSettings,
+    "machine": MachineSettings,
+}
+#: Settings whose line of help is no name for a field.
+_LABELS: Mapping[str, str | Promise] = {
+    "boxes": _("Boxes are asked for"),
+    "pay.basis": _("Workers are paid"),
+    "pay.currency": _("Currency"),
+    "pay.hourly": _("An hour earns"),
+}
+#: What choices of settings are called; others are shown as they are.
+_CHOICES: Mapping[str, Mapping[str, str | Promise]] = {
+    "boxes": {
+        "pictured": _("of images with a picture"),
+        "always": _("of all images"),
+        "never": _("of none: phrases are only linked"),
+    },
+    "pay.basis": {"item": _("by the answer"), "hour": _("by the hour"), "none": _("not at all")},
+}
+
+
+def setting_fields(tasks: str) -> tuple[Setting, ...]:
+    """The settings that matter to campaigns of these tasks, table by table."""
+    kinds, defaults = kinds_of_tasks(tasks), settings_of_tasks(tasks, {})
+    return tuple(one for table in _tables(kinds) for one in _fields(table, kinds, defaults))
+
+
+def _tables(kinds: tuple[str, ...]) -> Iterator[str]:
+    chained = any(not is_counted(kind) for kind in kinds)
+    needed = {
+        **dict.fromkeys(("limits", "merging", "saving"), chained),
+        "answers": any(kind_of(kind).numbers for kind in kinds),
+        "page": any(map(is_page, kinds)),
+        "machine": bool(machine_kinds(kinds)),
+    }
+    return (name for name in _TITLES if needed.get(name, True))
+
+
+def _fields(table: str, kinds: tuple[str, ...], defaults: CampaignSettings) -> Iterator[Setting]:
+    group, values = _TITLES[table], defaults.flat()
+    if table == "answers":
+        whole = value_rule(WholeFromOne)
+        numbers = {name: one for kind in kinds for name, one in kind_of(kind).numbers.items()}
+        for name, number in numbers.items():
+            yield Setting(
+                name=f"answers.{name}",
+                rule=whole,
+                default=defaults.answers.number(name),
+                label=_lazy(number.help) or name,
+                group=group,
+                source=number.source,
+            )
+        return
+    rules, chained = field_rules(_RECORDS[table]), any(not is_counted(kind) for kind in kinds)
+    for one in fields(_RECORDS[table]):
+        name, rule = f"{table}.{one.name}".removeprefix("."), rules[one.name]
+        if name == ITEM_PAY.rstrip("."):
+            assert rule.each is not None
+            for kind in kinds:
+                label = kind_in_words(kind)
+                yield Setting(name=f"{ITEM_PAY}{kind}", rule=rule.each, default=0.0, label=label, group=group)
+        elif one.name not in _RECORDS and (chained or table or name in _OF_ALL):
+            yield Setting(
+                name=name,
+                rule=rule,
+                default=values[name],
+                label=_LABELS.get(name) or _lazy(rule.help) or name,
+                group=group,
+                choices=_CHOICES.get(name, {}),
+                source=one.metadata.get("source", ""),
+            )
+
+
+def _lazy(help_text: str) -> str | Promise:
+    """A line of help, which is marked for translators where it is written."""
+    return _(help_text) if help_text else ""

@@ -1,0 +1,94 @@
+"""Settings: the values in a table that a field of a request holds, each a field of its own for people."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.utils.functional import Promise
+from pydantic_core import to_jsonable_python
+
+from annotation.common.operations.requests import read_text
+from models_core.checked_fields import FieldRule
+from models_core.toml import toml_value
+
+#: Bounds from which on a number has none to speak of.
+_ENDLESS = 10**6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """A value in a table: `name` is "pay.hourly" for `hourly` in the table `pay`.
+
+    `default` holds where the table says nothing. `group` is the title of what it stands under, `choices` are
+    titles of values that have one, `source` is where the default is from.
+    """
+
+    name: str
+    rule: FieldRule
+    default: Any
+    label: str | Promise
+    group: str | Promise = ""
+    choices: Mapping[str, str | Promise] = field(default_factory=dict)
+    source: str = ""
+
+    @property
+    def bounds(self) -> str:
+        """The bounds of a number, where they say something."""
+        rule = self.rule
+        if rule.least is None or rule.most is None or rule.most >= _ENDLESS:
+            return ""
+        return f"{rule.least:.15g} – {rule.most:.15g}"
+
+    @property
+    def _typed_as_toml(self) -> bool:
+        """Whether it holds more than a value or a plain list."""
+        nested = self.rule.each is not None and self.rule.each.sort in ("array", "object")
+        return nested or self.rule.sort == "object"
+
+    def read(self, text: str) -> Any:
+        """What a person typed, as JSON has it: the default where it is empty, the text itself where it is
+        nothing of the kind."""
+        text = text.strip()
+        if not text:
+            return None if self.rule.optional else self.default_value
+        if self._typed_as_toml:
+            try:
+                return tomllib.loads(f"value = {text}")["value"]
+            except (ValueError, RecursionError):
+                return text
+        return read_text(self.rule, text)
+
+    def text(self, value: Any) -> str:
+        """A value as its field shows it."""
+        if value is None:
+            return ""
+        if self._typed_as_toml:
+            return toml_value(to_jsonable_python(value))
+        if isinstance(value, list | tuple):
+            return ", ".join(map(self.text, value))
+        return f"{value:.15g}" if isinstance(value, float) else str(value)
+
+    @property
+    def default_value(self) -> Any:
+        """The default, as JSON has it."""
+        return to_jsonable_python(self.default)
+
+    def of(self, table: Mapping[str, Any]) -> Any:
+        """What a table says of it, else its default."""
+        value: Any = table
+        for part in self.name.split("."):
+            if not isinstance(value, Mapping) or part not in value:
+                return self.default
+            value = value[part]
+        return value
+
+
+def put_setting(table: dict[str, Any], name: str, value: Any) -> None:
+    """Set a value of a table by its name, "pay.hourly"."""
+    *tables, last = name.split(".")
+    for part in tables:
+        table = table.setdefault(part, {})
+    table[last] = value

@@ -1,0 +1,1 @@
+"""What corpora hold, for people and programs: images, answers, tables, figures."""

@@ -1,0 +1,96 @@
+"""The figures of a layer beside those in print, and what it cost, as an operation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
+
+from annotation.common.operations import Help, OperationContext, invalid
+from annotation.datasets.contents.images import LayerName
+from annotation.datasets.corpus_summaries import CorpusRequest
+from annotation.datasets.layers import campaign_of_layer, layer_to_read
+from annotation.models import Campaign
+from annotation.protocol.statistics import PRINTED_STATISTICS, cost_figures
+from annotation.selectors.campaign import funnel
+from annotation.selectors.corpora import check_split
+from annotation.selectors.layer_cost import cost_of
+from annotation.selectors.statistics import layer_statistics
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetFiguresRequest(CorpusRequest):
+    """Beside those of Plummer et al. 2015 (Table 1, section 2.4), and what the layer cost.
+    docs/statistics.md says what is counted."""
+
+    layer: Annotated[LayerName | None, Help(_("Layer"), _("Needed where there are several"))] = None
+    split: Annotated[
+        Annotated[str, Field(max_length=40)] | None,
+        Help(_("Split"), _("Only its images: figures, not cost")),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignReach:
+    """How many images a campaign has, has begun and has complete."""
+
+    images: int
+    begun: int
+    complete: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetFigures:
+    """What a layer holds, by image, by category and in total; `printed` are the figures in print. `cost` is
+    of the whole layer, `campaign` says how far the campaign is that makes it."""
+
+    corpus: str
+    layer: str
+    split: str | None
+    images: int
+    captions: int
+    mentions_per_image: float | None
+    mentions_per_caption: float | None
+    chains_per_image: float | None
+    boxes_per_image: float | None
+    not_visual_mentions: int
+    chains_without_mentions: int
+    categories: dict[str, dict[str, Any]]
+    total: dict[str, Any]
+    printed: dict[str, Any]
+    cost: dict[str, Any]
+    campaign: CampaignReach | None
+
+
+def dataset_figures(request: DatasetFiguresRequest, context: OperationContext) -> DatasetFigures:
+    """Count every image that the layer covers. Raises UnknownName and AmbiguousLayer."""
+    corpus = request.row()
+    layer = layer_to_read(corpus, request.layer)
+    if layer is None:
+        raise invalid("corpus", "no_layer", value=corpus.name)
+    if request.split is not None:
+        check_split(corpus, request.split)
+    statistics = layer_statistics(
+        corpus=corpus,
+        layer=layer,
+        split=request.split,
+        progress=context.progress_of("images", corpus.image_count),
+    )
+    made_by = campaign_of_layer(layer)
+    return DatasetFigures(
+        corpus=corpus.name,
+        layer=layer.name,
+        split=request.split,
+        **statistics.figures(),
+        printed=PRINTED_STATISTICS,
+        # What a layer cost is known as a whole only.
+        cost=cost_figures(cost_of(layer, made_by)) if request.split is None else {},
+        campaign=None if made_by is None else _reach(made_by),
+    )
+
+
+def _reach(campaign: Campaign) -> CampaignReach:
+    now = funnel(campaign, fresh=True)
+    return CampaignReach(images=now.in_all, begun=now.begun, complete=now.complete)

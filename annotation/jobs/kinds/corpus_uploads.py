@@ -1,0 +1,331 @@
+"""Files that are sent for a new corpus, in parts that can be sent again; jobs check and import them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+from django.utils.translation import gettext_lazy as _
+from pydantic import ConfigDict, Field
+
+from annotation import audit
+from annotation.common.files import stored_file
+from annotation.common.operations import (
+    FileUpload,
+    Help,
+    Listing,
+    Named,
+    NewFile,
+    OneOf,
+    OperationContext,
+    StoredKind,
+    invalid,
+)
+from annotation.datasets import uploads
+from annotation.datasets.uploaded_source import PROBLEMS_FILE, CheckedUpload, check_upload, import_upload
+from annotation.datasets.uploads import PART_BYTES, Upload, UploadRefused
+from annotation.formats import FORMATS
+from annotation.models import Account, Corpus, Job
+
+#: The operations whose jobs read an upload.
+CHECK, IMPORT_UPLOAD = "check_upload", "import_upload"
+#: Problems and files in the result of a check; the upload's own lists have all.
+PROBLEMS_SHOWN, FILES_SHOWN = 200, 50
+
+
+class _Uploads(StoredKind):
+    """The uploads of an account; they are folders, not rows."""
+
+    def find(self, name: Any, account: Any, roles: Iterable[str]) -> Any:
+        """The upload of that key; those of others are not there."""
+        try:
+            return uploads.upload_of(account, name)
+        except uploads.NoSuchUpload:
+            return None
+
+    def names(self, account: Any, roles: Iterable[str]) -> Sequence[str]:
+        """Their keys."""
+        return [one.key for one in uploads.uploads_of(account)]
+
+
+UPLOADS = _Uploads(_("upload"), lambda account, *roles: Corpus.objects.none(), column="key")
+
+
+def _readable() -> dict[str, None]:
+    return {entry.key: None for entry in FORMATS if entry.reads}
+
+
+@dataclass(frozen=True, slots=True)
+class UploadsRequest:
+    """They are stored for a day."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UploadRequest:
+    """How many bytes of each file have come: from there it is gone on with."""
+
+    upload: Annotated[str, Named(UPLOADS), Help(_("Upload"), _("Its key"))]
+
+    def stored(self) -> Upload:
+        """The upload; raises NoSuchUpload where it has expired."""
+        return uploads.stored_upload(self.upload)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentFile:
+    """A file that will come: its path as you know it, and its size in bytes."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
+
+    path: Annotated[str, Field(max_length=1000)]
+    size: Annotated[int, Field(ge=0, le=2**53)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BeginUploadRequest:
+    """Captions and pictures, or a zip of both. Quota and disk are checked first. Where you have an upload of
+    the same name and files, that is gone on with."""
+
+    name: Annotated[str, Named(), Help(_("Name of the corpus"))]
+    files: Annotated[
+        tuple[SentFile, ...],
+        Field(min_length=1, max_length=uploads.MOST_FILES),
+        Help(_("Files"), _("That will come")),
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UploadPartRequest(UploadRequest):
+    """Parts come in order, each once: one that begins elsewhere than where the file ends so far is refused,
+    so that sending it twice does no harm."""
+
+    number: Annotated[int, Field(ge=0, lt=uploads.MOST_FILES)]
+    offset: Annotated[int, Field(ge=0, le=2**53), Help(_("Offset"), _("Where it begins, in bytes"))]
+    sha256: Annotated[
+        str, Field(min_length=64, max_length=64), Help(_("SHA-256"), _("Of the part, in hexadecimal"))
+    ]
+    part: Annotated[Path, FileUpload(most=PART_BYTES), Help(_("Part"), _("Its bytes"))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckUploadRequest(UploadRequest):
+    """Its result has the format, the first rows and all that is wrong. A killed check starts again."""
+
+    format: Annotated[
+        Annotated[str, OneOf(_readable, _("found out from the files"))] | None, Help(_("Format"))
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportUploadRequest(UploadRequest):
+    """It has to be checked first. The upload goes with its import."""
+
+    skip_problems: Annotated[
+        bool, Help(_("Skip problems"), _("Leave out what is wrong; else any problem ends the import"))
+    ] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveUploadRequest(UploadRequest):
+    """It is refused while a job works on it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UploadProblemsRequest(UploadRequest):
+    """All that is wrong with an upload that was checked, as JSON lines."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceivedFile:
+    """A file of an upload: its number, and how many of its bytes have come."""
+
+    number: int
+    path: str
+    size: int
+    received: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceivedPart:
+    """How many bytes of the file have come."""
+
+    received: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UploadSummary:
+    """Files that are sent for a new corpus: bytes of all of them, and of a part at most. They are stored for
+    a day."""
+
+    key: str
+    name: str
+    size: int
+    received: int
+    complete: bool
+    part_bytes: int
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UploadDetail(UploadSummary):
+    """An upload with its files."""
+
+    files: tuple[ReceivedFile, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class UploadCheck(CheckedUpload):
+    """What an upload holds, with the SHA-256 of its first files and how many files there are, the first
+    problems, how many there are of each sort, and how many of them end an import that leaves nothing out."""
+
+    sha256_count: int
+    problem_count: int
+    problem_sorts: dict[str, int]
+    blocking: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedUpload:
+    """The corpus that an upload became, and how many problems were left out."""
+
+    corpus: str
+    images: int
+    captions: int
+    pictures: int
+    left_out: int
+
+
+def list_uploads(request: UploadsRequest, context: OperationContext) -> Listing:
+    """The uploads of whoever asks."""
+    own = uploads.uploads_of(context.actor)
+    return Listing(own, lambda one: one.key, lambda one: UploadSummary(**_about(one)))
+
+
+def begin_upload(request: BeginUploadRequest, context: OperationContext) -> UploadDetail:
+    """Begin an upload, or go on with one. Raises UploadRefused."""
+    files = [(one.path, one.size) for one in request.files]
+    return _detail(uploads.begin_upload(account=context.actor, name=request.name, files=files))
+
+
+def show_upload(request: UploadRequest, context: OperationContext) -> UploadDetail:
+    """An upload."""
+    return _detail(request.stored())
+
+
+def receive_part(request: UploadPartRequest, context: OperationContext) -> ReceivedPart:
+    """Take a part of a file. Raises UploadRefused."""
+    try:
+        received = uploads.receive_part(
+            upload=request.stored(),
+            number=request.number,
+            offset=request.offset,
+            data=request.part.read_bytes(),
+            sha256=request.sha256,
+        )
+    except uploads.NoSuchUpload as error:
+        raise invalid("number", "unknown", kind=_("file"), value=request.number) from error
+    return ReceivedPart(received=received)
+
+
+def check_ready(request: UploadRequest, context: OperationContext) -> Any:
+    """Raise UploadRefused for an upload that has not come, or that a job reads."""
+    _refuse_busy(context.actor, request.upload, _("This upload is being worked on already."))
+    if not request.stored().complete:
+        raise UploadRefused(str(_("Some files have not come yet: choose them again to resume.")))
+    return request
+
+
+def check_checked(request: ImportUploadRequest, context: OperationContext) -> Any:
+    """Raise UploadRefused for an upload that is not ready, or not checked."""
+    check_ready(request, context)
+    if checked_upload(context.actor, request.upload) is None:
+        raise UploadRefused(str(_("The upload is not checked yet: check it first.")))
+    return request
+
+
+def check(request: CheckUploadRequest, context: OperationContext) -> UploadCheck:
+    """Look at an upload, in a format or the one that it looks like."""
+    found = check_upload(request.stored(), format=request.format or "", tell=context.tell)
+    about = {one.name: getattr(found, one.name) for one in fields(found)}
+    about["sha256"] = dict(sorted(found.sha256.items())[:FILES_SHOWN])
+    about["problems"] = found.problems[:PROBLEMS_SHOWN]
+    return UploadCheck(
+        **about,
+        sha256_count=len(found.sha256),
+        problem_count=len(found.problems),
+        problem_sorts=dict(Counter(each.sort for each in found.problems)),
+        blocking=sum(each.blocks for each in found.problems),
+    )
+
+
+def import_checked(request: ImportUploadRequest, context: OperationContext) -> ImportedUpload:
+    """Make a corpus of an upload, as its check read it. A killed import starts again."""
+    upload, checked = request.stored(), checked_upload(context.actor, request.upload)
+    if checked is None:
+        raise UploadRefused(str(_("The upload is not checked yet: check it first.")))
+    report = import_upload(
+        upload,
+        format=checked.result["format"],
+        skip_problems=request.skip_problems,
+        progress=context.progress_of("importing", checked.result["images"]),
+    )
+    left_out = len(report.problems) if request.skip_problems else 0
+    counts = {"images": report.images, "captions": report.captions, "left_out": left_out}
+    audit.record(actor=context.actor, act="import_corpus", corpus=report.corpus, **counts)
+    uploads.remove_upload(upload)
+    return ImportedUpload(corpus=report.corpus, pictures=report.pictures, **counts)
+
+
+def remove(request: RemoveUploadRequest, context: OperationContext) -> None:
+    """Remove an upload. Raises UploadRefused."""
+    _refuse_busy(context.actor, request.upload, _("Its job is under way: cancel that first."))
+    uploads.remove_upload(request.stored())
+
+
+def download_problems(request: UploadProblemsRequest, context: OperationContext) -> NewFile:
+    """The list of what is wrong."""
+    file = request.stored().folder / PROBLEMS_FILE
+    if not file.exists():
+        raise invalid("upload", "no_download", value=request.upload)
+    return stored_file(file)
+
+
+def newest_upload_job(account: Account, key: str) -> Job | None:
+    """The newest job about an upload that this account asked for."""
+    found = Job.objects.filter(kind__in=(CHECK, IMPORT_UPLOAD), arguments__upload=key)
+    return found.filter(created_by_id=account.pk).select_related("created_by").order_by("-pk").first()
+
+
+def checked_upload(account: Account, key: str) -> Job | None:
+    """The newest check of an upload, if it came to its end."""
+    found = Job.objects.filter(kind=CHECK, arguments__upload=key, created_by_id=account.pk)
+    newest = found.order_by("-pk").first()
+    return newest if newest is not None and newest.state == Job.DONE else None
+
+
+def _refuse_busy(account: Account, key: str, why: Any) -> None:
+    job = newest_upload_job(account, key)
+    if job is not None and job.state in Job.LIVE:
+        raise UploadRefused(str(why))
+
+
+def _about(upload: Upload) -> dict[str, Any]:
+    return {
+        "key": upload.key,
+        "name": upload.name,
+        "size": upload.size,
+        "received": sum(file.received for file in upload.progress()),
+        "complete": upload.complete,
+        "part_bytes": PART_BYTES,
+        "expires_at": datetime.fromtimestamp(upload.begun + uploads.UPLOAD_KEPT_SECONDS, UTC),
+    }
+
+
+def _detail(upload: Upload) -> UploadDetail:
+    return UploadDetail(
+        **_about(upload), files=tuple(ReceivedFile(**asdict(one)) for one in upload.progress())
+    )

@@ -1,0 +1,156 @@
+"""Campaigns that are to be opened: planned, opened, gone on with after a pilot, duplicated."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+
+from annotation.campaigns.drafts import fields, requests
+from annotation.common.operations import CommandLine, FormPage, Has, Operation, Rest, register
+from annotation.common.plain_text import pages_text, plain_table
+from annotation.common.registry import UnknownName
+from annotation.common.roles import RESEARCHER
+from annotation.datasets.layer_rows import LayerError
+from annotation.formats.base import FormatError
+from annotation.jobs import JobError
+from annotation.jobs.kinds import open_images
+from annotation.jobs.status import JobStatus
+from annotation.models import Campaign
+from annotation.operations.campaigns import MAY_RUN, ONE_CAMPAIGN
+from annotation.operations.texts.campaign import alarm_lines
+from annotation.protocol.campaign_settings import CampaignError
+
+_RESEARCHERS = Has((RESEARCHER,), corpora=True)
+_PLAN = {
+    "name": "quay",
+    "corpus": "harbour",
+    "tasks": "entities",
+    "campaign_settings": {"link_votes": 3, "pay": {"basis": "hour", "hourly": 12.5, "currency": "EUR"}},
+    "images": 200,
+}
+#: What helps where pages lack captions.
+_REMEDY = "they can be judged as they are; rows of the role filler, of these images, in --pairs fill them up"
+
+
+def _plan_text(plan: requests.PlannedCampaign) -> str:
+    rows = [[one.state, one.title, one.text] for one in plan.readiness]
+    lines = [plain_table(["", "", ""], rows)]
+    if (found := plan.estimate) is not None:
+        lines.append(
+            f"{found.images} images: {found.hours.value:.1f} hours ({found.hours.low:.1f} to "
+            f"{found.hours.high:.1f}), {found.cost.value} {found.currency} ({found.cost.low} to "
+            f"{found.cost.high}), {plan.workers.least} workers or more"
+        )
+    return "\n".join(lines)
+
+
+def _opened_text(made: open_images.OpenedCampaign) -> str:
+    lines = [f"campaign {made.campaign!r} over corpus {made.corpus!r} ({made.tasks})"]
+    lines += [f"  {name} = {value}" for name, value in made.settings.items()]
+    if made.state == Campaign.DRAFT:
+        lines.append("it is a draft: run this without --draft to open it")
+    else:
+        planned = f", {made.planned} to be opened as others are finished" if made.planned else ""
+        lines.append(
+            f"it is {made.state}: {made.images_opened} images opened now, {made.images_there} before{planned}"
+        )
+    lines += pages_text(asdict(made.filling) if made.filling else {}, _REMEDY)
+    if made.unpaid:
+        lines.append(f"no pay is set for {', '.join(made.unpaid)}")
+    if made.images_without_gold:
+        lines.append(
+            f"images left out because the gold layer does not cover them: {made.images_without_gold}"
+        )
+    lines.append(
+        f"at least {made.workers.least} workers are needed: nobody answers a question twice; with "
+        f"{made.workers.enough} none is missing, also where a question is reported or comes back"
+    )
+    return "\n".join([*lines, *alarm_lines(one for one in made.alarms if one.code != "draft")])
+
+
+def _jobs_page(result: open_images.OpenedCampaign | JobStatus) -> str:
+    return reverse("jobs", args=[result.campaign])
+
+
+register(
+    Operation(
+        name="plan_campaign",
+        title=_("Plan a campaign"),
+        request=requests.PlanCampaignRequest,
+        result=requests.PlannedCampaign,
+        permission=_RESEARCHERS,
+        run=requests.plan_campaign,
+        errors=(CampaignError,),
+        rest=Rest(
+            "POST",
+            "campaign-plans",
+            "campaigns",
+            route="campaign_plans",
+            own_transactions=True,
+            example=_PLAN,
+        ),
+        command=CommandLine(positional=("name",), text=_plan_text),
+    )
+)
+register(
+    Operation(
+        name="open_campaign",
+        title=_("Open a campaign"),
+        request=open_images.OpenCampaignRequest,
+        result=open_images.OpenedCampaign,
+        permission=_RESEARCHERS,
+        run=open_images.open_named_campaign,
+        errors=(CampaignError, LayerError, FormatError, UnknownName),
+        rest=Rest(
+            "POST", "campaigns", "campaigns", route="campaigns", creates="campaigns/{campaign}", example=_PLAN
+        ),
+        command=CommandLine(positional=("name",), text=_opened_text),
+        page=FormPage(done=_("Opening the images. The campaign opens after that."), leads=_jobs_page),
+    )
+)
+register(
+    Operation(
+        name="go_on_with_all",
+        title=_("Go on with all images after a pilot"),
+        request=open_images.GoOnRequest,
+        result=JobStatus,
+        permission=MAY_RUN,
+        run=open_images.go_on,
+        errors=(CampaignError,),
+        rest=Rest("POST", f"{ONE_CAMPAIGN}/go-on", "campaigns", route="campaign_go_on"),
+        command=CommandLine(positional=("campaign",)),
+        page=FormPage(done=_("Opening the other images."), leads=_jobs_page),
+    )
+)
+register(
+    Operation(
+        name="open_draft",
+        title=_("Open the images of a draft"),
+        request=open_images.OpenDraftRequest,
+        result=JobStatus,
+        permission=MAY_RUN,
+        run=open_images.open_draft,
+        errors=(JobError,),
+        rest=Rest("POST", f"{ONE_CAMPAIGN}/open", "campaigns", route="campaign_open"),
+        command=CommandLine(positional=("campaign",)),
+        page=FormPage(done=_("Opening the images."), leads=_jobs_page),
+    )
+)
+register(
+    Operation(
+        name="duplicate_campaign",
+        title=_("Duplicate a campaign as a draft"),
+        request=open_images.DuplicateCampaignRequest,
+        result=open_images.DuplicatedCampaign,
+        permission=MAY_RUN,
+        run=open_images.duplicate,
+        errors=(CampaignError,),
+        command=None,
+        page=FormPage(
+            done=_("A draft with the settings of “%(campaign)s”: change what differs."),
+            leads=lambda made: reverse("draft_step", args=[made.draft, fields.OPEN_STEP]),
+        ),
+    )
+)

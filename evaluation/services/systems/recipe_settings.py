@@ -1,0 +1,25 @@
+"""The settings of a recipe, each as a field."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from annotation.common.operations import Setting
+from models_core.checked_fields import field_rules
+from models_core.systems.recipe import Recipe
+
+
+def recipe_settings(recipe: Recipe) -> tuple[Setting, ...]:
+    """What trainings may change of a recipe, table by table; defaults are the recipe's."""
+    return tuple(
+        Setting(
+            name=f"{table}.{one.name}",
+            rule=rules[one.name],
+            default=getattr(record, one.name),
+            label=rules[one.name].help or one.name,
+            group=f"{recipe.name}: {table}",
+        )
+        for table, record in recipe.tables.items()
+        for rules in [field_rules(type(record))]
+        for one in fields(record)
+    )
