@@ -10,7 +10,7 @@ ASSETS = {f"config.assets.{folder}": folder for folder in ("locale", "static", "
 #: Task types have templates, signs and texts in their folders.
 DATA = {
     "annotation": [f"**/*.{end}" for end in ("html", "json", "svg", "txt")],
-    "evaluation": ["api/*.json"],
+    "evaluation": ["operations/*.json"],
     "phrasebox": ["py.typed"],
 }
 

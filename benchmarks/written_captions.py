@@ -102,7 +102,7 @@ class Bench:
         """The figures of a caption set or a file."""
         asked = ("--split", "test", "--measures", ",".join(MEASURES), *options)
         report = command("score_captions", CORPUS, captions, *asked)
-        return {one["measure"]: one for one in report["measures"]}
+        return {one["measure"]: one for one in report["report"]["sets"][0]["measures"]}
 
     def score_texts(self, captions: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         """The figures of captions by image."""

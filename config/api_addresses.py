@@ -6,12 +6,10 @@ from annotation.api import document
 from annotation.api.rest.declared import serve_operations
 from annotation.api.rest.operations import operation_patterns
 from annotation.api.rest.views import operation_view
-from evaluation.api import urls as of_evaluation
 
 serve_operations()
 urlpatterns = [
     path("openapi.json", document.openapi_document, name="v1_openapi"),
     path("docs", document.api_pages, name="v1_docs"),
-    *of_evaluation.urlpatterns,
     *operation_patterns(operation_view),
 ]

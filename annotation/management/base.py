@@ -43,7 +43,7 @@ class LogLines:
 
     def __init__(self, *, what: str, total: int) -> None:
         self.what, self.total, self.n = what, total, 0
-        self._began = self._phase_began = time.monotonic()
+        self._began = time.monotonic()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._write, args=(EVERY,), name="progress", daemon=True)
         self._thread.start()
@@ -57,18 +57,12 @@ class LogLines:
         self.close()
 
     def __str__(self) -> str:
-        now = time.monotonic()
         of = f" of {self.total:,}" if self.total else ""
-        whole = "" if self._phase_began == self._began else f"; {_clock(now - self._began)} in all"
-        return f"{self.what}: {self.n:,}{of} ({_clock(now - self._phase_began)}{whole})"
+        return f"{self.what}: {self.n:,}{of} ({_clock(time.monotonic() - self._began)})"
 
     def update(self, n: int = 1) -> None:
         """`n` more are done."""
         self.n += n
-
-    def next_phase(self, *, what: str, total: int) -> None:
-        """Go on with another phase, and the same clock: many short ones are told of too."""
-        self.what, self.total, self.n, self._phase_began = what, total, 0, time.monotonic()
 
     def close(self) -> None:
         """Write no more."""
@@ -112,8 +106,12 @@ def progress_bar(*, what: str, total: int) -> Bar:
     return LogLines(what=what, total=total)
 
 
-def move_bar(bar: Bar, done: int, total: int) -> None:
-    """`done` of `total` are done, the number of which may be news."""
+def move_bar(bar: Bar, done: int, total: int, *, what: str = "") -> None:
+    """`done` of `total` are done, the number of which may be news, and so may be `what` is done now."""
+    if isinstance(bar, LogLines):
+        bar.what = what or bar.what
+    elif what:
+        bar.set_description(what, refresh=False)
     bar.total = total
     bar.update(done - int(bar.n))
 

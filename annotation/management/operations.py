@@ -93,7 +93,7 @@ class OperationCommand(ReportCommand):
                     by_path=True,
                     picture=lambda name: str(picture_path(name)),
                     out=options.get("out"),
-                    listener=lambda phase, share: move_bar(bar, round(_STEPS * share), _STEPS),
+                    listener=lambda phase, share: move_bar(bar, round(_STEPS * share), _STEPS, what=phase),
                 )
                 self.result = self.operation.run(request, context)
                 if isinstance(self.result, NewFile):
@@ -154,10 +154,10 @@ def _rows_text(rows: list[dict[str, Any]]) -> str:
 def _add_field(parser: CommandParser, one: RequestField, *, positional: bool) -> None:
     """The option of a field, or its argument."""
     option = one.name if positional else f"--{one.name.replace('_', '-')}"
-    about: dict[str, Any] = {"help": _help(one)}
+    about: dict[str, Any] = {"help": _help(one), "default": None}
     if one.rule.sort == "boolean":
         about["required"] = one.required
-        parser.add_argument(option, action=BooleanOptionalAction, default=None, **about)
+        parser.add_argument(option, action=BooleanOptionalAction, **about)
         return
     if one.rule.sort == "object":
         about |= {"nargs": "+", "metavar": "FILE.toml|KEY=VALUE"}
@@ -168,7 +168,7 @@ def _add_field(parser: CommandParser, one: RequestField, *, positional: bool) ->
     elif positional and not one.required:
         about["nargs"] = "?"
     if not positional:
-        about |= {"dest": one.name, "required": one.required, "default": None}
+        about |= {"dest": one.name, "required": one.required}
     if (named := one.named) is not None and named.kind is not None:
         with translation.override("en"):
             about.setdefault("metavar", str(named.kind.title).upper().replace(" ", "_"))

@@ -27,8 +27,8 @@ LEAST_IMAGES = 10
 _PROTOCOL = "any of five"
 _SYSTEMS = ("chance", "near", "kcca", "oracle")
 #: Judges: good people mostly and two whom control items find out; and the few who are asked in their place.
-_WORKERS, MIX = 10, "careful=6,average=2,random=1,always_yes=1"
-INSTEAD, INSTEAD_MIX = 5, "careful=1"
+_WORKERS, MIX = 10, ["careful=6", "average=2", "random=1", "always_yes=1"]
+INSTEAD, INSTEAD_MIX = 5, ["careful=1"]
 #: Items pooled of each ranking, by batch, and the least BLEU_pre: less than usual, since in so small a corpus
 #: captions share few words, and what nobody judged tells nothing.
 DEPTHS = {"first": 5, "second": 8}

@@ -64,8 +64,8 @@ class _Judge:
 class AgreementWithin:
     """Agreement inside one set. `ties`: pairs without a most frequent answer.
 
-    `cohen` is of every two judges who share a pair. It and `judges` are empty where judges cannot be
-    told apart or compared, and `no_judges` says why.
+    `cohen` is of every two judges who share a pair, by both names. It and `judges` are empty where judges
+    cannot be told apart or compared, and `no_judges` says why.
     """
 
     pairs: int
@@ -76,18 +76,20 @@ class AgreementWithin:
     ties: int
     alpha: dict[str, Estimate]
     fleiss: Estimate
-    cohen: dict[tuple[str, str], Estimate]
+    cohen: dict[str, Estimate]
     judges: tuple[_Judge, ...]
     no_judges: str
 
 
 @dataclass(frozen=True, slots=True)
 class AgreementBetween:
-    """Two sets over their common pairs: kappa over thresholds, and the finder's quality at the best."""
+    """Two sets over their common pairs: kappa over thresholds, the two of the largest kappa, and the second
+    set's quality there."""
 
     pairs: int
     common: int
     sweep: Sweep
+    best_at: tuple[float, float] | None
     best: Retrieval | None
 
 
@@ -152,11 +154,12 @@ def agreement_between(
     bootstrap = resampling.over([pair.query for pair in first], unit)
     rows, columns = rows or _thresholds(one, "rows"), columns or _thresholds(other, "columns")
     found = sweep(one, other, rows=rows, columns=columns, bootstrap=bootstrap)
-    best = None
+    best_at, best = None, None
     if found.best:
         row, column, _ = found.best
+        best_at = row, column
         best = retrieval(other, one, at=column, truth_at=row, bootstrap=bootstrap)
-    return AgreementBetween(pairs=len(first), common=common, sweep=found, best=best)
+    return AgreementBetween(pairs=len(first), common=common, sweep=found, best_at=best_at, best=best)
 
 
 def _thresholds(scores: Floats, what: str) -> tuple[float, ...]:
@@ -175,15 +178,16 @@ def _votes(pairs: Sequence[JudgedPair]) -> Votes:
     )
 
 
-def _pairwise(votes: Votes, bootstrap: Bootstrap | None) -> dict[tuple[str, str], Estimate]:
+def _pairwise(votes: Votes, bootstrap: Bootstrap | None) -> dict[str, Estimate]:
     """Cohen's kappa of every two judges who share a pair."""
     answers = np.full((len(votes.workers), len(votes.items)), np.nan)
     answers[votes.worker, votes.item] = np.array(votes.labels, dtype=np.float64)[votes.label]
     found = {}
     for a, b in combinations(range(len(votes.workers)), 2):
         if not np.isnan(answers[a] + answers[b]).all():
-            names = str(votes.workers[a]), str(votes.workers[b])
-            found[names] = cohen(answers[a], answers[b], bootstrap=bootstrap)
+            found[f"{votes.workers[a]} and {votes.workers[b]}"] = cohen(
+                answers[a], answers[b], bootstrap=bootstrap
+            )
     return found
 
 

@@ -227,7 +227,7 @@ def declaration_text(trained_on: str, what: str = "") -> str:
 
 
 def provenance_of(made: Mapping[str, Any], corpus: Any, images: Iterable[int]) -> dict[str, dict[str, Any]]:
-    """What the system behind each run or set of predictions (`Run`, `KeptPredictions`) has seen of images of
+    """What the system behind each `SystemOutput` has seen of images of
     a corpus, as plain data; of a file it is what its `Declaration` says. `images` are ids of rows.
     """
     known = identities_of(corpus, set(images))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import Q
 
-from annotation.common.roles import Scope
+from evaluation.models.stored import StoredRow
 
 #: Who asks: an image, or a keyword. Exactly one is there.
 ONE_QUERY = Q(image__isnull=False, keyword="") | (Q(image__isnull=True) & ~Q(keyword=""))
@@ -29,7 +29,7 @@ class PackedQueries(models.Model):
         abstract = True
 
 
-class JudgmentSet(models.Model):
+class JudgmentSet(StoredRow):
     """A file of judgments about one corpus; `digest` is over its pairs in their order.
 
     `scale` is what `scales.scale_named` reads, empty where judgments are older than scales. `skipped` pairs
@@ -40,12 +40,11 @@ class JudgmentSet(models.Model):
     """
 
     corpus = models.ForeignKey(
-        "annotation.Corpus", on_delete=models.PROTECT, related_name="judgment_sets", db_index=False
+        "annotation.Corpus", on_delete=models.PROTECT, related_name="judgmentsets", db_index=False
     )
     name = models.SlugField(max_length=100)
     format = models.CharField(max_length=40)
     source = models.TextField(help_text="Where it was read from")
-    digest = models.CharField(max_length=64, blank=True, help_text="SHA-256 over all pairs read")
     pair_count = models.PositiveIntegerField(default=0)
     answer_count = models.PositiveIntegerField(default=0)
     scale = models.CharField(
@@ -58,17 +57,11 @@ class JudgmentSet(models.Model):
         help_text="By batch, whose answers from before they were reinstated count, asked for by name",
     )
     simulated = models.BooleanField(default=False, help_text="Whether simulated workers gave the answers")
-    published = models.BooleanField(default=False)
-    created_at = models.DateTimeField(auto_now_add=True)
 
-    class Meta:
-        ordering = ["name"]
+    class Meta(StoredRow.Meta):
         constraints = [
             models.UniqueConstraint(fields=["corpus", "name"], name="judgment_set_name_once_per_corpus"),
         ]
-
-    def __str__(self) -> str:
-        return self.name
 
 
 class PairAnswers(models.Model):
@@ -106,7 +99,7 @@ class PairAnswers(models.Model):
         return f"{self.image_id or self.keyword} with {self.caption_id}"
 
 
-class QrelsSnapshot(models.Model):
+class QrelsSnapshot(StoredRow):
     """One version of named qrels: frozen from a set of judgments under a rule, by a protocol, or imported.
 
     A protocol judges nothing: it says which captions of which images take part, and each image's own are
@@ -119,7 +112,6 @@ class QrelsSnapshot(models.Model):
     `pairs_judged` of `pairs_asked` had as many answers as the batch wanted.
     """
 
-    corpus = models.ForeignKey("annotation.Corpus", on_delete=models.PROTECT, related_name="qrels")
     judgments = models.ForeignKey(JudgmentSet, on_delete=models.PROTECT, null=True, related_name="qrels")
     pool = models.CharField(
         max_length=200, blank=True, help_text="The protocol and its split; empty where judgments were frozen"
@@ -142,10 +134,7 @@ class QrelsSnapshot(models.Model):
     version = models.PositiveIntegerField()
     rule = models.CharField(max_length=100)
     originals = models.BooleanField(help_text="Whether originals are relevant unjudged")
-    digest = models.CharField(max_length=64)
     row_count = models.PositiveIntegerField()
-    published = models.BooleanField(default=False)
-    created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         verbose_name_plural = "qrels snapshots"
@@ -168,11 +157,6 @@ class QrelsSnapshot(models.Model):
     def versioned(self) -> str:
         """Its name with its version, as requests name it."""
         return f"{self.name}:{self.version}"
-
-    @property
-    def scope(self) -> Scope:
-        """What a role must be granted for to act on it."""
-        return Scope(self.corpus_id)
 
 
 class QrelsQueries(PackedQueries):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from django.db import models
 
-from evaluation.models.kept import KeptPredictions
-from evaluation.models.ranked import System
+from evaluation.models.stored import StoredPredictions
 
 
-class LocalizationSet(KeptPredictions):
+class LocalizationSet(StoredPredictions):
     """The regions in which one system finds the mentions of a layer, in the images of a split.
 
     `layer` is the name of the layer whose mentions were looked for, `regions` the feature set whose regions
@@ -18,12 +17,6 @@ class LocalizationSet(KeptPredictions):
     that is not known: for sets of earlier versions, and from files for which nobody said it (`split`).
     """
 
-    corpus = models.ForeignKey(
-        "annotation.Corpus", on_delete=models.PROTECT, related_name="localization_sets"
-    )
-    made_by = models.ForeignKey(
-        System, on_delete=models.PROTECT, null=True, blank=True, related_name="localization_sets"
-    )
     layer = models.TextField(blank=True)
     regions = models.TextField(blank=True)
     limit = models.PositiveIntegerField(default=100, help_text="Regions kept of each mention, at most")
@@ -35,7 +28,7 @@ class LocalizationSet(KeptPredictions):
     clipped = models.PositiveIntegerField(default=0)
     scores = models.JSONField(default=dict, blank=True, help_text="Figures by the layer they are against")
 
-    class Meta(KeptPredictions.Meta):
+    class Meta(StoredPredictions.Meta):
         verbose_name = "localization set"
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import Q
 
-from annotation.common.roles import Scope
 from evaluation.models.judged import JudgmentSet, PackedQueries, QrelsSnapshot
 from evaluation.models.ranked import Run
+from evaluation.models.stored import ArchivableRow, StoredRow
 
 
-class Batch(models.Model):
+class Batch(StoredRow, ArchivableRow):
     """Judgments wanted: what was pooled from runs, and the campaign that asks about it.
 
     `digest` is over what the pool was made from (corpus, runs, depth, filter, judges, seed), and
@@ -18,15 +18,13 @@ class Batch(models.Model):
     again. `judgments` is the newest set collected from it; `collections` counts how often that changed.
     """
 
-    corpus = models.ForeignKey("annotation.Corpus", on_delete=models.PROTECT, related_name="batches")
-    name = models.SlugField(max_length=100, unique=True)
+    published = models.BooleanField(default=True)  # it is written at once
     campaign = models.OneToOneField("annotation.Campaign", on_delete=models.PROTECT, related_name="batch")
     depth = models.PositiveIntegerField(help_text="How many items of each ranking were pooled")
     threshold = models.FloatField(null=True, help_text="Of BLEU_pre; none: nothing was filtered out")
     judges = models.PositiveSmallIntegerField(help_text="How many answers a pair wants")
     seed = models.PositiveIntegerField()
     reused = models.JSONField(default=list, blank=True)
-    digest = models.CharField(max_length=64)
     numbers = models.JSONField(default=dict)
     strategy = models.CharField(
         max_length=40, blank=True, help_text="How the next wave is chosen; empty: everything is asked at once"
@@ -38,26 +36,14 @@ class Batch(models.Model):
         JudgmentSet, on_delete=models.PROTECT, null=True, blank=True, related_name="batches"
     )
     collections = models.PositiveIntegerField(default=0)
-    created_at = models.DateTimeField(auto_now_add=True)
-    archived_at = models.DateTimeField(
-        null=True, blank=True, help_text="Since when lists leave it out, unless they are asked for it"
-    )
 
-    class Meta:
+    class Meta(StoredRow.Meta):
         verbose_name_plural = "batches"
         ordering = ["pk"]
         constraints = [
             models.CheckConstraint(condition=Q(depth__gte=1), name="batch_pools_something"),
             models.CheckConstraint(condition=Q(judges__gte=1), name="batch_has_judges"),
         ]
-
-    def __str__(self) -> str:
-        return self.name
-
-    @property
-    def scope(self) -> Scope:
-        """What a role must be granted for to act on it."""
-        return Scope(self.corpus_id)
 
 
 class BatchRun(models.Model):
@@ -92,35 +78,19 @@ class BatchQueries(PackedQueries):
         return f"{self.count} {self.asks}s of batch {self.batch_id}"
 
 
-class Report(models.Model):
+class Report(StoredRow, ArchivableRow):
     """A report that was built: which files it has, and from what.
 
     Its files stand in the folder `reports/NAME` of DATA_DIR; `files` maps each to its SHA-256. `inputs` is
     all that it was made from, and `digest` is over that.
     """
 
-    corpus = models.ForeignKey("annotation.Corpus", on_delete=models.PROTECT, related_name="reports")
-    name = models.SlugField(max_length=100, unique=True)
+    published = models.BooleanField(default=True)  # it is written at once
     qrels = models.ForeignKey(QrelsSnapshot, on_delete=models.PROTECT, related_name="reports")
     batch = models.ForeignKey(Batch, on_delete=models.PROTECT, null=True, blank=True, related_name="reports")
     inputs = models.JSONField()
-    digest = models.CharField(max_length=64)
     files = models.JSONField()
     built_at = models.DateTimeField(auto_now=True)
-    archived_at = models.DateTimeField(
-        null=True, blank=True, help_text="Since when lists leave it out, unless they are asked for it"
-    )
-
-    class Meta:
-        ordering = ["name"]
-
-    def __str__(self) -> str:
-        return self.name
-
-    @property
-    def scope(self) -> Scope:
-        """What a role must be granted for to act on it."""
-        return Scope(self.corpus_id)
 
 
 class ReportRun(models.Model):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from django.db import models
 from django.db.models import Q
-from django.utils import timezone
 
-from annotation.common.roles import Scope
+from evaluation.models.stored import ArchivableRow, StoredRow, SystemOutput
 
 
-class System(models.Model):
+class System(StoredRow, ArchivableRow):
     """What ranks, and where it comes from: trained here by a recipe, or brought by somebody.
 
     `origin` is one of `evaluation.origins`. `settings` is what it was made with, whole; `sources` maps each
@@ -18,15 +17,12 @@ class System(models.Model):
     whoever added it declares that it learned from.
     """
 
-    corpus = models.ForeignKey("annotation.Corpus", on_delete=models.PROTECT, related_name="systems")
-    name = models.SlugField(max_length=100, unique=True)
     origin = models.CharField(max_length=40)
     recipe = models.CharField(max_length=100, blank=True, help_text="By which it was trained")
     settings = models.JSONField(default=dict, blank=True)
     seed = models.PositiveBigIntegerField(null=True, blank=True)
     sources = models.JSONField(default=dict, blank=True)
     versions = models.JSONField(default=dict, blank=True)
-    digest = models.CharField(max_length=64, blank=True)
     trained_on = models.TextField(blank=True, help_text="As whoever added it declares")
     job = models.ForeignKey(
         "annotation.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
@@ -34,21 +30,7 @@ class System(models.Model):
     created_by = models.ForeignKey(
         "annotation.Account", on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
-    created_at = models.DateTimeField(default=timezone.now)
-    archived_at = models.DateTimeField(
-        null=True, blank=True, help_text="Since when lists leave it out, unless they are asked for it"
-    )
-
-    class Meta:
-        ordering = ["name"]
-
-    def __str__(self) -> str:
-        return self.name
-
-    @property
-    def scope(self) -> Scope:
-        """What a role must be granted for to act on it."""
-        return Scope(self.corpus_id)
+    published = models.BooleanField(default=True)  # it is written at once
 
 
 class SeenImages(models.Model):
@@ -70,7 +52,7 @@ class SeenImages(models.Model):
         return f"images that system {self.system_id} has seen"
 
 
-class Run(models.Model):
+class Run(SystemOutput, ArchivableRow):
     """The rankings that one system made of one corpus, in one direction.
 
     `source_digest` is the SHA-256 of the file it came from, `digest` that over its rankings. `depth`
@@ -82,39 +64,16 @@ class Run(models.Model):
     ANNOTATION = "annotation"
     SEARCH = "search"
 
-    corpus = models.ForeignKey("annotation.Corpus", on_delete=models.PROTECT, related_name="runs")
-    name = models.SlugField(max_length=100, unique=True)
     direction = models.CharField(max_length=20, help_text="annotation: images ask; search: captions ask")
     system = models.CharField(max_length=200, blank=True, help_text="The tag by which its maker calls it")
-    made_by = models.ForeignKey(System, on_delete=models.PROTECT, null=True, blank=True, related_name="runs")
-    split = models.TextField(blank=True)
     protocol = models.CharField(max_length=40, blank=True)
     seed = models.PositiveBigIntegerField(null=True, blank=True)
-    system_digest = models.CharField(max_length=64, blank=True)
-    remarks = models.JSONField(default=list, blank=True)
     format = models.CharField(max_length=40)
     source = models.TextField(help_text="Where it was read from")
     source_digest = models.CharField(max_length=64, blank=True)
-    digest = models.CharField(max_length=64, blank=True)
     depth = models.PositiveIntegerField(default=0)
     query_count = models.PositiveIntegerField(default=0)
     entry_count = models.PositiveBigIntegerField(default=0)
-    published = models.BooleanField(default=False)
-    created_at = models.DateTimeField(auto_now_add=True)
-    archived_at = models.DateTimeField(
-        null=True, blank=True, help_text="Since when lists leave it out, unless they are asked for it"
-    )
-
-    class Meta:
-        ordering = ["name"]
-
-    def __str__(self) -> str:
-        return self.name
-
-    @property
-    def scope(self) -> Scope:
-        """What a role must be granted for to act on it."""
-        return Scope(self.corpus_id)
 
 
 class Ranking(models.Model):

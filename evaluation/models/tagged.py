@@ -4,28 +4,23 @@ from __future__ import annotations
 
 from django.db import models
 
-from evaluation.models.kept import KeptPredictions
-from evaluation.models.ranked import System
+from evaluation.models.stored import StoredPredictions
 
 
-class TagSet(KeptPredictions):
+class TagSet(StoredPredictions):
     """Ranked tags of images of a corpus: of one system, or of the collection that is its `source`.
 
     `settings` say how they were found. `vocabulary` are the tags among which the system chose; it is empty
     where a list is all that is known. `figures` are the scores that a job found last, as plain data.
     """
 
-    corpus = models.ForeignKey("annotation.Corpus", on_delete=models.PROTECT, related_name="tag_sets")
-    made_by = models.ForeignKey(
-        System, on_delete=models.PROTECT, null=True, blank=True, related_name="tag_sets"
-    )
     source = models.TextField(blank=True)
     settings = models.JSONField(default=dict)
     features = models.TextField(blank=True)
     vocabulary = models.JSONField(default=list, blank=True)
     figures = models.JSONField(default=dict, blank=True)
 
-    class Meta(KeptPredictions.Meta):
+    class Meta(StoredPredictions.Meta):
         verbose_name = "tag set"
 
 

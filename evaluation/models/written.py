@@ -4,28 +4,25 @@ from __future__ import annotations
 
 from django.db import models
 
-from evaluation.models.kept import KeptPredictions
-from evaluation.models.ranked import System
+from evaluation.models.stored import StoredPredictions
 
 
-class CaptionSet(KeptPredictions):
+class CaptionSet(StoredPredictions):
     """The captions that one system wrote of the images of a corpus, or of their regions.
 
     `settings` say how sentences were found, `regions` is the feature set whose regions were described, and
     empty where whole images were. `in_training` of them stand word for word among the training captions.
     """
 
-    corpus = models.ForeignKey("annotation.Corpus", on_delete=models.PROTECT, related_name="caption_sets")
-    made_by = models.ForeignKey(System, on_delete=models.PROTECT, related_name="caption_sets")
+    made_by = models.ForeignKey("evaluation.System", on_delete=models.PROTECT, related_name="captionsets")
     settings = models.JSONField(default=dict)
     features = models.TextField(blank=True)
     regions = models.TextField(blank=True)
-    system_digest = models.CharField(max_length=64)
     caption_count = models.PositiveIntegerField(default=0)
     distinct = models.PositiveIntegerField(default=0)
     in_training = models.PositiveIntegerField(default=0)
 
-    class Meta(KeptPredictions.Meta):
+    class Meta(StoredPredictions.Meta):
         verbose_name = "caption set"
 
 

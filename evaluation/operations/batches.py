@@ -4,7 +4,15 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.campaigns import CampaignError
 from annotation.common.locks import Busy
-from annotation.common.operations import CommandLine, FormPage, Has, Operation, Rest, register
+from annotation.common.operations import (
+    CommandLine,
+    FormPage,
+    Has,
+    Operation,
+    Rest,
+    register,
+    register_stored,
+)
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from annotation.datasets.layer_rows import LayerError
@@ -27,22 +35,11 @@ from evaluation.services.common import ImportRefused
 
 _ON_BATCH = Has((RESEARCHER,), on="batch", corpora=True)
 _ON_CORPUS = Has((RESEARCHER,), on="corpus", corpora=True)
-_ONE = "batches/<slug:batch>"
+_ONE = listing.STORED_BATCH.address
 _PLANNING = (BadItem, BadPool, BatchRefused, Busy, CampaignError, ImportRefused, LayerError, UnknownName)
 _EXAMPLE = {"corpus": "harbour", "runs": ["first-annotation", "second-annotation"], "depth": 10}
 
-register(
-    Operation(
-        name="list_batches",
-        title=_("List batches"),
-        request=listing.BatchesRequest,
-        result=listing.BatchSummary,
-        permission=Has((RESEARCHER,), corpora=True),
-        run=listing.list_batches,
-        listed=True,
-        rest=Rest("GET", "batches", "batches", route="batches"),
-    )
-)
+register_stored(listing.STORED_BATCH)
 register(
     Operation(
         name="plan_batch",
@@ -88,19 +85,6 @@ register(
         rest=Rest("GET", _ONE, "batches", route="batch"),
         command=CommandLine(positional=("batch",), text=texts.status_text),
         page=FormPage("evaluation:batch"),
-    )
-)
-register(
-    Operation(
-        name="archive_batch",
-        title=_("Archive a batch, or bring it back"),
-        request=listing.ArchiveBatchRequest,
-        result=listing.BatchSummary,
-        permission=_ON_BATCH,
-        run=listing.archive_batch,
-        rest=Rest("PATCH", _ONE, "batches", route="batch", example={"archived": True}),
-        command=CommandLine(positional=("batch",)),
-        page=FormPage(),
     )
 )
 register(

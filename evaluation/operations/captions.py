@@ -1,4 +1,4 @@
-"""Captions of systems: written, mixed to be judged, listed, shown, downloaded, removed."""
+"""Captions of systems: written, scored, mixed to be judged, listed, shown, downloaded, removed."""
 
 from django.utils.translation import gettext_lazy as _
 
@@ -16,8 +16,13 @@ from annotation.common.operations import (
 )
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
+from evaluation.metrics.meteor import MeteorFailed, MeteorMissing
+from evaluation.metrics.table import UnknownMeasure
 from evaluation.operations import set_texts as texts
-from evaluation.services.captions import judging, sets, writing
+from evaluation.operations.score_texts import report_command
+from evaluation.services.captions import judging, scoring, sets, writing
+from evaluation.services.captions.figures import tables_of_captions
+from evaluation.services.figure_requests import FigureReport
 from evaluation.services.predicting import PredictionSetsRequest
 from evaluation.services.stored import InUse, remove_stored
 from evaluation.services.stored_kinds import CAPTION_SETS
@@ -71,6 +76,20 @@ register(
         command=CommandLine(positional=("system",), text=texts.written_text),
         page=FormPage(
             started=_("Writing captions."),
+        ),
+    )
+)
+register(
+    Operation(
+        name="score_captions",
+        title=_("Score captions"),
+        request=scoring.CaptionsToScore,
+        result=FigureReport,
+        permission=Has((RESEARCHER,), on="corpus", corpora=True),
+        run=scoring.score_written_captions,
+        errors=(MeteorFailed, MeteorMissing, UnknownMeasure, *_ERRORS),
+        command=report_command(
+            "corpus", "captions", remarks=scoring.remarks_on_scored, tables=tables_of_captions
         ),
     )
 )

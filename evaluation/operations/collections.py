@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 from annotation.common.operations import CommandLine, FormPage, Has, Operation, Rest, register
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
-from evaluation.operations import feature_texts as texts
+from evaluation.operations import set_texts as texts
 from evaluation.services import collection_requests as asked
 from evaluation.services import feature_requests
 

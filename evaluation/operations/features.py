@@ -6,7 +6,7 @@ from annotation.common.locks import Busy
 from annotation.common.operations import CommandLine, File, FormPage, Has, Operation, Rest, register
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
-from evaluation.operations import feature_texts as texts
+from evaluation.operations import set_texts as texts
 from evaluation.services import extraction_requests as extracting
 from evaluation.services import feature_requests as asked
 from evaluation.services.stored import InUse

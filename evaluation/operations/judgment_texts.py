@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
+from annotation.common.plain_text import plain_table
+from evaluation.agreement.estimates import Estimate
+from evaluation.agreement.summary import AgreementBetween, AgreementWithin
+from evaluation.formats.figure_basis import basis_from_dict
+from evaluation.formats.figure_tables import LAYOUTS, Table
+from evaluation.services.judgments.agreements import Agreement
 from evaluation.services.judgments.freezing import QrelsReport
 from evaluation.services.judgments.importing import JudgmentsReport
 
@@ -67,3 +74,101 @@ def _skipped_text(number: int, lacking: Sequence[str]) -> str:
         return ""
     names = ", ".join(map(repr, lacking))
     return f"{number} pairs left out: the corpus lacks their image or caption (for example {names})\n"
+
+
+def agreement_text(found: Agreement) -> str:
+    """The coefficients, or the table of cuts, and what they are of."""
+    parts = [_within_text(found.within)] if found.within is not None else []
+    parts += [_between_text(found.between)] if found.between is not None else []
+    return "\n".join([*parts, *basis_from_dict(found.basis).lines()])
+
+
+def _agreement_table(found: Agreement) -> Table:
+    """Every coefficient with its interval, or kappa of every two cuts."""
+    basis = basis_from_dict(found.basis)
+    if (between := found.between) is not None:
+        head = ["kappa", *(f">= {column:.3g}" for column in between.sweep.columns)]
+        rows = zip(between.sweep.rows, between.sweep.kappa, strict=True)
+        return Table(
+            head, [[f">= {row:.3g}", *(value.value for value in line)] for row, line in rows], basis=basis
+        )
+    assert found.within is not None
+    named = {f"Krippendorff's alpha, {level}": value for level, value in found.within.alpha.items()}
+    named["Fleiss' kappa"] = found.within.fleiss
+    named |= {f"Cohen's kappa, {names}": value for names, value in found.within.cohen.items()}
+    return Table(
+        ["coefficient", "value", "low", "high", "pairs", "reason"],
+        [[name, one.value, one.low, one.high, one.items, one.reason] for name, one in named.items()],
+        basis=basis,
+    )
+
+
+def _as(layout: str) -> Callable[[Agreement], str]:
+    return lambda found: LAYOUTS.get(layout)(_agreement_table(found))
+
+
+AGREEMENT_LAYOUTS = {layout: _as(layout) for layout in ("csv", "latex")}
+
+
+def _line(name: str, value: Estimate) -> list[Any]:
+    if value.value is None:
+        return [name, "undefined", "", value.items, value.reason]
+    interval = "" if value.low is None else f"{value.low:.3f} to {value.high:.3f}"
+    return [name, f"{value.value:.3f}", interval, value.items, value.reason]
+
+
+_HEAD = ["", "value", "interval", "pairs", ""]
+
+
+def _within_text(found: AgreementWithin) -> str:
+    numbers = f"{found.fewest}" if found.fewest == found.most else f"{found.fewest} to {found.most}"
+    counted = (
+        f"{found.answers:,} answers to {found.pairs:,} pairs of {found.queries:,} queries, {numbers} a "
+        f"pair; {found.ties:,} pairs have no majority answer."
+    )
+    parts = [
+        counted,
+        plain_table(
+            _HEAD,
+            [
+                *(_line(f"Krippendorff's alpha, {level}", value) for level, value in found.alpha.items()),
+                _line("Fleiss' kappa", found.fleiss),
+            ],
+        ),
+    ]
+    if not found.judges:
+        return "\n\n".join([*parts, f"No kappa of two judges: {found.no_judges}."])
+    parts.append(
+        plain_table(_HEAD, [_line(f"Cohen's kappa, {names}", value) for names, value in found.cohen.items()])
+    )
+    rows = [[judge.name, judge.answers, judge.with_consensus] for judge in found.judges]
+    parts.append(plain_table(["judge", "answers", "as the consensus (Dawid and Skene)"], rows))
+    return "\n\n".join(parts)
+
+
+def _between_text(found: AgreementBetween) -> str:
+    head = ["kappa", *(f">= {column:.3g}" for column in found.sweep.columns)]
+    rows = [
+        [
+            f">= {row:.3g}",
+            *("undefined" if value.value is None else f"{value.value:.3f}" for value in line),
+        ]
+        for row, line in zip(found.sweep.rows, found.sweep.kappa, strict=True)
+    ]
+    parts = [f"{found.common:,} of {found.pairs:,} pairs are in both sets.", plain_table(head, rows)]
+    if found.best is not None and found.best_at is not None:
+        row, column = found.best_at
+        best = found.sweep.kappa[found.sweep.rows.index(row)][found.sweep.columns.index(column)]
+        parts.append(
+            f"Best at {row:.3g} and {column:.3g}; taking the first set as the truth, the second has\n"
+            + plain_table(
+                _HEAD,
+                [
+                    _line("Cohen's kappa", best),
+                    _line("precision", found.best.precision),
+                    _line("recall", found.best.recall),
+                    _line("F1", found.best.f1),
+                ],
+            )
+        )
+    return "\n\n".join(parts)

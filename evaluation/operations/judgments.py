@@ -1,4 +1,4 @@
-"""Judgments: imported, listed, shown, removed."""
+"""Judgments: imported, listed, shown, removed; how far they agree."""
 
 from django.utils.translation import gettext_lazy as _
 
@@ -16,10 +16,11 @@ from annotation.common.operations import (
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from annotation.formats.base import FormatError
+from evaluation.agreement.estimates import AgreementError
 from evaluation.operations import judgment_texts as texts
 from evaluation.relevance.scales import BadScale
 from evaluation.services.common import ImportRefused
-from evaluation.services.judgments import importing, listing
+from evaluation.services.judgments import agreements, importing, listing
 from evaluation.services.stored import InUse
 from evaluation.services.stored_kinds import JUDGMENTS_ANYWHERE
 
@@ -64,5 +65,24 @@ register(
         ),
         command=CommandLine(positional=("corpus", "file"), text=texts.judgments_text),
         page=FormPage("evaluation:import_qrels"),
+    )
+)
+register(
+    Operation(
+        name="agreement",
+        title=_("Measure agreement"),
+        request=agreements.AgreementRequest,
+        result=agreements.Agreement,
+        permission=Has((RESEARCHER,), corpora=True),
+        run=agreements.agreement_of_sets,
+        errors=(AgreementError, FormatError, UnknownName, OSError),
+        rest=Rest(
+            "POST",
+            "agreement",
+            "judgment-sets",
+            own_transactions=True,
+            example={"judgments": "harbour:grades", "resamples": 100},
+        ),
+        command=CommandLine(positional=("file",), text=texts.agreement_text, layouts=texts.AGREEMENT_LAYOUTS),
     )
 )

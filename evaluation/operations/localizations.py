@@ -16,9 +16,11 @@ from annotation.common.operations import (
 )
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
-from evaluation.operations import score_texts
 from evaluation.operations import set_texts as texts
+from evaluation.operations.score_texts import report_command
+from evaluation.services.figure_requests import FigureReport
 from evaluation.services.localizations import files, listing, predicting, proposals, scores, sets
+from evaluation.services.localizations.tables import remarks_on_localization, tables_of_localization
 from evaluation.services.predicting import PredictionSetsRequest
 from evaluation.services.stored import InUse, remove_stored
 from evaluation.services.stored_kinds import LOCALIZATION_SETS
@@ -115,10 +117,8 @@ register(
         errors=_ERRORS,
         as_job=True,
         rest=Rest("POST", f"{_SETS.address}/score", "localization-sets", example={"layer": "import"}),
-        command=CommandLine(
-            positional=("localization_set",),
-            text=score_texts.localization_scores_text,
-            layouts=score_texts.LOCALIZATION_SCORES_LAYOUTS,
+        command=report_command(
+            "localization_set", remarks=remarks_on_localization, tables=tables_of_localization
         ),
         page=FormPage(started=_("The localizations are being scored.")),
     )
@@ -128,14 +128,15 @@ register(
         name="score_proposals",
         title=_("Score proposed regions"),
         request=proposals.ProposalScoring,
-        result=proposals.ProposalScores,
+        result=FigureReport,
         permission=Has((RESEARCHER,), on="corpus", corpora=True),
         run=proposals.score_proposals,
         errors=_ERRORS,
-        command=CommandLine(
-            positional=("corpus", "regions"),
-            text=score_texts.proposal_scores_text,
-            layouts=score_texts.PROPOSAL_SCORES_LAYOUTS,
+        command=report_command(
+            "corpus",
+            "regions",
+            remarks=proposals.remarks_on_proposals,
+            tables=proposals.table_of_proposals,
         ),
     )
 )

@@ -1,12 +1,14 @@
-"""Machines of a campaign: taught."""
+"""Machines of a campaign: taught; proposers that they begin from: trained."""
 
 from django.utils.translation import gettext_lazy as _
 
 from annotation.campaigns import CampaignError
 from annotation.campaigns.machines import TEACH_JOB
+from annotation.common.locks import Busy
 from annotation.common.operations import CommandLine, FormPage, Has, Operation, Rest, register
+from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
-from evaluation.services.machines import lessons
+from evaluation.services.machines import lessons, stored_proposers
 
 register(
     Operation(
@@ -22,5 +24,17 @@ register(
         rest=Rest("POST", "campaigns/<slug:campaign>/machines/<slug:machine>/teach", "machines", example={}),
         command=CommandLine(positional=("campaign", "machine"), text=lessons.taught_text),
         page=FormPage(started=_("The machine is being taught.")),
+    )
+)
+register(
+    Operation(
+        name="train_proposer",
+        title=_("Train a proposer"),
+        request=stored_proposers.TrainProposerRequest,
+        result=stored_proposers.TrainedProposer,
+        permission=Has((RESEARCHER,), on="corpus", corpora=True),
+        run=stored_proposers.train_proposer,
+        errors=(Busy, UnknownName, OSError, ValueError),
+        command=CommandLine(positional=("name",), text=stored_proposers.trained_proposer_text),
     )
 )

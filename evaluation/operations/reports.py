@@ -17,10 +17,10 @@ from annotation.common.operations import (
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from evaluation.metrics.table import UnknownMeasure
-from evaluation.services.archiving import set_archived
 from evaluation.services.reports import building, listing
 from evaluation.services.reports.building import BuiltReport, remove_report, report_folder
 from evaluation.services.reports.request import ReportRefused, ReportRequest
+from evaluation.services.stored import set_archived
 from evaluation.services.stored_kinds import REPORTS
 
 
@@ -49,7 +49,7 @@ register_stored(
         summary=listing.report_summary,
         detail=listing.report_with_inputs,
         related=("corpus", "qrels", "batch"),
-        archive=lambda row, archived, actor: set_archived(row, archived=archived, actor=actor),
+        archive=set_archived,
         remove=lambda row, actor: remove_report(row.name, actor=actor),
         removed=_("Report removed."),
         errors=(Busy,),

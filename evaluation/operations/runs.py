@@ -1,4 +1,4 @@
-"""Runs: listed, shown, archived, removed, imported, exported, scored and compared."""
+"""Runs: listed, shown, archived, removed, imported, exported, scored and compared; their queries."""
 
 from django.utils.translation import gettext_lazy as _
 
@@ -21,12 +21,12 @@ from evaluation.comparison.ranked_runs import NotComparable
 from evaluation.comparison.subsets import BadSubset
 from evaluation.metrics.table import UnknownMeasure
 from evaluation.operations import run_texts as texts
-from evaluation.services.archiving import set_archived
 from evaluation.services.common import ImportRefused
-from evaluation.services.runs import figures, files, listing
-from evaluation.services.stored import InUse, remove_stored
+from evaluation.services.runs import figures, files, listing, queries
+from evaluation.services.stored import InUse, remove_stored, set_archived
 from evaluation.services.stored_kinds import STORED_RUNS
 
+_ON_RUN = Has((RESEARCHER,), on="run", corpora=True)
 _SCORING = (UnknownName, UnknownMeasure, NotComparable, BadSubset, FormatError)
 
 register_stored(
@@ -48,7 +48,7 @@ register_stored(
         detail=listing.run_summary,
         narrow=listing.narrow_runs,
         related=("corpus", "made_by"),
-        archive=lambda row, archived, actor: set_archived(row, archived=archived, actor=actor),
+        archive=set_archived,
         remove=remove_stored,
         errors=(InUse, Busy),
     )
@@ -72,7 +72,7 @@ register(
             example={"name": "near", "corpus": "harbour"},
         ),
         command=CommandLine(positional=("name", "file"), text=texts.imported_text),
-        page=FormPage(),
+        page=FormPage("evaluation:bring"),
     )
 )
 register(
@@ -81,7 +81,7 @@ register(
         title=_("Export a run"),
         request=files.ExportRunRequest,
         result=File("text/plain"),
-        permission=Has((RESEARCHER,), on="run", corpora=True),
+        permission=_ON_RUN,
         run=files.export_run,
         errors=(FormatError, NotComparable, UnknownName),
         rest=Rest("GET", "runs/<str:run>/trec", "runs"),
@@ -95,7 +95,7 @@ register(
         title=_("Score a run"),
         request=figures.ScoreRequest,
         result=figures.RunScores,
-        permission=Has((RESEARCHER,), on="run", corpora=True),
+        permission=_ON_RUN,
         run=figures.score_under_qrels,
         errors=_SCORING,
         rest=Rest("GET", "runs/<str:run>/scores", "runs"),
@@ -131,5 +131,34 @@ register(
         rest=Rest("GET", "query-values", "runs"),
         command=CommandLine(positional=("runs",)),
         page=FormPage(),
+    )
+)
+register(
+    Operation(
+        name="list_queries",
+        title=_("List the queries of a run"),
+        request=queries.QueriesRequest,
+        result=queries.RunQuery,
+        permission=_ON_RUN,
+        run=queries.list_queries,
+        errors=(NotComparable, UnknownMeasure),
+        listed=True,
+        rest=Rest("GET", "runs/<str:run>/queries", "runs", route="run_queries"),
+        command=CommandLine(positional=("run",)),
+        page=FormPage("evaluation:queries"),
+    )
+)
+register(
+    Operation(
+        name="show_query",
+        title=_("Show a query of a run"),
+        request=queries.QueryRequest,
+        result=queries.InspectedQuery,
+        permission=_ON_RUN,
+        run=queries.show_query,
+        errors=(NotComparable, UnknownMeasure),
+        rest=Rest("GET", "runs/<str:run>/queries/<int:query>", "runs", route="run_query"),
+        command=CommandLine(positional=("run", "query")),
+        page=FormPage("evaluation:query"),
     )
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from evaluation.services.alignments.decoding import Decoded
 from evaluation.services.runs.ranking import RankedRuns
 from evaluation.services.systems.training import Trained
+from evaluation.services.systems.upload import AddedSystem
 from models_core.processes import is_first_process
 
 
@@ -56,3 +57,17 @@ def trained_text(trained: Trained) -> str:
     lines.append(f"system {trained.system!r} ({trained.recipe}) {end}")
     lines += [*trained.selection, *trained.remarks, f"{trained.folder}, SHA-256 {trained.sha256}"]
     return "\n".join(lines)
+
+
+def added_text(added: AddedSystem) -> str:
+    """What the files hold, and what became of it."""
+    end = "already exists, nothing changed" if added.unchanged else "stored"
+    wide = f", {added.dimensions} dimensions" if added.dimensions else ""
+    return "\n".join(
+        (
+            f"{added.images} images, {added.captions} captions of corpus {added.corpus!r}{wide}",
+            *added.remarks,
+            f"system {added.system!r} ({added.format}) {end}",
+            f"SHA-256 {added.sha256}",
+        )
+    )

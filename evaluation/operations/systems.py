@@ -2,6 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
+from annotation.common.locks import Busy
 from annotation.common.operations import (
     CommandLine,
     FormPage,
@@ -16,11 +17,12 @@ from annotation.common.roles import RESEARCHER
 from evaluation.operations import system_texts as texts
 from evaluation.services.alignments import decoding
 from evaluation.services.runs import ranking
-from evaluation.services.systems import listing, training, training_requests
+from evaluation.services.systems import listing, training, training_requests, upload
 
 _RESEARCHES = Has((RESEARCHER,), corpora=True)
 _ON_SYSTEM = Has((RESEARCHER,), on="system", corpora=True)
 _ERRORS = (UnknownName, OSError, ValueError)
+_ON_CORPUS = Has((RESEARCHER,), on="corpus", corpora=True)
 
 register_stored(listing.STORED_SYSTEM)
 register(
@@ -41,7 +43,7 @@ register(
         title=_("Train a system"),
         request=training_requests.TrainingRequest,
         result=training.Trained,
-        permission=Has((RESEARCHER,), on="corpus", corpora=True),
+        permission=_ON_CORPUS,
         run=training.train_system,
         before_job=training_requests.check_new_training,
         errors=_ERRORS,
@@ -55,6 +57,27 @@ register(
         ),
         command=CommandLine(positional=("name",), text=texts.trained_text),
         page=FormPage("evaluation:train", started=_("Training the system.")),
+    )
+)
+register(
+    Operation(
+        name="add_system",
+        title=_("Add a system"),
+        request=upload.AddSystemRequest,
+        result=upload.AddedSystem,
+        permission=_ON_CORPUS,
+        run=upload.add_system,
+        errors=(Busy, *_ERRORS),
+        rest=Rest(
+            "POST",
+            "system-uploads",
+            "systems",
+            own_transactions=True,
+            creates="systems/{system}",
+            example={"name": "sent", "corpus": "harbour", "format": "scores"},
+        ),
+        command=CommandLine(positional=("name", "file"), text=texts.added_text),
+        page=FormPage("evaluation:bring"),
     )
 )
 register(

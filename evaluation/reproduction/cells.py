@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 KAPPA = "kappa"
 PERCENT = "%"
@@ -59,24 +58,6 @@ class PrintedCell:
         """Whether ours is within the tolerance of the printed figure; None where it cannot be had."""
         strain = self.strain
         return None if strain is None else strain <= 1 + _ROUNDING
-
-    def as_json(self) -> dict[str, Any]:
-        """The cell as plain data; what is empty of why, note and again is left out."""
-        found: dict[str, Any] = {
-            "table": self.table,
-            "row": self.row,
-            "column": self.column,
-            "printed": self.printed,
-            "ours": self.ours,
-            "unit": self.unit,
-        }
-        if self.why:
-            found["why"] = self.why
-        if self.note:
-            found["note"] = self.note
-        if self.again:
-            found["again"] = self.again
-        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from evaluation.relevance.qrels import HALF, MAJORITY, TWO_THIRDS, QrelsSettings, RelevanceRule
 
@@ -59,11 +59,6 @@ class Conventions:
             f"{self.unjudged_in_kappa} in Table 10(a), {self.unjudged_in_precision} in 10(b); relevant: "
             f"{self.qrels.described()}; tau-{self.tau}."
         )
-
-    def as_json(self) -> dict[str, Any]:
-        """The conventions as plain data, with the rule by name and the qrels in a line."""
-        found = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return found | {"rule": self.rule.name, "qrels": self.qrels.described()}
 
 
 CHOSEN_CONVENTIONS = Conventions()

@@ -68,12 +68,13 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class Figure3:
-    """`neighbours` of all columns, our own lists of `SIMILAR_WORDS_SHOWN` words, and the vocabularies'
-    sizes."""
+    """`neighbours` of all columns, our own lists of `SIMILAR_WORDS_SHOWN` words, the vocabularies' sizes, and
+    the number of images whose captions were read."""
 
     neighbours: tuple[Neighbour, ...]
     ours: dict[str, dict[str, tuple[tuple[str, float], ...]]]
     sizes: tuple[PrintedCell, ...]
+    images: int
 
     def within(self, column: str) -> int:
         """Printed words whose similarity is within 0.02."""
@@ -130,7 +131,7 @@ def make_figure3(training: Tagged, wordnet: WordNet | None, *, why_no_wordnet: s
         PrintedCell("Vocabularies", name, "words", printed, float(size), COUNT, "vocabularies")
         for (name, printed), size in zip(PRINTED_SIZES.items(), counted, strict=True)
     )
-    return Figure3(tuple(neighbours), ours, sizes)
+    return Figure3(tuple(neighbours), ours, sizes, len(training))
 
 
 def _of_kernel(kernel: WordKernel) -> tuple[Callable[[str, str], float | None], Nearest]:

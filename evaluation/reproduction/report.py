@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import Any
 
 from evaluation.reproduction.cells import CellTally, PrintedCell, tally
 from evaluation.reproduction.conventions import ALTERNATIVES, CHOSEN_CONVENTIONS, Conventions
@@ -81,31 +80,6 @@ class ReproductionReport:
     def tally(self) -> CellTally:
         """Cells that have a figure, counted and checked against the tolerance."""
         return tally(self.counted)
-
-    def as_json(self) -> dict[str, Any]:
-        """All cells, their summary and what alternatives change, as plain data."""
-        counted = self.tally
-        return {
-            "cells": [cell.as_json() for cell in self.cells],
-            "summary": {
-                "cells": counted.cells,
-                "within": counted.within,
-                "share": counted.share,
-                "not_to_be_had": sum(cell.ours is None for cell in self.cells),
-                "again": len(self.cells) - len(self.counted),
-            },
-            "conventions": self.conventions.as_json(),
-            "alternatives": [
-                {
-                    "convention": alternative.convention,
-                    "family": alternative.family,
-                    "cells": [cell.as_json() for cell in alternative.cells],
-                    "within": alternative.other.within,
-                    "within_as_chosen": alternative.chosen.within,
-                }
-                for alternative in self.alternatives
-            ],
-        }
 
 
 def reproduce(evidence: Evidence, *, watch: Watch = iter) -> ReproductionReport:

@@ -14,7 +14,7 @@ from django.conf import settings
 from annotation.common.locks import exclusive_folder
 from annotation.common.operations import OperationContext
 from annotation.formats.base import FormatError
-from evaluation.models.kept import KeptPredictions
+from evaluation.models.stored import StoredPredictions
 from models_core.phase_cache import PhaseCache, PhaseProgress, no_progress
 
 #: Rows written in one transaction.
@@ -88,7 +88,7 @@ _FACTS = {
 }
 
 
-def check_made_alike(standing: KeptPredictions, facts: Mapping[str, Any], word: str) -> None:
+def check_made_alike(standing: StoredPredictions, facts: Mapping[str, Any], word: str) -> None:
     """Raise ImportRefused where a set of predictions, a `word`, has other facts, and name those.
 
     A file's name is none of them (`source`): its content is; nor are remarks. Which images and mentions one

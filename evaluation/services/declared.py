@@ -21,7 +21,7 @@ IdsBeside = Annotated[
     tuple[Annotated[Path, FileUpload()], ...],
     Help(
         _("Ids"),
-        _("Of the rows, where a file has none: files of its name that end in .ids.txt"),
+        _("Of the rows, if a file has none: NAME.ids.txt; of scores NAME.images.txt and NAME.captions.txt"),
     ),
 ]
 #: What something learned from, as the account that adds it declares.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
@@ -14,6 +14,13 @@ from evaluation.comparison.missing import REFUSE, Missing, missing_choices
 
 #: In the place of a split: all images.
 EVERY_IMAGE = "all"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FigureReport:
+    """Figures, what they are of, and what is to be known about them."""
+
+    report: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,6 +45,7 @@ SHARES = {
     "scoring localizations": (0.0, 1.0),
     "reading pictures": (0.0, 0.1),
     "learning from finished images": (0.1, 0.6),
+    "learning from pictures": (0.1, 1.0),
     "proposing": (0.6, 1.0),
     "proposing for further images": (0.0, 1.0),
 }

@@ -16,6 +16,7 @@ from evaluation.models import System
 from evaluation.services.common import check_same_corpus
 from evaluation.services.features.store import FeatureSet, feature_sets
 from evaluation.services.image_choice import check_images
+from evaluation.services.stored_kinds import OfCorpusRequest
 from evaluation.services.systems import registry
 from evaluation.services.systems.registry import SYSTEMS
 from models_core.estimators.base import METHODS, Method
@@ -44,7 +45,7 @@ class PredictionRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PredictionSetsRequest:
+class PredictionSetsRequest(OfCorpusRequest):
     """Sets, by name."""
 
     corpus: Annotated[Annotated[str, Named(CORPORA)] | None, Help(_("Corpus"))] = None

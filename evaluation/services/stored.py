@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from django.db import transaction
 from django.db.models import Model, ProtectedError
+from django.utils import timezone
 
 from annotation import audit
 from evaluation.models import (
@@ -23,7 +24,7 @@ from evaluation.models import (
     System,
     TagSet,
 )
-from evaluation.models.kept import KeptPredictions
+from evaluation.models.stored import StoredPredictions
 from evaluation.services.common import check_made_alike, check_name, exclusive_work
 
 #: Model -> what a row is called in messages, and in the audit log.
@@ -37,7 +38,7 @@ STORED_ROWS: Mapping[type[Model], tuple[str, str]] = {
     System: ("system", "system"),
     TagSet: ("tag set", "tags"),
 }
-_P = TypeVar("_P", bound=KeptPredictions)
+_P = TypeVar("_P", bound=StoredPredictions)
 #: Names of rows that an error lists at most.
 _LISTED = 3
 
@@ -80,6 +81,20 @@ def remove_stored(row: Any, actor: Any = None, *, folders: Iterable[Path] = ()) 
                     folder.rename(removed)
         for _folder, removed in away:
             shutil.rmtree(removed, ignore_errors=True)
+
+
+def set_archived(row: Any, archived: bool, actor: Any = None) -> bool:
+    """Let lists leave a row out, or show it again; False where it is so already. Nothing else changes: its
+    name goes on naming it, and what was made of it stands."""
+    word, at = str(row._meta.verbose_name), timezone.now() if archived else None
+    with transaction.atomic():
+        others = type(row)._default_manager.filter(pk=row.pk, archived_at__isnull=archived)
+        changed = bool(others.update(archived_at=at))
+        if changed:
+            about: dict[str, Any] = {word: row.name}
+            audit.record(actor=actor, act=f"archive_{word}" if archived else f"unarchive_{word}", **about)
+            row.archived_at = at
+    return changed
 
 
 def get_or_publish(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from django.db.models import Model, QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.operations import StoredKind
+from annotation.common.operations import Help, Named, StoredKind
 from annotation.selectors.scopes import within_scope
+from annotation.selectors.stored_kinds import CORPORA
 from evaluation.models import (
     Batch,
     CaptionSet,
@@ -21,13 +23,30 @@ from evaluation.models import (
     Run,
     TagSet,
 )
+from evaluation.models.stored import StoredRow
 
 
-def rows_of_corpora(model: type[Model], **also: Any) -> Callable[..., QuerySet[Any]]:
-    """The rows of a model that belong to a corpus for which an account holds one of its roles."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfCorpusRequest:
+    """What is stored, of all corpora or of one."""
+
+    corpus: Annotated[Annotated[str, Named(CORPORA)] | None, Help(_("Corpus"))] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchivableRequest(OfCorpusRequest):
+    """As that, without what is archived, or only that."""
+
+    archived: Annotated[bool, Help(_("Archived"), _("Those that are archived, else those that are not"))] = (
+        False
+    )
+
+
+def rows_of_corpora(model: type[StoredRow]) -> Callable[..., QuerySet[Any]]:
+    """The rows of a model that are whole, and of a corpus for which an account holds one of its roles."""
 
     def rows(account: Any, *roles: str) -> QuerySet[Any]:
-        found = model._default_manager.filter(**also)
+        found = model._default_manager.filter(published=True)
         return found if account is None else found.filter(within_scope(account, *roles, corpus="corpus"))
 
     return rows
@@ -66,17 +85,15 @@ class _OfOneCorpus(StoredKind):
         return [f"{corpus}:{name}" for corpus, name in rows.values_list("corpus__name", "name")]
 
 
-STORED_RUNS = StoredKind(_("run"), rows_of_corpora(Run, published=True))
-JUDGMENT_SETS = StoredKind(_("set of judgments"), rows_of_corpora(JudgmentSet, published=True))
+STORED_RUNS = StoredKind(_("run"), rows_of_corpora(Run))
+JUDGMENT_SETS = StoredKind(_("set of judgments"), rows_of_corpora(JudgmentSet))
 #: As those, wherever no other field says the corpus.
 JUDGMENTS_ANYWHERE = _OfOneCorpus(
     JUDGMENT_SETS.title, JUDGMENT_SETS.rows, pattern=r"^([-a-zA-Z0-9_]+:)?[-a-zA-Z0-9_]+$"
 )
 BATCHES = StoredKind(_("batch"), rows_of_corpora(Batch))
-CAPTION_SETS = StoredKind(_("caption set"), rows_of_corpora(CaptionSet, published=True))
-LOCALIZATION_SETS = StoredKind(_("localization set"), rows_of_corpora(LocalizationSet, published=True))
+CAPTION_SETS = StoredKind(_("caption set"), rows_of_corpora(CaptionSet))
+LOCALIZATION_SETS = StoredKind(_("localization set"), rows_of_corpora(LocalizationSet))
 REPORTS = StoredKind(_("report"), rows_of_corpora(Report))
-TAG_SETS = StoredKind(_("tag set"), rows_of_corpora(TagSet, published=True))
-QRELS = _Versions(
-    _("set of qrels"), rows_of_corpora(QrelsSnapshot, published=True), pattern=r"^[-a-zA-Z0-9_]+(:\d{1,9})?$"
-)
+TAG_SETS = StoredKind(_("tag set"), rows_of_corpora(TagSet))
+QRELS = _Versions(_("set of qrels"), rows_of_corpora(QrelsSnapshot), pattern=r"^[-a-zA-Z0-9_]+(:\d{1,9})?$")

@@ -11,6 +11,8 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.utils.formats import localize
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from annotation import jobs
@@ -26,7 +28,7 @@ from evaluation.selectors import BATCH_FORMAT
 from evaluation.services.batches.launching import PlannedBatch
 from evaluation.services.batches.stored_answers import reusable
 from evaluation.web import offered
-from evaluation.web.frame import evaluation_frame, text_parameter, text_parameters
+from evaluation.web.frame import evaluation_frame, offer_choices, text_parameter, text_parameters
 
 #: Runs offered at once, by name; more are found by a part of their name.
 _MOST_RUNS = 200
@@ -136,14 +138,19 @@ def _choices(corpus: Corpus | None, form: RequestForm, find: str) -> dict[str, A
     runs = offered_runs[:_MOST_RUNS]
     there = {run.pk for run in runs}
     sets = JudgmentSet.objects.filter(corpus=corpus, published=True, batches=None).order_by("name")
+    reused: Any = form.fields["reuse"].widget
+    reused.choices = [
+        (one.name, f"{one.name} ({one.format}, {localize(one.pair_count)} {_('pairs')})")
+        for one in sets
+        if not one.format.startswith(BATCH_FORMAT)
+    ]
+    offer_choices(form, "known_from", [split for split in split_names(corpus) if split], none=_("none"))
     return {
         # What is chosen stays in sight, whatever was looked for.
         "runs": [run for run in alike.filter(name__in=chosen) if run.pk not in there] + runs,
         "more_runs": len(offered_runs) > _MOST_RUNS,
-        "sets": [one for one in sets if not one.format.startswith(BATCH_FORMAT)],
-        "splits": [split for split in split_names(corpus) if split],
+        "sets": reused.choices,
         "chosen_runs": chosen,
-        "reused": form["reuse"].value() or [],
     }
 
 

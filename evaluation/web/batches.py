@@ -25,7 +25,7 @@ from annotation.selectors.jobs import Job
 from annotation.selectors.pair_judgments import Judge, judges_left_out
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles, for_roles_on
 from annotation.web.common.lists import SortColumn, list_page
-from annotation.web.common.request_forms import sent_request
+from annotation.web.common.request_forms import RequestForm, sent_request
 from annotation.web.staff.frame import said
 from evaluation.models import Batch, QrelsSnapshot
 from evaluation.relevance.grades import GRADED_RULES
@@ -39,7 +39,7 @@ from evaluation.services.batches.state import BatchState, cached_batch_state
 from evaluation.services.batches.stored_answers import BatchRefused
 from evaluation.services.judgments.freezing import is_made_of
 from evaluation.web import offered
-from evaluation.web.frame import evaluation_frame, text_parameter
+from evaluation.web.frame import evaluation_frame, offer_choices, text_parameter
 from evaluation.web.job_lines import NEWEST_JOBS, job_lines, pages_of_made
 
 #: Batches on a page, and judges on a batch's.
@@ -151,6 +151,16 @@ def batch_detail(request: HttpRequest, row: Batch) -> HttpResponse:
     frozen = frozen_of(row)
     current = next((one for one in frozen if row.judgments and is_made_of(one, row.judgments)), None)
     rules = GRADED_RULES if pair_tasks(seen.tasks).rule.name in GRADED_RULES else RELEVANCE_RULES
+    settling = RequestForm(
+        operation_named("settle_batch"),
+        account_of(request),
+        initial={
+            "qrels": frozen[0].name if frozen else row.name,
+            "rule": pair_tasks(seen.tasks).rule.name,
+        },
+        fields_shown=("qrels", "rule"),
+    )
+    offer_choices(settling, "rule", {rule.name: f"{rule.name} ({rule.described()})" for rule in rules})
     return render(
         request,
         "evaluation/batch.html",
@@ -175,9 +185,7 @@ def batch_detail(request: HttpRequest, row: Batch) -> HttpResponse:
             bar=settings_of(row.campaign.settings).trust.bar_of(row.campaign.kinds[0]),
             frozen=frozen,
             current=current,
-            rules=[(rule.name, rule.described()) for rule in rules],
-            usual=pair_tasks(seen.tasks).rule.name,
-            qrels=frozen[0].name if frozen else row.name,
+            form=settling,
             report=report_of(current, seen) if current else "",
             comparison=comparison_of(current, seen) if current else "",
             jobs=lines,

@@ -25,15 +25,15 @@ from evaluation.services.runs.directions import RUN_DIRECTIONS
 from evaluation.services.runs.figures import compare_under_qrels, qrels_of_corpus
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, text_parameter, text_parameters
-from evaluation.web.runs import RUN_REFUSALS, chosen_qrels, with_chosen
+from evaluation.web.runs import RUN_REFUSALS, chosen_qrels, figure_form, with_chosen
 
 #: What is downloaded, and as what.
 _TYPES = {"csv": "text/csv", "latex": "application/x-latex"}
 _SUFFIXES = {"csv": "csv", "latex": "tex"}
 #: Runs offered on the page; more are named in the address.
 MOST_RUNS_OFFERED = 200
-#: Rounds of the randomisation: those of a page by itself, and those of print.
-_ROUNDS = (10_000, 100_000)
+#: Rounds of the randomisation, unless an address says more: somebody waits for the page.
+_ROUNDS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def run_compare(request: HttpRequest) -> HttpResponseBase:
     corpora = offered.offered_corpora(request)
     wrong, sides, snapshot = "", [], None
     given = request.GET.copy()
-    given.setdefault("rounds", str(_ROUNDS[0]))
+    given.setdefault("rounds", str(_ROUNDS))
     download = text_parameter(given, "as")
     runs: list[Run] = []
     choices: list[QrelsSnapshot] = []
@@ -85,6 +85,14 @@ def run_compare(request: HttpRequest) -> HttpResponseBase:
         for direction in RUN_DIRECTIONS
     }
     chosen = {run.name for run in runs}
+    form = figure_form(
+        request,
+        "compare_runs",
+        with_chosen(choices or _qrels_of(request, corpus), snapshot),
+        snapshot,
+        *("rounds", "measures"),
+    )
+    form.initial["rounds"] = text_parameter(given, "rounds")
     return render(
         request,
         "evaluation/compare.html",
@@ -95,15 +103,10 @@ def run_compare(request: HttpRequest) -> HttpResponseBase:
             offered=[(way, [(run, run.name in chosen) for run in found]) for way, found in its.items()],
             many=any(len(found) >= MOST_RUNS_OFFERED for found in its.values()),
             runs=runs,
-            choices=with_chosen(choices or _qrels_of(request, corpus), snapshot),
-            snapshot=snapshot,
+            form=form,
             baseline=text_parameter(given, "baseline"),
-            measures=text_parameter(given, "measures"),
-            rounds=sides[0].report["rounds"] if sides else _ROUNDS[0],
-            all_rounds=_ROUNDS,
-            split=text_parameter(given, "split"),
+            rounds=sides[0].report["rounds"] if sides else 0,
             splits=[split for split in split_names(chosen_corpus) if split] if chosen_corpus else [],
-            missing=text_parameter(given, "missing"),
             known=METRICS.names("ranking"),
             sides=sides,
             wrong=wrong,

@@ -38,10 +38,16 @@ def evaluation_frame(tab: str, **more: Any) -> dict[str, Any]:
     return {"tab": tab, "tabs": TABS, **more}
 
 
-def offer_choices(form: RequestForm, name: str, values: Iterable[str], *, none: Any = None) -> None:
-    """Let a field of a form be chosen among texts, with `none` for nothing where that is a choice."""
+def offer_choices(
+    form: RequestForm, name: str, values: Iterable[str] | Mapping[str, Any], *, none: Any = None
+) -> None:
+    """Let a field of a form be chosen among texts, or by their titles, with `none` for nothing where that is
+    a choice. Titles say all: what the field's help says of names is left out."""
+    titles = values if isinstance(values, Mapping) else {value: value for value in values}
     empty = [] if none is None else [("", none)]
-    form.fields[name].widget = forms.Select(choices=[*empty, *((value, value) for value in values)])
+    form.fields[name].widget = forms.Select(choices=[*empty, *titles.items()])
+    if isinstance(values, Mapping):
+        form.fields[name].help_text = ""
 
 
 def offer_splits(form: RequestForm, *names: str) -> None:

@@ -15,7 +15,6 @@ from annotation.common.registry import UnknownName
 from annotation.selectors.jobs import Job
 from annotation.selectors.scopes import Corpus, corpora_of, within_scope
 from annotation.web.common.access import RUNNING, account_of
-from evaluation.comparison.provenance import Declaration
 from evaluation.models import Batch, JudgmentSet, LocalizationSet, QrelsSnapshot, Report, Run, System
 from evaluation.selectors import run_named, snapshot_named
 
@@ -23,19 +22,6 @@ from evaluation.selectors import run_named, snapshot_named
 def offered_corpora(request: HttpRequest) -> list[Corpus]:
     """The published corpora, by name."""
     return list(corpora_of(account_of(request), *RUNNING).filter(published=True).order_by("name"))
-
-
-def offered_corpus(request: HttpRequest, name: str) -> Corpus:
-    """The published corpus of that name. Raises UnknownName."""
-    found = next((each for each in offered_corpora(request) if each.name == name), None)
-    if found is None:
-        raise UnknownName(_("There is no corpus “%(name)s” here.") % {"name": name[:100]})
-    return found
-
-
-def declared_on_page(request: HttpRequest, trained_on: str) -> Declaration:
-    """What the caller declares that something was trained on; it may name the corpora that they see."""
-    return Declaration(trained_on, [each.name for each in offered_corpora(request)])
 
 
 def offered_runs(request: HttpRequest, names: Sequence[str]) -> list[Run]:

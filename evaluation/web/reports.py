@@ -177,6 +177,7 @@ def _choices(request: HttpRequest, sent: SentForm) -> dict[str, Any]:
     if not isinstance(snapshot, QrelsSnapshot):
         return frame
     corpus = snapshot.corpus
+    form.initial["qrels"] = snapshot.versioned
     # The page that compares runs calls them so, and leads here.
     chosen = text_parameters(sent.data, "runs") or text_parameters(sent.data, "run")
     alike = Run.objects.filter(corpus=corpus, published=True).order_by("name")
@@ -188,7 +189,7 @@ def _choices(request: HttpRequest, sent: SentForm) -> dict[str, Any]:
     form.fields["split"].widget.attrs["list"] = "splits"
     offer_rows(form, "tags", TagSet.objects.filter(corpus=corpus, published=True).order_by("name"))
     return frame | {
-        "snapshot_name": f"{snapshot.name}:{snapshot.version}",
+        "snapshot_name": snapshot.versioned,
         # What is chosen is in sight, however many there are.
         "runs": [run for run in alike.filter(name__in=chosen) if run.pk not in there] + listed[:_MOST_RUNS],
         "more_runs": len(listed) > _MOST_RUNS,

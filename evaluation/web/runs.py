@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from django.core.cache import cache
-from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext_lazy
@@ -17,65 +15,32 @@ from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
 from annotation.selectors.corpora import split_names
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles, for_roles_on
-from annotation.web.common.request_forms import sent_request
-from annotation.web.staff.frame import query_string
+from annotation.web.common.lists import SortColumn, list_page
+from annotation.web.common.request_forms import RequestForm, sent_request
 from evaluation.comparison.ranked_runs import NotComparable
 from evaluation.comparison.subsets import BadSubset
 from evaluation.metrics.table import UnknownMeasure
 from evaluation.models import QrelsSnapshot, Run
-from evaluation.services.runs.directions import RUN_DIRECTIONS
 from evaluation.services.runs.figures import qrels_of_corpus, score_under_qrels
 from evaluation.services.runs.files import tied_queries
+from evaluation.services.runs.listing import RunsRequest, narrow_runs
 from evaluation.services.systems import registry
 from evaluation.web import offered
-from evaluation.web.frame import evaluation_frame, text_parameter
+from evaluation.web.frame import evaluation_frame, offer_choices, offer_splits, text_parameter
+from evaluation.web.sent_forms import sent_form
 
 #: Runs on a page.
 RUNS_PER_PAGE = 50
-#: By what a list is sorted: its column, and whether it begins with the most.
+#: By what the list is sorted, in the order of its columns.
 _SORTS = {
-    "name": ("name", False),
-    "queries": ("query_count", True),
-    "new": ("pk", True),
+    "name": SortColumn(gettext_lazy("Run"), "name"),
+    "queries": SortColumn(gettext_lazy("Queries"), "query_count", down=True),
+    "new": SortColumn(gettext_lazy("Created"), "id", down=True),
 }
-_HEADS = {
-    "name": gettext_lazy("Run"),
-    "queries": gettext_lazy("Queries"),
-    "new": gettext_lazy("Created"),
-}
+#: What the list is narrowed by: fields of the request of `list_runs`.
+_FILTERS = ("corpus", "direction", "system")
 #: Seconds that figures are remembered; they depend on nothing but runs and qrels, and their digests.
 _REMEMBERED = 3600
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What an address asks of the list; `after` is where the page before ended."""
-
-    corpus: str = ""
-    direction: str = ""
-    system: str = ""
-    find: str = ""
-    sort: str = "name"
-    down: bool = False
-    archived: bool = False
-    after: str = ""
-
-    def address(self) -> str:
-        """`?...`, without what is as it is by itself."""
-        held = {**asdict(self), "sort": "" if self.sort == "name" else self.sort}
-        flags = {"down": "1" if self.down else "", "archived": "1" if self.archived else ""}
-        return query_string(**{**held, **flags}) or "?"
-
-
-@dataclass(frozen=True, slots=True)
-class _Head:
-    """The head of a column that sorts: its title, where it leads, and which way it is sorted now."""
-
-    title: str
-    address: str
-    way: str
-    number: bool
-
 
 #: What an address can be wrong about.
 RUN_REFUSALS = (UnknownName, UnknownMeasure, NotComparable, BadSubset, FormatError)
@@ -92,29 +57,27 @@ RUN = AddressedThing(
 def run_list(request: HttpRequest) -> HttpResponse:
     """All runs, a page at a time."""
     registry.register_unlisted_systems()
-    wanted = _asked_in(request.GET)
-    published = offered.published_runs(request)
-    found = _filtered(published, wanted)
-    rows = list(_after(found, wanted).select_related("corpus", "made_by")[: RUNS_PER_PAGE + 1])
-    more = len(rows) > RUNS_PER_PAGE
-    rows = rows[:RUNS_PER_PAGE]
+    filters: dict[str, Any] = {name: text_parameter(request.GET, name) for name in _FILTERS}
+    chosen: dict[str, Any] = {name: text or None for name, text in filters.items()}
+    asked = RunsRequest(**chosen)
+    found = narrow_runs(offered.published_runs(request).select_related("corpus", "made_by"), asked)
+    page = list_page(
+        found.filter(corpus__name=filters["corpus"]) if filters["corpus"] else found,
+        request.GET,
+        sorts=_SORTS,
+        number=RUNS_PER_PAGE,
+        also=filters,
+        searched=("name", "system"),
+        archive=True,
+    )
     return render(
         request,
         "evaluation/runs.html",
         evaluation_frame(
             "runs",
-            rows=rows,
-            total=found.count(),
-            wanted=wanted,
-            narrowed=bool(
-                wanted.corpus or wanted.direction or wanted.system or wanted.find or wanted.archived
-            ),
-            heads=[_head(wanted, sort) for sort in _SORTS],
-            corpora=published.order_by("corpus__name").values_list("corpus__name", flat=True).distinct(),
-            directions=RUN_DIRECTIONS,
-            later=replace(wanted, after=_mark(rows[-1], wanted)).address() if more else "",
-            first=replace(wanted, after="").address() if wanted.after else "",
-            archive=_other_side(published, wanted),
+            page=page,
+            narrowed=any(filters.values()) or page.query.find or page.query.archived,
+            form=sent_form(request, operation_named("list_runs"), fields_shown=_FILTERS).form,
         ),
     )
 
@@ -144,12 +107,11 @@ def run_detail(request: HttpRequest, row: Run) -> HttpResponseBase:
             "runs",
             deeper=True,
             run=row,
-            choices=with_chosen(choices, snapshot),
+            form=figure_form(request, "score_run", with_chosen(choices, snapshot), snapshot),
+            choices=choices,
             snapshot=snapshot,
             figures=figures,
-            split=text_parameter(request.GET, "split"),
             splits=[split for split in split_names(row.corpus) if split],
-            missing=text_parameter(request.GET, "missing"),
             tied=_tied(row),
             choice=choice.urlencode(),
             wrong=wrong,
@@ -168,6 +130,24 @@ def chosen_qrels(request: HttpRequest, choices: list[QrelsSnapshot]) -> QrelsSna
     return next(iter(choices), None)
 
 
+def figure_form(
+    request: HttpRequest,
+    operation: str,
+    choices: list[QrelsSnapshot],
+    snapshot: QrelsSnapshot | None,
+    *fields: str,
+) -> RequestForm:
+    """The form that says under which qrels, and of which images, figures are: as the address does."""
+    shown = ("qrels", "split", "missing", *fields)
+    form = sent_form(request, operation_named(operation), fields_shown=shown).form
+    titles = {each.versioned: f"{each} ({each.pool})" if each.pool else str(each) for each in choices}
+    offer_choices(form, "qrels", titles)
+    offer_splits(form, "split")
+    if snapshot is not None:
+        form.initial["qrels"] = snapshot.versioned
+    return form
+
+
 def with_chosen(choices: list[QrelsSnapshot], chosen: QrelsSnapshot | None) -> list[QrelsSnapshot]:
     """What is offered, and an older version where one was chosen."""
     return choices if chosen is None or chosen in choices else [chosen, *choices]
@@ -181,62 +161,3 @@ def _tied(row: Run) -> int:
         found = tied_queries(row)
         cache.set(key, found)
     return int(found)
-
-
-def _asked_in(given: Mapping[str, str]) -> _Asked:
-    """What an address asks for; what is unknown counts as not asked."""
-    sort, direction = text_parameter(given, "sort"), text_parameter(given, "direction")
-    return _Asked(
-        corpus=text_parameter(given, "corpus"),
-        direction=direction if direction in RUN_DIRECTIONS else "",
-        system=text_parameter(given, "system"),
-        find=text_parameter(given, "find"),
-        sort=sort if sort in _SORTS else "name",
-        down=text_parameter(given, "down") == "1",
-        archived=text_parameter(given, "archived") == "1",
-        after=text_parameter(given, "after"),
-    )
-
-
-def _filtered(runs: QuerySet[Run], wanted: _Asked) -> QuerySet[Run]:
-    runs = runs.filter(archived_at__isnull=not wanted.archived)
-    if wanted.corpus:
-        runs = runs.filter(corpus__name=wanted.corpus)
-    if wanted.direction:
-        runs = runs.filter(direction=wanted.direction)
-    if wanted.system:
-        runs = runs.filter(Q(made_by__name=wanted.system) | Q(system=wanted.system))
-    if wanted.find:
-        runs = runs.filter(Q(name__icontains=wanted.find) | Q(system__icontains=wanted.find))
-    return runs
-
-
-def _after(runs: QuerySet[Run], wanted: _Asked) -> QuerySet[Run]:
-    """In the order asked for, those behind the mark "VALUE,PK" of the page before."""
-    column = _SORTS[wanted.sort][0]
-    sign, side = ("-", "lt") if wanted.down else ("", "gt")
-    value, comma, key = wanted.after.rpartition(",")
-    if comma and key.isdecimal() and (column == "name" or value.isdecimal()):
-        beyond = Q(**{f"{column}__{side}": value}) | Q(**{column: value, f"pk__{side}": key})
-        runs = runs.filter(beyond)
-    return runs.order_by(f"{sign}{column}", f"{sign}pk")
-
-
-def _other_side(runs: QuerySet[Run], wanted: _Asked) -> str:
-    """The address of what is archived, or back from it; "" where nothing is."""
-    if not wanted.archived and not runs.filter(archived_at__isnull=False).exists():
-        return ""
-    return replace(_Asked(), archived=not wanted.archived).address()
-
-
-def _mark(row: Run, wanted: _Asked) -> str:
-    return f"{getattr(row, _SORTS[wanted.sort][0])},{row.pk}"
-
-
-def _head(wanted: _Asked, sort: str) -> _Head:
-    """Sorting by another column begins as suits it; again turns it round."""
-    now = wanted.sort == sort
-    down = not wanted.down if now else _SORTS[sort][1]
-    way = ("descending" if wanted.down else "ascending") if now else ""
-    address = replace(wanted, sort=sort, down=down, after="").address()
-    return _Head(str(_HEADS[sort]), address, way, number=sort == "queries")

@@ -31,7 +31,7 @@ from evaluation.services.localizations.sets import LocalizedMention, write_rows
 from evaluation.services.reports import building
 from evaluation.services.reports.request import ReportRequest
 from evaluation.services.runs.ranking import RankRunsRequest, rank_system
-from evaluation.services.systems.upload import upload_system
+from evaluation.services.systems.upload import AddSystemRequest, add_system
 from tests.browser.conftest import Open, sign_in
 from tests.browser.looks import for_everybody
 from tests.web import world as people
@@ -101,8 +101,8 @@ def judged(transactional_db: None, tmp_path: Path, settings, monkeypatch: pytest
     dice = np.random.default_rng(0)
     for name, noise in (("clip", 0.1), ("noise", 1.5)):
         file = embeddings(tmp_path, name, noise, dice)
-        upload_system(name=name, corpus=corpus.name, path=file)
         by_command = OperationContext(by_path=True)
+        add_system(AddSystemRequest(name=name, corpus=corpus.name, file=file), by_command)
         rank_system(RankRunsRequest(system=name, split="test"), by_command)
         (tmp_path / f"{name}.txt").write_text("".join(f"{image}\n" for image in images))
         listed = RankRunsRequest(system=name, split=str(tmp_path / f"{name}.txt"), name=f"{name}-all")

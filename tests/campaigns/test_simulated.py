@@ -111,14 +111,14 @@ def test_simulated_answers_go_out_only_where_they_are_asked_for_as_such(simulate
     settings.DATA_DIR = tmp_path
     ada = people.signed_in("ada", "researcher")
     jobs_page = "/campaigns/quay/jobs/"
-    refused = press(ada, jobs_page, "Export", layer="quay", format="jsonl")
+    refused = press(ada, jobs_page, "Export", format="jsonl")
     assert "“quay” are simulated: no person gave them" in said(refused)[0]
     wanted = {"format": "jsonl", "unfinished": "include"}
     for how, status in (({}, 409), ({"simulated": True}, 202)):
         body = {**wanted, **how}
         answer = ada.post("/api/v1/campaigns/quay/exports", body, content_type="application/json")
         assert answer.status_code == status
-    press(ada, jobs_page, "Export", layer="quay", format="jsonl", unfinished="include", simulated="1")
+    press(ada, jobs_page, "Export", format="jsonl", unfinished="include", simulated="on")
     (job,) = Job.objects.all()  # the same was asked for by both
     assert jobs.run_queued_job(job.pk) == Job.DONE
     assert job_numbered(job.pk).result["path"].endswith(f"jsonl-simulated-{job.pk}.zip")

@@ -64,7 +64,6 @@ AREAS: dict[str, tuple[str, ...]] = {
         "annotation/web/**/*.py",
         "annotation/api/**/*.py",
         "annotation/recruitment/*.py",
-        "evaluation/api/**/*.py",
         "evaluation/web/**/*.py",
         "annotation/task_types/*/task.html",
         "templates/**/*.html",

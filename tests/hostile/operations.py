@@ -959,9 +959,9 @@ get("evaluation:weak_collections", RUNNERS)
 
 @by("evaluation:bring", "scores", RUNNERS)
 def scores(at: At) -> Call:
-    fields = [("act", "scores"), ("name", at.new("s")), ("corpus", "quay")]
+    fields = [("act", "add_system"), ("name", at.new("s")), ("corpus", "quay"), ("format", "scores")]
     ids = [f"scene-{n}.png" for n in range(IMAGES)]
-    files = [("scores", 'filename="x.npy"', numbers(IMAGES, IMAGES))]
+    files = [("file", 'filename="x.npy"', numbers(IMAGES, IMAGES))]
     for side, held in (("images", ids), ("captions", [f"{each}#0" for each in ids])):
         files.append(("ids", f'filename="x.{side}.txt"', "\n".join(held).encode()))
     return Call("POST", reverse("evaluation:bring"), fields=fields, files=files)
@@ -969,8 +969,8 @@ def scores(at: At) -> Call:
 
 @by("evaluation:bring", "runs", RUNNERS)
 def runs_brought(at: At) -> Call:
-    fields = [("act", "runs"), ("name", at.new("s")), ("corpus", "quay")]
-    files = [("annotation", 'filename="x.trec"', TREC.encode())]
+    fields = [("act", "import_run"), ("name", at.new("s")), ("corpus", "quay")]
+    files = [("file", 'filename="x.trec"', TREC.encode())]
     return Call("POST", reverse("evaluation:bring"), fields=fields, files=files)
 
 

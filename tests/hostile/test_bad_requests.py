@@ -11,13 +11,13 @@ from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from django.urls import reverse
 
+from annotation.common.files import LARGEST_SENT
 from annotation.datasets.uploads import PART_BYTES
 from annotation.images.pictures import MAX_BYTES
 from annotation.models import Account, Flag
 from annotation.protocol import questions as q
 from config.plain import LARGEST_BODY, LARGEST_FROM_ANYBODY, ReadableForms
 from config.wsgi import application
-from evaluation.web.uploads import LARGEST_UPLOAD
 from tests.crowd import platform
 from tests.hostile.attack import Visitor
 from tests.queue.world import World
@@ -194,7 +194,7 @@ def test_a_ruling_that_cannot_be_is_refused_on_its_page(fields: dict[str, str]) 
 
 def test_runs_are_not_brought_without_a_name() -> None:
     client = people.signed_in("ada", "researcher")
-    assert client.post("/evaluation/add-system/", {"act": "runs", "name": ""}).status_code == 409
+    assert client.post("/evaluation/add-system/", {"act": "import_run", "name": ""}).status_code == 400
 
 
 class Endless(io.RawIOBase):
@@ -263,4 +263,4 @@ def test_of_a_body_that_does_not_say_how_long_it_is_nothing_is_read() -> None:
 
 
 def test_whatever_a_page_or_a_call_takes_may_be_sent(settings: Any) -> None:
-    assert max(LARGEST_UPLOAD, PART_BYTES, MAX_BYTES) + settings.DATA_UPLOAD_MAX_MEMORY_SIZE < LARGEST_BODY
+    assert max(LARGEST_SENT, PART_BYTES, MAX_BYTES) + settings.DATA_UPLOAD_MAX_MEMORY_SIZE < LARGEST_BODY

@@ -39,7 +39,7 @@ from evaluation.services.judgments.importing import JudgmentsImport, import_judg
 from evaluation.services.reports import building
 from evaluation.services.reports.request import ReportRequest
 from evaluation.services.runs.files import RunImport, import_run
-from evaluation.services.systems.upload import STORED_SCORES, upload_system
+from evaluation.services.systems.upload import STORED_SCORES, AddSystemRequest, add_system
 from evaluation.services.weak.collections import import_collection
 from tests import worlds
 from tests.conftest import SCRATCH
@@ -170,7 +170,8 @@ def _evaluated(folder: Path) -> None:
     good, bad = np.eye(IMAGES), -np.eye(IMAGES) + np.arange(IMAGES) / 10
     for name, scores in (("good", good), ("bad", bad), ("spare", good)):
         file = matrix_file(folder, name, scores, images, captions)
-        upload_system(name=name, corpus="quay", path=file, format=STORED_SCORES)
+        request = AddSystemRequest(name=name, corpus="quay", file=file, format=STORED_SCORES)
+        add_system(request, OperationContext(by_path=True))
         for direction in (Run.ANNOTATION, Run.SEARCH):
             run = f"{name}-{direction}"
             runs += [run] if name != "spare" else []

@@ -6,10 +6,12 @@ import ast
 from collections.abc import Iterator
 from itertools import product
 
+from django.apps import apps
+
 from annotation.models import AuditEntry
 from annotation.selectors.people.audit import AUDIT_GROUPS, group_of_act
 from annotation.web.staff.wording import ACTS
-from evaluation.services.archiving import ARCHIVABLE
+from evaluation.models.stored import ArchivableRow
 from evaluation.services.stored import STORED_ROWS, remove_act
 from tests.house.product import REPOSITORY
 
@@ -32,7 +34,11 @@ def acts() -> dict[str, set[str]]:
             if "migrations" not in path.parts:
                 found[room].update(_acts_in(ast.parse(path.read_text())))
     found["annotation"].add(AuditEntry.CHANGE_ANSWER)
-    found["evaluation"].update(f"{way}_{what}" for way, what in product(("archive", "unarchive"), ARCHIVABLE))
+    found["evaluation"].update(
+        f"{way}_{model._meta.verbose_name}"
+        for way, model in product(("archive", "unarchive"), apps.get_app_config("evaluation").get_models())
+        if issubclass(model, ArchivableRow)
+    )
     found["evaluation"].update(remove_act(model) for model in STORED_ROWS)
     return found
 

@@ -30,7 +30,6 @@ LARGER = {
     "annotation/synthetic_corpus": "generated scenes; finished",
     "annotation/synthetic_corpus/art": "drawings; finished",
     "annotation/management/commands": "Django finds commands in one folder",
-    "evaluation/management/commands": "Django finds commands in one folder",
 }
 
 

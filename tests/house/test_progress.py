@@ -18,7 +18,6 @@ from io import StringIO
 import pytest
 
 from annotation.management import base
-from evaluation.management.training import ProgressBars
 
 CLOCK = r"\d+:\d\d:\d\d"
 
@@ -47,11 +46,11 @@ def writers() -> list[threading.Thread]:
 @pytest.mark.usefixtures("often")
 def test_a_phase_that_says_nothing_is_told_of_again_and_again() -> None:
     with redirect_stderr(StringIO()) as log:
-        with ProgressBars() as bars:
-            bars("text kernel", 0, 1)
-            until(lambda: len(re.findall(rf"text kernel: 0 of 1 \({CLOCK}\)\n", log.getvalue())) >= 3)
-            bars("trying regularisers", 2_000, 4_000)
-            second = rf"trying regularisers: 2,000 of 4,000 \({CLOCK}; {CLOCK} in all\)\n"
+        with base.progress_bar(what="share", total=1_000) as bar:
+            base.move_bar(bar, 0, 1_000, what="text kernel")
+            until(lambda: len(re.findall(rf"text kernel: 0 of 1,000 \({CLOCK}\)\n", log.getvalue())) >= 3)
+            base.move_bar(bar, 500, 1_000, what="trying regularisers")
+            second = rf"trying regularisers: 500 of 1,000 \({CLOCK}\)\n"
             until(lambda: re.search(second, log.getvalue()))
         assert not writers()
 
@@ -77,8 +76,11 @@ def test_things_are_counted_as_they_are_taken() -> None:
 
 @pytest.mark.usefixtures("often")
 def test_a_command_that_fails_writes_no_more() -> None:
-    with redirect_stderr(StringIO()), pytest.raises(RuntimeError), ProgressBars() as bars:
-        bars("text kernel", 0, 1)
+    with (
+        redirect_stderr(StringIO()),
+        pytest.raises(RuntimeError),
+        base.progress_bar(what="text kernel", total=1),
+    ):
         assert writers()
         raise RuntimeError("the power went")
     assert not writers()
@@ -100,10 +102,9 @@ def test_on_a_terminal_there_is_a_bar_and_no_line(monkeypatch: pytest.MonkeyPatc
     with os.fdopen(writer, "w") as terminal, os.fdopen(reader, "rb"):
         with redirect_stderr(terminal):
             assert sys.stderr.isatty()
-            with ProgressBars() as bars:
-                bars("text kernel", 0, 2)
+            with base.progress_bar(what="share", total=2) as bar:
                 assert not writers()
-                bars("text kernel", 2, 2)
+                base.move_bar(bar, 2, 2, what="text kernel")
         shown = ""
         while "text kernel: 100%" not in shown:  # what a terminal is sent comes in parts
             shown += os.read(reader, 10_000).decode()

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
-import pytest
 from django.core.management import get_commands
 
 from annotation.api.rest.operations import served
 from annotation.common.operations import request_fields
-from tests.house.product import REPOSITORY, command_named
+from tests.house.product import command_named
 
 #: Files of evaluation that hold no output of a system: by command or route, and why.
 NO_OUTPUT = {
@@ -22,8 +20,6 @@ NO_OUTPUT = {
     "reproduce_hodosh": "a study with data of its own",
     "word_similarity": "what people say of words",
 }
-#: Templates with files that hold no output of a system.
-FORMS_WITHOUT: dict[str, str] = {}
 
 
 def commands_with_files() -> dict[str, bool]:
@@ -55,13 +51,3 @@ def test_commands_and_calls_that_read_output_from_outside_take_a_declaration() -
     assert {"localization_sets", "runs"} <= calls.keys()
     without = {name for name, declares in (commands | calls).items() if not declares}
     assert without == NO_OUTPUT.keys()
-
-
-@pytest.mark.parametrize(
-    "template", sorted((REPOSITORY / "templates" / "evaluation").glob("*.html")), ids=lambda path: path.name
-)
-def test_forms_that_send_output_from_outside_have_a_field_for_it(template: Path) -> None:
-    forms = re.findall("<form.*?</form>", template.read_text(encoding="utf-8"), re.DOTALL)
-    for form in forms:
-        if 'type="file"' in form and template.name not in FORMS_WITHOUT:
-            assert "evaluation/_trained_on_field.html" in form, form[:200]

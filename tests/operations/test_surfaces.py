@@ -36,6 +36,7 @@ from tests.api.v1.test_operations import openapi
 EVERY = list(all_operations())
 #: What a request needs beside its required fields, and which of their values it takes.
 ALSO: dict[str, dict[str, Any]] = {
+    "agreement": {"file": "x"},
     "freeze_qrels": {"protocol": "first caption"},
     "import_judgments": {"format": "table"},
     "begin_upload": {"files": [{"path": "a.zip", "size": 1}]},
@@ -203,7 +204,7 @@ def test_a_wrong_value_is_the_same_error_everywhere(
         if isinstance(operation.result, File) or operation.command.out:
             options["out"] = "x"
         options[one.name] = [text] if one.many else text
-        before = [data[name] for name in operation.command.positional if name != one.name]
+        before = [data[name] for name in operation.command.positional if name in data and name != one.name]
         positional = [str(each) for held in before for each in (held if isinstance(held, list) else [held])]
         flags = [
             f"--{name.replace('_', '-')}"

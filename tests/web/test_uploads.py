@@ -77,7 +77,7 @@ def test_a_corpus_is_uploaded_checked_and_imported_by_page(ada: Client):
     assert "Add a corpus" in ada.get(reverse("home")).content.decode()
     page = whole(ada, {"forty.zip": zipped(forty())})
     assert "100 % received" in words(ada.get(page))
-    press(ada, page, "Check", also="act")
+    press(ada, page, "Check", also="_upload")
     assert "Check of an upload" in words(ada.get(page))
     assert run_jobs() == [Job.DONE]
     shown = words(ada.get(page))
@@ -90,7 +90,7 @@ def test_a_corpus_is_uploaded_checked_and_imported_by_page(ada: Client):
     picture = ada.get(f"{page}preview/0")
     assert picture["Content-Type"] == "image/jpeg"
     assert ada.get(f"{page}preview/7").status_code == 404
-    press(ada, page, "Import, skipping these 3", also="act")
+    press(ada, page, "Import, skipping these 3", also="_upload")
     assert run_jobs() == [Job.DONE]
     corpus = Corpus.objects.get(name="mine")
     assert corpus.image_count == SOUND
@@ -106,7 +106,7 @@ def test_the_command_lists_what_the_page_lists(ada: Client, tmp_path: Path):
 
     packed = zipped(forty())
     page = whole(ada, {"forty.zip": packed})
-    press(ada, page, "Check", also="act")
+    press(ada, page, "Check", also="_upload")
     run_jobs()
     (tmp_path / "forty.zip").write_bytes(packed)
     how = ImportHow(dry_run=True)
@@ -123,21 +123,21 @@ def test_the_command_lists_what_the_page_lists(ada: Client, tmp_path: Path):
 
 def test_sound_files_are_imported_as_they_are(ada: Client):
     page = whole(ada, {"captions.token.txt": b"a.jpg#0\tA dog is in the park .\n"})
-    press(ada, page, "Check", also="act")
+    press(ada, page, "Check", also="_upload")
     run_jobs()
     shown = words(ada.get(page))
     assert "problem" not in shown.lower() and "1 image is sound" in shown
-    press(ada, page, "Import", also="act")
+    press(ada, page, "Import", also="_upload")
     run_jobs()
     assert Corpus.objects.get().caption_count == 1
 
 
 def test_what_goes_wrong_in_a_check_is_said_and_another_format_can_be_chosen(ada: Client):
     page = whole(ada, {"notes.txt": b"hello\n"})
-    press(ada, page, "Check", also="act")
+    press(ada, page, "Check", also="_upload")
     assert run_jobs() == [Job.FAILED]
     assert "holds no captions in a format that is known" in words(ada.get(page))
-    press(ada, page, "Check", also="act", format="csv")
+    press(ada, page, "Check", also="_upload", format="csv")
     assert run_jobs() == [Job.FAILED]
     shown = words(ada.get(page))
     assert "expected one file *.csv" in shown
@@ -173,16 +173,19 @@ def test_other_peoples_uploads_are_not_there(ada: Client):
     page = begin(ada, {"captions.token.txt": content}).json()["page"]
     eve = world.signed_in("eve", "researcher")
     assert send(eve, page, 0, content).status_code == 404
-    for way in ("", "state", "preview/0", "problems"):
+    for way in ("", "state", "preview/0"):
         assert eve.get(page + way).status_code == 404, way
-    for act in ("check", "import", "skip", "remove", "cancel"):
-        assert eve.post(f"{page}act", {"act": act}).status_code == 404, act
+    sent = {"upload": page.rstrip("/").rpartition("/")[2]}
+    for name in ("check_upload", "import_upload", "remove_upload"):
+        assert eve.post(reverse("operation", args=[name]), sent).status_code == 400, name
+    problems = reverse("operation_file", args=["download_upload_problems"])
+    assert eve.get(problems, sent).status_code == 404
     assert page not in eve.get(reverse("uploads")).content.decode()
     assert ada.get(f"{page}state").json()["files"] == [[0, 0, len(content)]]
     # Nor is somebody's job about it: whoever knows the key can neither stop nor see it.
     send(ada, page, 0, content)
-    ada.post(f"{page}act", {"act": "check"})
-    eve.post(f"{page}act", {"act": "cancel"})
+    ada.post(reverse("operation", args=["check_upload"]), sent)
+    eve.post(reverse("operation", args=["cancel_job"]), {"job": Job.objects.get().pk})
     assert Job.objects.get().state == Job.QUEUED and not Job.objects.get().cancel
 
 
@@ -213,7 +216,7 @@ def test_a_beginning_that_makes_no_sense_is_refused(ada: Client, body: bytes):
 def test_names_are_escaped_wherever_they_are_shown(ada: Client):
     name = "<img src=x onerror=alert(1)>.token.txt"
     page = whole(ada, {name: b"<b>.jpg#0\tA <script>alert(1)</script> dog .\n<i>\n"})
-    press(ada, page, "Check", also="act")
+    press(ada, page, "Check", also="_upload")
     run_jobs()
     text = ada.get(page).content.decode()
     for raw in ("<img src=x", "<script>alert", "<b>.jpg", "'<i>'"):
@@ -242,7 +245,7 @@ def test_a_role_for_a_corpus_adds_none(tmp_path: Path):
 def test_a_check_of_many_files_keeps_the_first_in_its_result_and_all_in_a_file(ada: Client):
     files = {f"n{n:02}.txt": b"x%d" % n for n in range(60)}
     page = whole(ada, {**files, "captions.token.txt": b"a.jpg#0\tA dog is in the park .\n"})
-    ada.post(f"{page}act", {"act": "check"})
+    press(ada, page, "Check", also="_upload")
     job = Job.objects.get(kind="check_upload")
     assert jobs.run_queued_job(job.pk) == Job.DONE
     job.refresh_from_db()

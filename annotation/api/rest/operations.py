@@ -33,7 +33,7 @@ from annotation.models import Account, ApiToken, Job
 GET, POST, PATCH, DELETE = "GET", "POST", "PATCH", "DELETE"
 #: How the name of every route of this API begins.
 ROUTE_PREFIX = "v1_"
-#: Where an app's folder `api` keeps answers that the document shows as examples.
+#: Where an app's folder `operations` keeps answers that the document shows as examples.
 _ANSWERS_FILE = "answers.json"
 #: The header under whose value a call is done once.
 KEY_HEADER = "Idempotency-Key"
@@ -409,9 +409,9 @@ def _examples(served_here: Served) -> list[OpenApiExample]:
         kinds = ["multipart/form-data"] if about.uploads else []
         for sent_as in [*kinds, "application/json"] if about.json_too or not kinds else kinds:
             found.append(OpenApiExample("Request", value=value, request_only=True, media_type=sent_as))
-    # Beside the modules of an app's operations, in its folder `api`.
+    # Beside the declarations of an app.
     home = Path(str(sys.modules[served_here.handler.__module__.partition(".")[0]].__file__))
-    shown = _recorded_answers(home.parent / "api" / _ANSWERS_FILE).get(served_here.name)
+    shown = _recorded_answers(home.parent / "operations" / _ANSWERS_FILE).get(served_here.name)
     if shown is not None:
         found.append(
             OpenApiExample("Answer", value=shown, response_only=True, status_codes=[str(about.status)])

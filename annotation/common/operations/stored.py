@@ -45,7 +45,7 @@ class StoredThing:
     listing: type[Any]
     results: tuple[type[Any], type[Any]]
     summary: Callable[[Any], Any]
-    detail: Callable[[Any], Any]
+    detail: Callable[[Any], Any] | None = None
     narrow: Callable[[QuerySet[Any], Any], QuerySet[Any]] = lambda rows, request: rows
     route: str = ""
     order: str = "name"
@@ -90,6 +90,7 @@ def register_stored(thing: StoredThing) -> None:
         return Listing(thing.narrow(rows, asked), thing.order, thing.summary)
 
     def show_row(asked: Any, context: OperationContext) -> Any:
+        assert thing.detail is not None
         return thing.detail(thing.row(asked, context))
 
     def archive_row(asked: Any, context: OperationContext) -> Any:
@@ -116,19 +117,20 @@ def register_stored(thing: StoredThing) -> None:
             rest=Rest("GET", thing.path, tag, route=thing.words),
         )
     )
-    register(
-        Operation(
-            name=f"show_{thing.word}",
-            title=thing.titles[1],
-            request=request(f"show_{thing.word}_request", "All that is stored of it."),
-            result=thing.results[1],
-            permission=on,
-            run=show_row,
-            errors=thing.errors,
-            rest=Rest("GET", thing.address, tag, route=route),
-            command=CommandLine(positional=(thing.word,)),
+    if thing.detail is not None:
+        register(
+            Operation(
+                name=f"show_{thing.word}",
+                title=thing.titles[1],
+                request=request(f"show_{thing.word}_request", "All that is stored of it."),
+                result=thing.results[1],
+                permission=on,
+                run=show_row,
+                errors=thing.errors,
+                rest=Rest("GET", thing.address, tag, route=route),
+                command=CommandLine(positional=(thing.word,)),
+            )
         )
-    )
     if thing.archive is not None:
         register(
             Operation(

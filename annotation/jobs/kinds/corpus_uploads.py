@@ -274,7 +274,7 @@ def import_checked(request: ImportUploadRequest, context: OperationContext) -> I
         progress=context.progress_of("importing", checked.result["images"]),
     )
     left_out = len(report.problems) if request.skip_problems else 0
-    counts = {"images": report.images, "captions": report.captions, "left_out": left_out}
+    counts: dict[str, Any] = {"images": report.images, "captions": report.captions, "left_out": left_out}
     audit.record(actor=context.actor, act="import_corpus", corpus=report.corpus, **counts)
     uploads.remove_upload(upload)
     return ImportedUpload(corpus=report.corpus, pictures=report.pictures, **counts)

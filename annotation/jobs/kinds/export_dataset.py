@@ -152,11 +152,11 @@ def export_layer(request: ExportDatasetRequest, context: OperationContext) -> Ex
     written_share = WRITTEN_BEFORE_PICTURES if request.pictures else WRITTEN
 
     def writing(records: Iterable[ImageRecord]) -> Iterator[ImageRecord]:
-        return progress.over(records, total=corpus.image_count, phase="writing", end=written_share)  # type: ignore[no-any-return]
+        return progress.over(records, total=corpus.image_count, phase="writing", end=written_share)
 
     def packing(files: Iterable[Path]) -> Iterator[Path]:
         found = list(files)
-        return progress.over(found, total=len(found), phase="packing", start=written_share)  # type: ignore[no-any-return]
+        return progress.over(found, total=len(found), phase="packing", start=written_share)
 
     with exclusive_folder(f"export.{progress.job_id}", busy="this export is being written already") as folder:
         written = write(**about, out=folder / "dataset", progress=writing, **request.choice())  # type: ignore[arg-type]

@@ -9,27 +9,21 @@ from typing import Annotated
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.operations import Help, Listing, Named, OperationContext
+from annotation.common.operations import Help, Named, OperationContext, StoredThing
 from annotation.common.roles import RESEARCHER
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.money import amount_text
 from annotation.selectors.campaign import costs
-from annotation.selectors.stored_kinds import CORPORA
 from evaluation.models import Batch
-from evaluation.services.archiving import set_archived
 from evaluation.services.batches.collecting import batch_named, staying_out
 from evaluation.services.batches.state import BatchState, batch_state, cached_batch_state
-from evaluation.services.stored_kinds import BATCHES
+from evaluation.services.stored import set_archived
+from evaluation.services.stored_kinds import BATCHES, ArchivableRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BatchesRequest:
+class BatchesRequest(ArchivableRequest):
     """Batches, the newest first."""
-
-    corpus: Annotated[Annotated[str, Named(CORPORA)] | None, Help(_("Corpus"))] = None
-    archived: Annotated[bool, Help(_("Archived"), _("Those that are archived, else those that are not"))] = (
-        False
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,14 +72,6 @@ class BatchStatus:
     counted: dict[str, int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArchiveBatchRequest:
-    """Lists leave an archived batch out, unless they are asked for it. Nothing else changes."""
-
-    batch: Annotated[str, Named(BATCHES), Help(_("Batch"))]
-    archived: Annotated[bool, Help(_("Archived"))]
-
-
 def batch_summary(row: Batch) -> BatchSummary:
     """What is stored of a batch."""
     return BatchSummary(
@@ -102,14 +88,6 @@ def batch_summary(row: Batch) -> BatchSummary:
         created_at=row.created_at,
         archived=row.archived_at is not None,
     )
-
-
-def list_batches(request: BatchesRequest, context: OperationContext) -> Listing:
-    """The batches that the caller may see."""
-    found = BATCHES.rows(context.actor, RESEARCHER).filter(archived_at__isnull=not request.archived)
-    if request.corpus is not None:
-        found = found.filter(corpus__name=request.corpus)
-    return Listing(found.select_related("campaign", "corpus", "judgments"), "-pk", batch_summary)
 
 
 def batch_status(request: BatchStatusRequest, context: OperationContext) -> BatchStatus:
@@ -132,8 +110,17 @@ def batch_status(request: BatchStatusRequest, context: OperationContext) -> Batc
     )
 
 
-def archive_batch(request: ArchiveBatchRequest, context: OperationContext) -> BatchSummary:
-    """Archive a batch, or bring it back."""
-    row = batch_named(request.batch)
-    set_archived(row, archived=request.archived, actor=context.actor)
-    return batch_summary(row)
+STORED_BATCH = StoredThing(
+    kind=BATCHES,
+    word="batch",
+    words="batches",
+    titles=(_("List batches"), "", _("Archive a batch, or bring it back"), ""),
+    path="batches",
+    roles=(RESEARCHER,),
+    listing=BatchesRequest,
+    results=(BatchSummary, BatchStatus),
+    summary=batch_summary,
+    order="-pk",
+    related=("campaign", "corpus", "judgments"),
+    archive=set_archived,
+)

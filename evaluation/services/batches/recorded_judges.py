@@ -7,17 +7,101 @@ what the judgments alone say.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated
 
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
+
+from annotation.campaigns import campaign_crowd_size
+from annotation.common.operations import Help, Named, OperationContext
 from annotation.selectors.corpora import corpus_named
 from annotation.simulation.judging import CrowdKnowledge
 from annotation.simulation.visits import ORDERLY
 from annotation.simulation.workers import PERFECT
-from annotation.simulation_driver import CROWD_PATIENCE, QUEUE, CrowdPlan, CrowdReport, run_campaign_crowd
+from annotation.simulation_driver import (
+    CROWD_PATIENCE,
+    HTTP,
+    QUEUE,
+    CrowdPlan,
+    CrowdReport,
+    mix_of,
+    run_campaign_crowd,
+)
 from evaluation.models import Batch, JudgmentSet
 from evaluation.relevance.pair_tasks import pair_tasks
 from evaluation.selectors import judgment_set
 from evaluation.services.batches.collecting import batch_named
 from evaluation.services.batches.stored_answers import BatchRefused, answers_of_set
+from evaluation.services.stored_kinds import BATCHES, JUDGMENT_SETS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulateJudgesRequest:
+    """An open batch is answered with the votes of existing judgments: each judge gives one recorded answer of
+    every pair. With a mix so many people come, who answer what most people said, with their errors: so one
+    sees what bad judges would do to a batch."""
+
+    batch: Annotated[str, Named(BATCHES), Help(_("Batch"))]
+    recorded: Annotated[str, Named(JUDGMENT_SETS), Help(_("Judgments"), _("Of the batch’s corpus"))]
+    workers: Annotated[int, Field(ge=1, le=100_000), Help(_("Number of judges, with a mix"))] = 12
+    mix: Annotated[
+        dict[str, Annotated[float, Field(gt=0)]],
+        Help(_("Kinds of judges, and their shares"), _("As careful=0.8 random=0.2")),
+    ] = field(default_factory=dict)
+    seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed"))] = 1
+    url: Annotated[
+        str, Field(max_length=200), Help(_("Over HTTP"), _("Against a running server of this database"))
+    ] = ""
+    patience: Annotated[float, Field(ge=0), Help(_("Seconds to wait for leases to run out"))] = CROWD_PATIENCE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedJudges:
+    """What simulated judges did to a batch. `crowd`: how many of each kind came, none where they answered as
+    recorded; `open_tasks`, and `leased` of them, are left; `violations` counts what may never be."""
+
+    batch: str
+    recorded: str
+    crowd: dict[str, int]
+    seed: int
+    answers: int
+    suspended: tuple[str, ...]
+    open_tasks: int
+    leased: int
+    violations: dict[str, int]
+    amiss: tuple[str, ...]
+    seconds: float
+
+
+def simulate_judges(request: SimulateJudgesRequest, context: OperationContext) -> SimulatedJudges:
+    """Have the batch answered; raises as `judge_as_recorded` does."""
+    mix: dict[str, int] = {}
+    if request.mix:
+        least = campaign_crowd_size(batch_named(request.batch).campaign).least
+        mix = mix_of(request.workers, request.mix, least=least)
+    done = judge_as_recorded(
+        request.batch,
+        request.recorded,
+        mix=mix,
+        seed=request.seed,
+        through=HTTP if request.url else QUEUE,
+        url=request.url,
+        patience=request.patience,
+    )
+    return SimulatedJudges(
+        batch=request.batch,
+        recorded=request.recorded,
+        crowd=mix,
+        seed=request.seed,
+        answers=done.tally.answered.total(),
+        suspended=tuple(sorted({name for names in done.suspended.values() for name in names})),
+        open_tasks=done.open_tasks,
+        leased=done.leased,
+        violations=dict(done.violations),
+        amiss=tuple(map(str, done.tally.amiss)),
+        seconds=done.seconds,
+    )
 
 
 def judge_as_recorded(
@@ -65,7 +149,7 @@ def recorded_in(judgments: JudgmentSet, batch: Batch, *, in_place_of: int = 0) -
         text[caption] = words
         images_of.setdefault(words, set()).add(key[image])
     recorded: dict[tuple[str, str], list[float]] = {}
-    for image_id, caption_id, grades, _ in answers_of_set(judgments, scale):
+    for image_id, caption_id, grades, _times in answers_of_set(judgments, scale):
         pair = (key[image_id], text[caption_id])
         if sorted(recorded.setdefault(pair, grades)) != sorted(grades):
             raise BatchRefused(

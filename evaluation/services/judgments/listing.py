@@ -13,10 +13,11 @@ from annotation.selectors.stored_kinds import CORPORA
 from evaluation.comparison.query_sets import CAPTION, IMAGE, query_remarks
 from evaluation.models import JudgmentSet, QrelsSnapshot
 from evaluation.selectors import counts_of
+from evaluation.services.stored_kinds import OfCorpusRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedRequest:
+class JudgedRequest(OfCorpusRequest):
     """All that the corpus has, the newest first."""
 
     corpus: Annotated[Annotated[str, Named(CORPORA)] | None, Help(_("Corpus"))] = None

@@ -26,7 +26,7 @@ from evaluation.metrics.localization import RIGHT_IOU, area, box_recall, first_r
 from evaluation.models import LocalizationSet
 from evaluation.selectors import names_of
 from evaluation.services.features.store import FeatureSet, feature_set
-from evaluation.services.figure_requests import IntervalRequest
+from evaluation.services.figure_requests import FigureReport, IntervalRequest
 from evaluation.services.image_choice import LayerField, check_images, check_layer
 from evaluation.services.localizations.gold import BoxedMention, boxed_mentions_of
 from evaluation.services.predicting import SetField
@@ -98,14 +98,7 @@ class ProposalScoring(IntervalRequest):
     fold_seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed of folds"))] = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProposalScores:
-    """What regions allow, for all mentions and by category."""
-
-    report: dict[str, Any]
-
-
-def score_proposals(request: ProposalScoring, context: OperationContext) -> ProposalScores:
+def score_proposals(request: ProposalScoring, context: OperationContext) -> FigureReport:
     """Recall of the first k regions of each image, and of all, over boxed mentions and by category. Rows have
     R@1000 where an image with boxed mentions has more than 100 regions.
 
@@ -154,7 +147,7 @@ def score_proposals(request: ProposalScoring, context: OperationContext) -> Prop
         report["rows"].append(row)
     per_image = np.unique(np.asarray(found.ids()), return_counts=True)[1]
     about = {"images": len(set(images)), "regions_an_image": float(per_image.mean())}
-    return ProposalScores(report={**report, **about})
+    return FigureReport(report={**report, **about})
 
 
 def remarks_on_proposals(report: dict[str, Any]) -> str:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from django.utils.translation import gettext_lazy as _
-from pydantic import Field
 
 from annotation.campaigns import machines
 from annotation.campaigns.machines import MachineName
 from annotation.common.operations import Help, OperationContext
 from annotation.selectors.stored_kinds import CampaignRequest
 from evaluation.services.machines.teaching import Taught, teach_machine
+from evaluation.services.systems.sources import DeviceField
 from models_core.device import CPU
 
 #: Where the share of the whole begins that is left for proposing.
@@ -28,9 +28,7 @@ class TeachMachineRequest(CampaignRequest):
     restart: Annotated[
         bool, Help(_("Restart"), _("It forgets what it learnt last, and learns from the stored proposer"))
     ] = False
-    device: Annotated[
-        str, Field(max_length=20), Help(_("Device"), _("Where it is computed: cpu, cuda or cuda:0"))
-    ] = CPU
+    device: DeviceField = CPU
 
 
 def check_machine_free(request: TeachMachineRequest, context: OperationContext) -> TeachMachineRequest:

@@ -6,17 +6,24 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
 from django.conf import settings as django_settings
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
 
 from annotation.common.locks import exclusive_folder
+from annotation.common.operations import Help, Named, OperationContext, invalid
 from annotation.datasets.layers import layer_to_read
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
+from annotation.selectors.stored_kinds import CORPORA
 from evaluation.services.common import ImportRefused, recover_folder, replace_folder
+from evaluation.services.image_choice import LayerField
 from evaluation.services.machines.examples import pictures_on_disk, taught_pictures
+from evaluation.services.phases import PhaseShares
+from evaluation.services.systems.sources import DeviceField
 from models_core.device import CPU, torch_for
 from models_core.storage import BadModel, read_manifest
 
@@ -27,14 +34,35 @@ _NAME = re.compile(r"[-a-zA-Z0-9_]{1,60}")
 LessonTold = Callable[[str, int, int], object]
 
 
-@dataclass(frozen=True, slots=True)
-class Lesson:
-    """How a proposer is taught: how often it learns from each picture (None: as often as usual), by which
-    dice, and where it computes (see `models_core.device`)."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainProposerRequest:
+    """A proposer learns from the phrases and boxes of a layer where boxes are and which of them people
+    accept, and is stored; a campaign names it by machine.system."""
 
-    epochs: int | None = None
-    seed: int = 0
-    device: str = CPU
+    name: Annotated[str, Named(max_length=60), Help(_("Name"))]
+    corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
+    layer: Annotated[LayerField, Help(_("Layer with boxes"), _("Else the only one"))] = ""
+    split: Annotated[
+        str, Field(max_length=200), Help(_("Split"), _("Only images of this split; else all"))
+    ] = ""
+    epochs: Annotated[
+        Annotated[int, Field(ge=1, le=10_000)] | None,
+        Help(_("How often each picture is learned from"), _("Else as often as usual")),
+    ] = None
+    seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed"))] = 0
+    device: DeviceField = CPU
+    replace: Annotated[bool, Help(_("Replace a stored one of that name"))] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainedProposer:
+    """A proposer that is stored now; `unreadable` counts pictures that were left out."""
+
+    name: str
+    corpus: str
+    layer: str
+    images: int
+    unreadable: int
 
 
 def proposer_folder(name: str) -> Path:
@@ -72,8 +100,8 @@ def why_no_proposer(name: str) -> str:
     and where the name is empty."""
     if not name or name in _stored_names():
         return ""
-    known = ", ".join(_stored_names()) or _("none")
-    return _("machine.system: no proposer “%(name)s” is stored. Stored: %(known)s.") % {
+    known = ", ".join(_stored_names()) or gettext("none")
+    return gettext("machine.system: no proposer “%(name)s” is stored. Stored: %(known)s.") % {
         "name": name[:60],
         "known": known,
     }
@@ -84,40 +112,32 @@ def _stored_names() -> list[str]:
     return sorted(each.name for each in folder.glob("[!.]*")) if folder.is_dir() else []
 
 
-def train_proposer(
-    *,
-    name: str,
-    corpus: str,
-    layer: str | None = None,
-    split: str | None = None,
-    lesson: Lesson | None = None,
-    replace_old: bool = False,
-    told: LessonTold = lambda phase, done, of: None,
-) -> dict[str, Any]:
-    """Learn from a layer of a corpus, and store what was learnt as `name`, for campaigns to begin from.
+def train_proposer(request: TrainProposerRequest, context: OperationContext) -> TrainedProposer:
+    """Learn from a layer of a corpus, and store what was learnt, for campaigns to begin from.
 
-    Pictures that cannot be read are left out, and counted. Raises ImportRefused where the name is taken,
-    UnknownName, NothingToLearn, NoDevice, and Busy.
+    Pictures that cannot be read are left out, and counted. Raises Invalid where the name is taken,
+    ImportRefused, UnknownName, NothingToLearn, NoDevice, and Busy.
     """
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
     from models_core.estimators.neural.proposer.training import ProposerSettings
 
+    name, corpus, told = request.name, request.corpus, PhaseShares(context.tell)
     folder = proposer_folder(name)
     with exclusive_folder(
         f"proposer.{name}", busy=f"proposer {name!r} is being taught; wait for the end of that"
     ) as work:
         recover_folder(folder)
-        if folder.exists() and not replace_old:
-            raise ImportRefused(f"a proposer {name!r} is stored already; give another name, or replace it")
+        if folder.exists() and not request.replace:
+            raise invalid("name", "taken", value=name)
         found = corpus_named(corpus)
-        source = layer_to_read(found, layer)
+        source = layer_to_read(found, request.layer or None)
         if source is None:
             raise ImportRefused(f"corpus {corpus!r} has no layer; import or draw boxes first")
-        lesson = lesson or Lesson()
-        settings = ProposerSettings() if lesson.epochs is None else ProposerSettings().lasting(lesson.epochs)
-        torch_for(lesson.device)  # Before all pictures are read.
+        usual = ProposerSettings()
+        settings = usual if request.epochs is None else usual.lasting(request.epochs)
+        torch_for(request.device)  # Before all pictures are read.
         images = found.images.count()
-        records = stream_records(corpus=found, layer=source, split=split)
+        records = stream_records(corpus=found, layer=source, split=request.split or None)
         unreadable: list[str] = []
         with pictures_on_disk(
             taught_pictures(records, settings.side, unreadable=unreadable.append),
@@ -126,18 +146,23 @@ def train_proposer(
         ) as pictures:
             proposer = BoxProposer(settings).fit(
                 pictures,
-                seed=lesson.seed,
-                device=lesson.device,
-                told=lambda done, of: told("learning", done, of),
+                seed=request.seed,
+                device=request.device,
+                told=lambda done, of: told("learning from pictures", done, of),
             )
         # Whole, before the old one goes.
-        facts = {"corpus": corpus, "layer": source.name, "images": len(pictures), "seed": lesson.seed}
+        facts = {"corpus": corpus, "layer": source.name, "images": len(pictures), "seed": request.seed}
         proposer.save(work / name, facts)
         replace_folder(work / name, folder)
-    return {
-        "name": name,
-        "corpus": corpus,
-        "layer": source.name,
-        "images": len(pictures),
-        "unreadable": len(unreadable),
-    }
+    return TrainedProposer(
+        name=name, corpus=corpus, layer=source.name, images=len(pictures), unreadable=len(unreadable)
+    )
+
+
+def trained_proposer_text(trained: TrainedProposer) -> str:
+    """What the proposer learned from."""
+    return (
+        f"proposer {trained.name} learnt from {trained.images} images of corpus {trained.corpus} "
+        f"(layer {trained.layer})"
+        + (f"; {trained.unreadable} pictures cannot be read" if trained.unreadable else "")
+    )

@@ -9,20 +9,14 @@ from typing import Annotated, Any
 from django.utils.translation import gettext_lazy as _
 
 from annotation.common.operations import Help, Named, NewFile, OperationContext
-from annotation.selectors.stored_kinds import CORPORA
 from evaluation.models import Report
 from evaluation.services.reports.building import packed_report, report_named
-from evaluation.services.stored_kinds import REPORTS
+from evaluation.services.stored_kinds import REPORTS, ArchivableRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReportsRequest:
+class ReportsRequest(ArchivableRequest):
     """Reports, by name."""
-
-    corpus: Annotated[Annotated[str, Named(CORPORA)] | None, Help(_("Corpus"))] = None
-    archived: Annotated[bool, Help(_("Archived"), _("Those that are archived, else those that are not"))] = (
-        False
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,17 +10,16 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.operations import Help, Named, OneOf
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.common.operations import Help, OneOf
 from evaluation.models import Run
 from evaluation.services.runs.directions import direction_choices
+from evaluation.services.stored_kinds import ArchivableRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunsRequest:
+class RunsRequest(ArchivableRequest):
     """Runs, by name."""
 
-    corpus: Annotated[Annotated[str, Named(CORPORA)] | None, Help(_("Corpus"))] = None
     direction: Annotated[Annotated[str, OneOf(direction_choices)] | None, Help(_("Direction"))] = None
     system: Annotated[str | None, Field(max_length=200), Help(_("System"))] = None
     search: Annotated[
@@ -28,9 +27,6 @@ class RunsRequest:
         Field(max_length=200),
         Help(_("Search"), _("A part of the name of the run, or of its system")),
     ] = None
-    archived: Annotated[bool, Help(_("Archived"), _("Those that are archived, else those that are not"))] = (
-        False
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

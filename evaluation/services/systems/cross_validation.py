@@ -3,20 +3,47 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from annotation.common.operations import Invalid
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
+
+from annotation.common.operations import FieldError, Help, Invalid, Named, OperationContext
+from annotation.selectors.stored_kinds import CORPORA
+from evaluation.agreement.estimates import MOST_RESAMPLES
+from evaluation.comparison.cross_validation import (
+    compare_systems,
+    cross_validated_figures,
+    printed_pairs,
+)
+from evaluation.formats.figure_basis import FigureBasis
 from evaluation.services.common import phase_cache
-from evaluation.services.systems.sources import check_sets
+from evaluation.services.figure_requests import FigureReport
+from evaluation.services.phases import PhaseShares
+from evaluation.services.systems.sources import (
+    BackgroundField,
+    CaptionFeaturesField,
+    DeviceField,
+    FeatureIdsField,
+    FeaturesField,
+    LemmasField,
+    MentionsField,
+    RegionsField,
+    WordNetField,
+    WordsField,
+    check_sets,
+    training_sources,
+)
 from evaluation.services.systems.training import (
     Sources,
     background_of,
     examples_from,
     resources_of,
 )
+from evaluation.services.systems.training_requests import RECIPE_FILES, recipe_place
 from models_core.device import CPU, torch_on
 from models_core.estimators.base import IMAGE_VIEW
 from models_core.phase_cache import PhaseProgress, no_progress
@@ -26,10 +53,86 @@ from models_core.systems.kernels import check_resources
 from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.recipe_files import recipe_of
 from models_core.systems.side_settings import PictureSettings
+from models_core.systems.table11 import TABLE_11
 from models_core.systems.training import check_needs
 
 #: The image kernel of a feature file: of the named recipes, whose own is of words of pictures.
 _LINEAR = PictureSettings("linear", 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrossValidationRequest:
+    """Recipes are trained and tested in folds, so that every image of a corpus is a query once. Figures have
+    intervals, and McNemar's tests at R@10 are adjusted by Holm. Images without a picture (or features) are
+    left out. Folds that are done are stored: what was stopped, or has further recipes, goes on after them."""
+
+    corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
+    recipes: Annotated[
+        tuple[Annotated[str, RECIPE_FILES], ...],
+        Help(_("Recipes"), _("Names of recipes, or TOML files; else all of Table 11")),
+    ] = ()
+    features: FeaturesField = ""
+    feature_ids: FeatureIdsField = None
+    regions: RegionsField = ""
+    words: WordsField = ""
+    text: CaptionFeaturesField = ""
+    layer: MentionsField = ""
+    background: BackgroundField = ()
+    lemmas: LemmasField = None
+    wordnet: WordNetField = None
+    folds: Annotated[int, Field(ge=2, le=1000), Help(_("Number of folds"))] = FOLDS
+    seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed of folds, codebooks and resamples"))] = 0
+    resamples: Annotated[int, Field(ge=1, le=MOST_RESAMPLES), Help(_("Resamples of the bootstrap"))] = 1000
+    pairs: Annotated[
+        tuple[str, ...],
+        Help(
+            _("More pairs of systems to test"),
+            _("As TRI5SEM:BoW5; always tested: all with NN5-F1-idf, and TRI5SEM with those of Table 3"),
+        ),
+    ] = ()
+    device: DeviceField = CPU
+
+    def problems(self) -> Iterator[FieldError]:
+        """Pairs that are none."""
+        for number, pair in enumerate(self.pairs):
+            if pair.count(":") != 1:
+                yield FieldError(f"pairs.{number}", "two_expected")
+
+
+def cross_validate_recipes(request: CrossValidationRequest, context: OperationContext) -> FigureReport:
+    """Figures of every recipe, and tests of pairs; raises as `cross_validate_corpus` does, and ValueError for
+    a pair of systems that were not tested."""
+    crossed = cross_validate_corpus(
+        corpus=request.corpus,
+        recipes=[recipe_place(one, context) for one in request.recipes or TABLE_11],
+        sources=training_sources(request, context),
+        folds=request.folds,
+        seed=request.seed,
+        device=request.device,
+        progress=PhaseShares(context.tell),
+    )
+    names, facts = [one.recipe.name for one in crossed.systems], crossed.facts
+    asked = [(first, second) for first, _colon, second in (pair.partition(":") for pair in request.pairs)]
+    tests = compare_systems(crossed.systems, [*printed_pairs(names), *asked])
+    # Each image asks once, and so does each of its captions.
+    basis = FigureBasis(
+        cases="images",
+        counted=facts["images"],
+        out_of=facts["images"] + facts["left_out"],
+        pool=f"corpus {facts['corpus']}, {facts['pool']} images of each fold",
+        protocol=f"{facts['folds']} folds, seed {facts['seed']}",
+    )
+    return FigureReport(
+        report={
+            **facts,
+            "basis": basis.as_dict(),
+            "systems": [
+                asdict(cross_validated_figures(one, resamples=request.resamples, seed=request.seed))
+                for one in crossed.systems
+            ],
+            "tests": [{**asdict(test), "mark": test.mark} for test in tests],
+        }
+    )
 
 
 @dataclass(frozen=True)
@@ -129,7 +232,7 @@ def _check_sets(recipes: Sequence[Recipe], sources: Sources) -> None:
             refused.append((recipe, error))
     if len(refused) == len(recipes):
         raise refused[0][1]
-    for recipe, _ in refused:  # those that another one looks at are not this one's
+    for recipe, _error in refused:  # those that another one looks at are not this one's
         check_sets(recipe, dataclasses.replace(sources, regions="", words="", layer="", text=""))
 
 

@@ -4,30 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
 from annotation.common.locks import Busy
-from annotation.common.operations import Help, Listing, Named, OperationContext, StoredThing
+from annotation.common.operations import Listing, OperationContext, StoredThing
 from annotation.common.roles import RESEARCHER
-from annotation.selectors.stored_kinds import CORPORA
 from evaluation.models import System
-from evaluation.services.archiving import set_archived
-from evaluation.services.stored import InUse
+from evaluation.services.stored import InUse, set_archived
+from evaluation.services.stored_kinds import ArchivableRequest
 from evaluation.services.systems import registry
 from models_core.systems.named_recipes import named_recipes
 from models_core.systems.recipe import Recipe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SystemsRequest:
+class SystemsRequest(ArchivableRequest):
     """Systems, by name."""
-
-    corpus: Annotated[Annotated[str, Named(CORPORA)] | None, Help(_("Corpus"))] = None
-    archived: Annotated[bool, Help(_("Archived"), _("Those that are archived, else those that are not"))] = (
-        False
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +92,7 @@ STORED_SYSTEM = StoredThing(
     results=(SystemSummary, SystemDetail),
     summary=system_summary,
     detail=system_detail,
-    archive=lambda row, archived, actor: set_archived(row, archived=archived, actor=actor),
+    archive=set_archived,
     remove=lambda row, actor: registry.remove_system(name=row.name, actor=actor),
     removed=_("The system is removed."),
     errors=(InUse, Busy),

@@ -13,6 +13,7 @@ from pydantic import Field
 from annotation.common.operations import FieldError, Help, Invalid, OperationContext, ServerFile, invalid
 from evaluation.formats.arrays import SUFFIXES
 from evaluation.services.features.store import FeatureKind, feature_set, is_label
+from evaluation.services.image_choice import LayerField
 from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW
 from models_core.systems.recipe import Recipe
 
@@ -29,6 +30,8 @@ SET_KINDS: Mapping[str, FeatureKind] = {
 VECTOR_FILES = ServerFile("features", SUFFIXES)
 _ID_FILES = ServerFile("features", (".txt",))
 _LEMMA_FILES = ServerFile("lemmas", (".txt",))
+_BACKGROUND_FILES = ServerFile("background", (".txt",))
+_WORDNET = ServerFile("wordnet", ())
 _Label = Annotated[str, Field(max_length=200)]
 #: Fields of requests about what is known of a corpus's images and captions.
 FeaturesField = Annotated[
@@ -46,6 +49,19 @@ LemmasField = Annotated[
 ]
 RegionsField = Annotated[_Label, Help(_("Regions of images"), _("A feature set"))]
 CaptionFeaturesField = Annotated[_Label, Help(_("Vectors of captions"), _("A feature set"))]
+WordsField = Annotated[_Label, Help(_("Word vectors"), _("A feature set that the training begins with"))]
+MentionsField = Annotated[LayerField, Help(_("Layer"), _("Its mentions are what is said of regions"))]
+BackgroundField = Annotated[
+    tuple[Annotated[str, _BACKGROUND_FILES], ...],
+    Help(_("Background texts"), _("One sentence on each line, in place of the BNC")),
+]
+WordNetField = Annotated[
+    Annotated[str, _WORDNET] | None,
+    Help(_("WordNet"), _("The folder of WordNet 3.0's noun files; else Debian's")),
+]
+DeviceField = Annotated[
+    str, Field(max_length=20), Help(_("Device"), _("cpu, cuda, or one of several such as cuda:0"))
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +109,25 @@ class Sources:
             words=labels.get("words", ""),
             text=labels.get("text", ""),
         )
+
+
+def training_sources(request: Any, context: OperationContext) -> Sources:
+    """The files and sets that a request to train names; raises as `item_sources`."""
+    by_path = context.by_path
+    return Sources(
+        background=tuple(
+            str(_BACKGROUND_FILES.path(name, by_path=by_path).resolve()) for name in request.background
+        ),
+        wordnet=_whole_path(_WORDNET, request.wordnet, context),
+        words=request.words,
+        layer=request.layer,
+        **item_sources(request, context),
+    )
+
+
+def wordnet_folder(name: str, context: OperationContext) -> Path:
+    """The folder of noun files that a request names."""
+    return _WORDNET.path(name, by_path=context.by_path)
 
 
 def item_sources(request: Any, context: OperationContext) -> dict[str, Any]:

@@ -24,17 +24,22 @@ from evaluation.comparison.subsets import FOLD
 from evaluation.models import System
 from evaluation.services.features.parses import stored_parses
 from evaluation.services.features.store import feature_sets, is_label
-from evaluation.services.image_choice import LayerField, check_images, check_layer
+from evaluation.services.image_choice import check_images, check_layer
 from evaluation.services.systems.registry import register_unlisted_systems
 from evaluation.services.systems.sources import (
+    BackgroundField,
     CaptionFeaturesField,
+    DeviceField,
     FeatureIdsField,
     FeaturesField,
     LemmasField,
+    MentionsField,
     RegionsField,
     Sources,
+    WordNetField,
+    WordsField,
     check_sets,
-    item_sources,
+    training_sources,
 )
 from evaluation.services.weak.collections import weak_collections
 from models_core.device import CPU
@@ -45,8 +50,6 @@ from models_core.systems.recipe_files import changed_recipe, recipe_of
 #: The split that settings are chosen on unless others are asked for, and what asks for none.
 VALIDATION_SPLIT, NO_IMAGES = "val", "none"
 RECIPE_FILES = ServerFile("recipes", (".toml",), also=named_recipes)
-_BACKGROUND_FILES = ServerFile("background", (".txt",))
-_WORDNET = ServerFile("wordnet", ())
 _Images = Annotated[str, Field(min_length=1, max_length=1000)]
 
 
@@ -77,33 +80,23 @@ class TrainingRequest:
     features: FeaturesField = ""
     feature_ids: FeatureIdsField = None
     regions: RegionsField = ""
-    words: Annotated[
-        str, Field(max_length=200), Help(_("Word vectors"), _("A feature set that the training begins with"))
-    ] = ""
+    words: WordsField = ""
     text: CaptionFeaturesField = ""
-    layer: Annotated[LayerField, Help(_("Layer"), _("Its mentions are what is said of regions"))] = ""
+    layer: MentionsField = ""
     weak: Annotated[
         str,
         Field(max_length=200),
         Help(_("Weak collection"), _("NAME, or NAME/tags,title for texts of these kinds alone")),
     ] = ""
-    background: Annotated[
-        tuple[Annotated[str, _BACKGROUND_FILES], ...],
-        Help(_("Background texts"), _("One sentence on each line, in place of the BNC")),
-    ] = ()
+    background: BackgroundField = ()
     lemmas: LemmasField = None
-    wordnet: Annotated[
-        Annotated[str, _WORDNET] | None,
-        Help(_("WordNet"), _("The folder of WordNet 3.0's noun files; else Debian's")),
-    ] = None
+    wordnet: WordNetField = None
     changes: Annotated[
         dict[str, Any],
         Help(_("Other settings"), _("In place of the recipe's, as a table: settings.epochs = 10")),
     ] = field(default_factory=dict)
     seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed of folds and codebooks"))] = 0
-    device: Annotated[
-        str, Field(max_length=20), Help(_("Device"), _("cpu, cuda, or one of several such as cuda:0"))
-    ] = CPU
+    device: DeviceField = CPU
 
     def problems(self) -> Iterator[FieldError]:
         """A fold that is none."""
@@ -141,7 +134,7 @@ def checked_training(request: TrainingRequest, context: OperationContext) -> Che
     if not request.fold:
         check_images("train", request.train, corpus, context)
         check_images("held_out", held_out, corpus, context)
-    sources = _sources(request, context)
+    sources = training_sources(request, context)
     check_sets(recipe, sources)
     check_layer("layer", request.layer, corpus)
     if errors := list(_missing(request, recipe, sources)):
@@ -151,14 +144,16 @@ def checked_training(request: TrainingRequest, context: OperationContext) -> Che
 
 
 def _recipe(request: TrainingRequest, context: OperationContext) -> Recipe:
-    if request.recipe in named_recipes():
-        named = request.recipe
-    else:
-        named = str(RECIPE_FILES.path(request.recipe, by_path=context.by_path))
+    named = recipe_place(request.recipe, context)
     try:
         return changed_recipe(recipe_of(named), dict(_dotted("", request.changes)))
     except BadRecipeSetting as error:
         raise invalid(f"changes.{error.setting}", "setting", message=str(error)) from error
+
+
+def recipe_place(recipe: str, context: OperationContext) -> str:
+    """The name of a recipe, or the path of its file."""
+    return recipe if recipe in named_recipes() else str(RECIPE_FILES.path(recipe, by_path=context.by_path))
 
 
 def _dotted(place: str, table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -180,19 +175,6 @@ def _held_out(request: TrainingRequest, corpus: Any, recipe: Recipe) -> str:
     if recipe.chooses and not (held_out or request.fold):
         raise invalid("held_out", "recipe_needs", recipe=recipe.name)
     return held_out
-
-
-def _sources(request: TrainingRequest, context: OperationContext) -> Sources:
-    by_path = context.by_path
-    texts = (str(_BACKGROUND_FILES.path(name, by_path=by_path).resolve()) for name in request.background)
-    wordnet = request.wordnet and str(_WORDNET.path(request.wordnet, by_path=by_path).resolve())
-    return Sources(
-        background=tuple(texts),
-        wordnet=wordnet or "",
-        words=request.words,
-        layer=request.layer,
-        **item_sources(request, context),
-    )
 
 
 def _missing(request: TrainingRequest, recipe: Recipe, sources: Sources) -> Iterator[FieldError]:

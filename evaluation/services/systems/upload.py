@@ -6,23 +6,25 @@ ids are names of the corpus's images and captions, so that a split is found in i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from django.utils.translation import gettext_lazy as _
 from numpy.typing import NDArray
 
-from annotation.common.registry import UnknownName
+from annotation.common.operations import FieldError, Help, Named, OneOf, OperationContext
 from annotation.formats.base import FormatError
 from annotation.formats.files.text import short_repr
 from annotation.selectors.corpora import corpus_named
-from evaluation.comparison.provenance import UNDECLARED, Declaration
+from annotation.selectors.stored_kinds import CORPORA
 from evaluation.formats.embeddings import read_sides, scores_of
 from evaluation.formats.scores import read_scores
 from evaluation.selectors import names_of
-from evaluation.services.common import ImportRefused, check_file, check_name, exclusive_work
+from evaluation.services.common import ImportRefused, check_file, exclusive_work
+from evaluation.services.declared import ARRAYS_SENT, IdsBeside, TrainedOn, declared_training
 from evaluation.services.systems import registry
 from evaluation.services.systems.folders import clear_leftovers, system_folder
 from evaluation.services.systems.origins.uploaded import STORED_EMBEDDINGS, STORED_SCORES
@@ -30,12 +32,51 @@ from evaluation.services.systems.seen import TrainingImages
 from models_core import storage
 from models_core.scoring.tiles import NotANumber, check_finite
 
-UPLOAD_FORMATS = (STORED_EMBEDDINGS, STORED_SCORES)
+
+def _formats() -> dict[str, Any]:
+    return {STORED_EMBEDDINGS: _("Embeddings"), STORED_SCORES: _("Scores")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddSystemRequest:
+    """Embeddings or scores of a corpus, computed elsewhere, become a system; `rank` then makes runs of any
+    split that they cover. If anything is wrong, nothing is stored. If the same system already exists, nothing
+    changes."""
+
+    name: Annotated[str, Named(), Help(_("Name"))]
+    file: Annotated[
+        Path,
+        ARRAYS_SENT,
+        Help(_("File"), _("Embeddings, or scores of images by captions (npz, npy, safetensors)")),
+    ]
+    corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
+    format: Annotated[str, OneOf(_formats), Help(_("Format"))] = STORED_EMBEDDINGS
+    ids: IdsBeside = ()
+    captions: Annotated[
+        Annotated[Path, ARRAYS_SENT] | None,
+        Help(_("Captions"), _("Embeddings of captions, where the other file has those of images")),
+    ] = None
+    inner_products: Annotated[
+        bool, Help(_("Inner products"), _("Score embeddings by inner products, not by cosines"))
+    ] = False
+    trained_on: TrainedOn = ""
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that are read."""
+        return [self.file] if self.captions is None else [self.file, self.captions]
+
+    def problems(self) -> Iterator[FieldError]:
+        """What scores do not take."""
+        for name in ("captions", "inner_products"):
+            if self.format != STORED_EMBEDDINGS and getattr(self, name):
+                yield FieldError(name, "only_with", {"other": STORED_EMBEDDINGS})
 
 
 @dataclass(frozen=True, slots=True)
-class UploadedSystem:
-    """A system that stands. `unchanged`: it stood already, of the same files. Scores have 0 `dimensions`.
+class AddedSystem:
+    """A system that was added. `unchanged`: it existed already, of the same files. Scores have 0
+    `dimensions`.
 
     `remarks` say what is to be known of its embeddings (see `ScoreMatrix.remarks`).
     """
@@ -47,7 +88,6 @@ class UploadedSystem:
     captions: int
     dimensions: int
     unchanged: bool
-    folder: str
     sha256: str
     remarks: tuple[str, ...]
 
@@ -63,45 +103,28 @@ class _Read:
     remarks: tuple[str, ...] = ()
 
 
-def upload_system(
-    *,
-    name: str,
-    corpus: str,
-    path: Path,
-    format: str = STORED_EMBEDDINGS,
-    captions: Path | None = None,
-    cosine: bool = True,
-    declared: Declaration = UNDECLARED,
-    wanted: registry.RequestedBy = registry.BY_COMMAND,
-) -> UploadedSystem:
-    """Check and keep what `path` holds of `corpus` as the system `name`.
+def add_system(request: AddSystemRequest, context: OperationContext) -> AddedSystem:
+    """Check and store what files hold of a corpus as a system.
 
-    Embeddings may come in one file, or in `path` and `captions`; they rank by cosine, or by inner product.
-    `declared` says what it learned from. Where the same system exists, nothing changes. Raises UnknownName,
-    FormatError naming file and row, Busy, and ImportRefused where another system has the name.
+    Raises UnknownName, FormatError naming file and row, Busy, and ImportRefused where another system has the
+    name.
     """
-    if format not in UPLOAD_FORMATS:
-        raise UnknownName(f"unknown format {format!r} of systems; known: {', '.join(UPLOAD_FORMATS)}")
-    check_name(name, "system")
-    if format != STORED_EMBEDDINGS and (captions is not None or not cosine):
-        raise ImportRefused(
-            f"format {format!r} has no embeddings; leave out the captions file and inner products"
-        )
-    files = [path] if captions is None else [path, captions]
+    name, corpus, format, files = request.name, request.corpus, request.format, request.files
     for file in files:
         check_file(file, "a system's embeddings or scores")
+    declared = declared_training(request.trained_on, context)
     images = declared.images()
     seen = {} if images is None else TrainingImages(images, images[:0]).arrays
     row, names, folder = corpus_named(corpus), names_of(corpus), system_folder(name)
     with exclusive_work(f"system.{name}", "system", name):
         registry.check_free(name, corpus, format)
-        found = _embeddings(path, captions, cosine) if format == STORED_EMBEDDINGS else _scores(path)
+        found = _embeddings(request) if format == STORED_EMBEDDINGS else _scores(request.file)
         held = {
-            "images_ids": _known(found.images, names.image, names.image_name, "image", path, corpus),
+            "images_ids": _known(found.images, names.image, names.image_name, "image", files[0], corpus),
             "captions_ids": _known(
                 found.captions, names.caption, names.caption_name, "caption", files[-1], corpus
             ),
-            **({"cosine": cosine} if format == STORED_EMBEDDINGS else {}),
+            **({"cosine": not request.inner_products} if format == STORED_EMBEDDINGS else {}),
         }
         facts = {
             "corpus": corpus,
@@ -122,8 +145,8 @@ def upload_system(
         else:
             clear_leftovers(name)
             storage.save_model(folder, format, {**found.arrays, **seen}, held, facts)
-        registry.register_stored_system(name, wanted)
-        return UploadedSystem(
+        registry.register_stored_system(name, registry.requested_by(context))
+        return AddedSystem(
             name,
             corpus,
             format,
@@ -131,15 +154,14 @@ def upload_system(
             len(found.captions),
             found.dimensions,
             unchanged,
-            str(folder),
             storage.read_manifest(folder)["sha256"],
             found.remarks,
         )
 
 
-def _embeddings(path: Path, captions: Path | None, cosine: bool) -> _Read:
-    images, texts = read_sides(path, captions)
-    matrix = scores_of(images, texts, cosine=cosine)  # says where the spaces differ
+def _embeddings(request: AddSystemRequest) -> _Read:
+    images, texts = read_sides(request.file, request.captions)
+    matrix = scores_of(images, texts, cosine=not request.inner_products)  # says where the spaces differ
     arrays = {"images": images.vectors, "captions": texts.vectors}
     return _Read(arrays, images.ids, texts.ids, images.vectors.shape[1], matrix.remarks)
 

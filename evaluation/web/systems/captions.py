@@ -94,5 +94,5 @@ def _mixing_form(request: HttpRequest, row: CaptionSet) -> RequestForm | None:
     if not operation.permission.admits(account):
         return None
     form = RequestForm(operation, account, initial={"sets": [row.name], "images": 40, "controls": 20})
-    offer_rows(form, "sets", row.corpus.caption_sets.filter(published=True, regions="").order_by("name"))
+    offer_rows(form, "sets", row.corpus.captionsets.filter(published=True, regions="").order_by("name"))
     return form

@@ -88,7 +88,7 @@ def _scoring_form(request: HttpRequest, row: LocalizationSet, layers: list[str],
     form = RequestForm(operation, account_of(request), initial={"layer": layer}, fields_shown=shown)
     form.auto_id = "score-%s"
     offer_choices(form, "layer", layers)
-    same = row.corpus.localization_sets.filter(published=True).exclude(pk=row.pk).order_by("name")
+    same = row.corpus.localizationsets.filter(published=True).exclude(pk=row.pk).order_by("name")
     offer_choices(form, "against", [one.name for one in same.defer("scores")], none=_("none"))
     return form
 

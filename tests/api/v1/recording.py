@@ -36,7 +36,7 @@ def record(app: str, name: str, body: Any) -> None:
 
 def answers_file(app: str) -> Path:
     """Where an app's answers lie."""
-    return ROOT / app / "api" / "answers.json"
+    return ROOT / app / "operations" / "answers.json"
 
 
 def _short(value: Any) -> Any:

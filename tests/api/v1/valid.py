@@ -569,7 +569,7 @@ VALID: dict[str, Make] = {
     "archive_system": told({"archived": True}, system="good"),
     "remove_system": _unused_system,
     "rank": told({"split": "test"}, system="spare"),
-    "system_upload": lambda: ValidCall(
+    "add_system": lambda: ValidCall(
         body={"name": "sent", "corpus": "quay", "format": "scores"},
         files={"file": ("sent.npz", _scores())},
     ),
@@ -608,6 +608,7 @@ VALID: dict[str, Make] = {
     "compare_runs": asked({"runs": _RUNS, "qrels": "own"}),
     "list_judgment_sets": nothing,
     "show_judgments": at(judgments="quay:graded"),
+    "agreement": told({"judgments": "quay:graded", "resamples": 20}),
     "remove_judgments": at(judgments="graded"),
     "import_judgments": lambda: ValidCall(
         body={"name": "sent-grades", "corpus": "quay", "format": "table", "scale": "0-5"},

@@ -32,8 +32,8 @@ def test_unnamed_judges_have_no_kappa_of_two() -> None:
 
 def test_named_judges_are_compared_two_by_two_and_with_the_consensus() -> None:
     found = agreement_within(NAMED, NO_INTERVALS)
-    assert found.cohen["ann", "bob"].value == 1
-    assert found.cohen["ann", "eve"] == cohen([1, 0, 1, 0], [0, 0, 0, 1])
+    assert found.cohen["ann and bob"].value == 1
+    assert found.cohen["ann and eve"] == cohen([1, 0, 1, 0], [0, 0, 0, 1])
     assert {judge.name: judge.answers for judge in found.judges} == {"ann": 4, "bob": 3, "eve": 4}
     assert next(judge for judge in found.judges if judge.name == "ann").with_consensus == 1
 

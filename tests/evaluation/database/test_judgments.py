@@ -114,8 +114,9 @@ def test_keywords_ask_without_an_image(corpus: str, tmp_path: Path) -> None:
     file = tmp_path / "counts.csv"
     file.write_text("utt_key,transcription,counts\na_1,a dog,dog=4\n")
     import_judgments(JudgmentsImport(corpus=corpus, file=file, format="keyword-counts"), OperationContext())
-    found = json.loads(said("agreement", "--corpus", corpus, "--judgments", "keyword-counts", "--json"))
+    found = json.loads(said("agreement", "--judgments", "keyword-counts", "--json"))
     direct = json.loads(said("agreement", file, "--format", "keyword-counts", "--json"))
+    found, direct = found["within"], direct["within"]
     assert found["alpha"] == direct["alpha"] and found["fleiss"] == direct["fleiss"]
     remarks = [one["reason"] for one in (*found["alpha"].values(), found["fleiss"])]
     assert any("keyword" in each for each in remarks) and not any("image" in each for each in remarks)
@@ -282,19 +283,19 @@ def test_agreement_of_imported_judgments_is_that_of_the_files(
     )
     import_judgments(JudgmentsImport(corpus=corpus, file=crowd, format="flickr8k-crowd"), OperationContext())
     files = [graded, "--against", crowd, "--against-format", "flickr8k-crowd"]
-    names = ["--corpus", corpus, "--judgments", "graded", "--against-judgments", "flickr8k-crowd"]
+    names = ["--judgments", f"{corpus}:graded", "--against-judgments", "flickr8k-crowd"]
     more = ["--resamples", 20, "--json"]
 
     def figures(*options: Any) -> dict[str, Any]:
         return {**json.loads(said("agreement", *options, *more)), "basis": None}
 
-    assert figures(*names[:4]) == figures(graded)
+    assert figures(*names[:2]) == figures(graded)
     between_sets = figures(*names)
     assert between_sets == figures(*files)
-    assert between_sets == figures(graded, "--corpus", corpus, *names[4:])
-    assert between_sets["common"] == 3
-    with pytest.raises(CommandError, match="unknown judgments 'x' of corpus 'small'; known: flickr8k-crowd"):
-        said("agreement", "--corpus", corpus, "--judgments", "x")
+    assert between_sets == figures(graded, *names[2:])
+    assert between_sets["between"]["common"] == 3
+    with pytest.raises(CommandError, match="There is no set of judgments “x” here; known: small:flickr8k-cr"):
+        said("agreement", "--judgments", "x")
 
 
 def test_a_truncated_file_names_its_line(corpus: str, crowd: Path) -> None:
@@ -348,7 +349,7 @@ def test_flickr8k_from_the_database_is_flickr8k_from_the_files(
     with pytest.raises(CommandError, match="1.jpg' with '1.jpg#2' is outside the pool"):
         strange = [JudgedPair("1.jpg", "1.jpg#2", (1.0,))]
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("evaluation.management.commands.reproduce_hodosh.judged_pairs", lambda *_: strange)
+            patch.setattr("evaluation.services.hodosh.judged_pairs", lambda *_: strange)
             said("reproduce_hodosh", folder, "--corpus", "f8k")
 
 

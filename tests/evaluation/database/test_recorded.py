@@ -81,7 +81,7 @@ def test_people_who_err_answer_what_most_said_save_where_they_err(asked: Votes) 
             *("--mix", "careful=1", "--json"),
         ).splitlines()[-1]
     )
-    assert report["left"] == {"open_tasks": 0, "leased": 0} and report["crowd"] == {"careful": 6}
+    assert (report["open_tasks"], report["leased"]) == (0, 0) and report["crowd"] == {"careful": 6}
     right = [
         answer == int(2 * sum(asked[pair]) > 3) for pair, given in collected().items() for answer in given
     ]
@@ -93,9 +93,9 @@ def test_judgments_of_another_scale_and_of_words_that_stand_twice_are_refused(as
     PairAnswers.objects.filter(pk=row.pk).update(grades=[4, 4, 1])
     with pytest.raises(CommandError, match=r"'old' contain the answers \[4, 4, 1\]; expected .* 0, 1"):
         said("simulate_judges", "first", "--recorded", "old")
-    with pytest.raises(CommandError, match="unknown judgments 'new'"):
+    with pytest.raises(CommandError, match="--recorded: There is no set of judgments “new” here"):
         said("simulate_judges", "first", "--recorded", "new")
-    with pytest.raises(CommandError, match="unknown batch 'second'"):
+    with pytest.raises(CommandError, match="batch: There is no batch “second” here"):
         said("simulate_judges", "second", "--recorded", "old")
 
 

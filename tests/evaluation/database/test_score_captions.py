@@ -60,7 +60,7 @@ def written(folder: Path, captions: dict[str, str], *, name: str = "mine.jsonl",
 
 
 def report(*arguments: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(said("score_captions", *arguments, "--json"))
+    found: dict[str, Any] = json.loads(said("score_captions", *arguments, "--json"))["report"]
     return found
 
 
@@ -281,16 +281,16 @@ def test_figures_of_other_documents_are_of_another_basis(scenes: str, tmp_path: 
 @pytest.mark.parametrize(
     ("arguments", "wrong"),
     [
-        (["nowhere", "FILE"], "unknown corpus 'nowhere'; known: scenes"),
+        (["nowhere", "FILE"], "corpus: There is no corpus “nowhere” here; known: scenes."),
         (["scenes", "/no/such.jsonl"], r"/no/such.jsonl: cannot be opened \(No such file"),
         (["scenes", "FILE", "--measures", "SPICE"], "unknown measure 'SPICE'.*; known: BLEU-1"),
-        (["scenes", "FILE", "--measures", ","], "no measures; known: BLEU-1"),
+        (["scenes", "FILE", "--measures", ","], "--measures: Expected at least 1."),
         (
             ["scenes", "FILE", "--split", "val"],
             "unknown split 'val' of corpus 'scenes'; known: 'test', 'train'",
         ),
-        (["scenes", "FILE", "--resamples", "-1"], "-1 resamples; use at least 1"),
-        (["scenes", "FILE", "--level", "2"], "level 2.0 is not a confidence level"),
+        (["scenes", "FILE", "--resamples", "-1"], "--resamples: Expected 0 or more."),
+        (["scenes", "FILE", "--level", "2"], "--level: Expected less than 1"),
     ],
 )
 def test_what_cannot_be_scored_is_refused_in_one_line(

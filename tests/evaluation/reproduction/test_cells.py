@@ -39,15 +39,3 @@ def test_what_cannot_be_had_is_not_counted() -> None:
 
 def test_nothing_counted_is_no_share() -> None:
     assert tally([]).share == 0
-
-
-def test_a_cell_as_json() -> None:
-    assert cell(0.5, None, KAPPA).as_json() == {
-        "table": "Table 1",
-        "row": "row",
-        "column": "column",
-        "printed": 0.5,
-        "ours": None,
-        "unit": "kappa",
-        "why": "not published",
-    }

@@ -10,8 +10,17 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
+from annotation.common.operations import read_result
 from evaluation.reproduction.cells import KAPPA, tolerance
-from evaluation.reproduction.figure3 import ALIGNMENT, BNC, CAPTIONS, LIN, PRINTED_FIGURE3, make_figure3
+from evaluation.reproduction.figure3 import (
+    ALIGNMENT,
+    BNC,
+    CAPTIONS,
+    LIN,
+    PRINTED_FIGURE3,
+    Figure3,
+    make_figure3,
+)
 from models_core.features.text.distributional import distributional
 from models_core.features.text.lemmas import NOUN, VERB, Word, content
 from models_core.features.text.lin import Lin
@@ -51,14 +60,14 @@ def test_lin_s_are_for_eight_of_ten(captions, wordnet) -> None:
 @pytest.mark.slow
 def test_the_command_finds_eight_aligned_words_of_ten_and_has_no_bnc(real_data, wordnet, capsys) -> None:
     call_command("word_similarity", str(real_data / "flickr8k"), "--json")
-    report = json.loads(capsys.readouterr().out)
-    assert report["columns"][ALIGNMENT]["found"] >= 8
-    assert report["columns"][CAPTIONS]["within"] == 10
-    assert report["columns"][LIN]["within"] >= 8
-    missing = [n for n in report["neighbours"] if n["column"] == BNC]
+    figure = read_result(Figure3, json.loads(capsys.readouterr().out))
+    assert figure.found(ALIGNMENT) >= 8
+    assert figure.within(CAPTIONS) == 10
+    assert figure.within(LIN) >= 8
+    missing = [one.cell for one in figure.neighbours if one.cell.column == BNC]
     assert len(missing) == 10
-    assert all(n["ours"] is None and "British National Corpus" in n["why"] for n in missing)
-    ours = {cell["row"]: cell["ours"] for cell in report["sizes"]}
+    assert all(cell.ours is None and "British National Corpus" in cell.why for cell in missing)
+    ours = {cell.row: cell.ours for cell in figure.sizes}
     assert ours["words of frequency 5 or more"] == 1928
     assert ours["nouns"] == pytest.approx(1180, abs=30)
     assert ours["verbs"] == pytest.approx(143, abs=10)

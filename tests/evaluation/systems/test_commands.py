@@ -231,7 +231,7 @@ def test_pictures_are_described_once_and_histograms_serve_as_features(
 
 def test_recipes_are_cross_validated_into_a_table(corpus, features, own, tmp_path):
     ask = ("cross_validate", corpus, "NN5-F1-idf", "BoW5-histo", "BoW5", "--features", features)
-    report = json.loads(said(*ask, "--json", "--resamples", 50))
+    report = json.loads(said(*ask, "--json", "--resamples", 50))["report"]
     assert [one["system"] for one in report["systems"]] == ["NN5-F1-idf", "BoW5"]
     assert report["same"] == ["BoW5-histo"]
     assert (report["images"], report["folds"], report["pool"]) == (60, 5, "12")
@@ -250,10 +250,12 @@ def test_recipes_are_cross_validated_into_a_table(corpus, features, own, tmp_pat
     assert (figure["kind"], figure["clusters"], figure["resamples"]) == ("Wilson", 60, 0)
     assert report["systems"][1]["figures"]["search"]["median rank"]["kind"] == "bootstrap"
     assert rows[0][-2:] == ["remark", "basis"]
-    tests = said(*ask, "--resamples", 50, "--latex", "--tests", "--pairs", "NN5-F1-idf:BoW5")
+    tests = said(*ask, "--resamples", 50, "--tests-latex", "--pairs", "NN5-F1-idf:BoW5")
     assert tests.count(r"\\") == 5
     with pytest.raises(CommandError, match="unknown system 'TRI5'; tested"):
         said(*ask, "--resamples", 50, "--pairs", "BoW5:TRI5")
+    with pytest.raises(CommandError, match=r"--pairs \(1.\): Expected two."):
+        said(*ask, "--pairs", "BoW5")
 
 
 def test_cross_validation_tells_a_log_which_recipe_and_fold_it_is_at(
@@ -262,9 +264,11 @@ def test_cross_validation_tells_a_log_which_recipe_and_fold_it_is_at(
     monkeypatch.setattr(base, "EVERY", 0.001)
     said("cross_validate", corpus, own, "NN5-F1-idf", "--features", features, "--resamples", 20, "--json")
     told = capsys.readouterr().err.splitlines()
-    form = r"[^()]+: [\d,]+( of [\d,]+)? \(\d+:\d\d:\d\d(; \d+:\d\d:\d\d in all)?\)"
+    form = r"[^()]+: [\d,]+ of 1,000 \(\d+:\d\d:\d\d\)"
     assert told and all(re.fullmatch(form, line) for line in told)
-    assert any(re.match(r"recipe 1 of 2, own, fold [1-5] of 5, [a-z ]+: 0 of 1 ", line) for line in told)
+    assert any(
+        re.match(r"recipe 1 of 2, own, fold [1-5] of 5, [a-z ]+: [0-9]+ of 1,000 ", line) for line in told
+    )
     assert (
         said("cross_validate", corpus, own, "--features", features, "--resamples", 20, "--json").count("\n")
         == 1
@@ -332,7 +336,7 @@ def test_captions_of_the_corpus_are_dropped_from_a_background_text(corpus, featu
     made = {}
     for name in ("with", "without"):
         ask = ("TRI5-BNC", "--features", features, "--background", tmp_path / f"{name}.txt", "--folds", 3)
-        made[name] = json.loads(said("cross_validate", corpus, *ask, "--resamples", 20, "--json"))
+        made[name] = json.loads(said("cross_validate", corpus, *ask, "--resamples", 20, "--json"))["report"]
     assert (made["with"]["background_lines"], made["with"]["background_dropped"]) == (15, 3)
     assert made["without"]["background_dropped"] == 0
     assert made["with"]["systems"] == made["without"]["systems"]

@@ -350,7 +350,7 @@ def test_captions_of_a_file_may_declare_what_their_writer_was_trained_on(scenes,
     ):
         report = json.loads(
             said("score_captions", scenes, files[0], *some, "--trained-on", declared, "--json")
-        )
+        )["report"]
         found = report["provenance"]["first.jsonl"]
         assert found["answer"] == answer
         assert found["sentence"] == report["basis"]["provenance"]["first.jsonl"]
@@ -387,10 +387,10 @@ def test_captions_of_training_images_are_written_and_scored_with_a_remark(scenes
     said("train_system", "near", "--recipe", "NN-caption", "--corpus", scenes, "--features", "whole")
     assert "Learned from 60 of these 60 images" in said("generate_captions", "near", "--split", "train")
     some = ("--measures", "BLEU-1", "--resamples", 10, "--json")
-    found = json.loads(said("score_captions", scenes, "near", "--split", "train", *some))
+    found = json.loads(said("score_captions", scenes, "near", "--split", "train", *some))["report"]
     assert found["provenance"]["near"]["answer"] == "60 of 60"
     file = tmp_path / "outside.jsonl"
     names = Image.objects.filter(corpus__name=scenes, split="test").values_list("filename", flat=True)
     file.write_text("".join(json.dumps({"image": name, "caption": "A dog."}) + "\n" for name in names))
-    found = json.loads(said("score_captions", scenes, file, "--split", "test", *some))
+    found = json.loads(said("score_captions", scenes, file, "--split", "test", *some))["report"]
     assert found["provenance"]["outside.jsonl"]["answer"] == NOT_KNOWN

@@ -47,11 +47,12 @@ def key(name: str) -> int:
 def test_runs_are_filtered_sorted_and_paged_by_the_address(ada, monkeypatch):
     monkeypatch.setattr(runs, "RUNS_PER_PAGE", 3)
     page = ada.get("/evaluation/runs/?sort=name&down=1")
-    assert [row.name for row in page.context["rows"]] == ["good-search", "good-annotation", "bad-search"]
-    page = ada.get(f"/evaluation/runs/{page.context['later']}")
-    assert [row.name for row in page.context["rows"]] == ["bad-annotation"] and not page.context["later"]
+    assert [row.name for row in page.context["page"].rows] == ["good-search", "good-annotation", "bad-search"]
+    page = ada.get(f"/evaluation/runs/{page.context['page'].later}")
+    found = page.context["page"]
+    assert [row.name for row in found.rows] == ["bad-annotation"] and not found.later
     page = ada.get("/evaluation/runs/?system=good&direction=search")
-    assert [row.name for row in page.context["rows"]] == ["good-search"]
+    assert [row.name for row in page.context["page"].rows] == ["good-search"]
     assert "No run matches." in words(ada.get("/evaluation/runs/?find=nothing%00&corpus=small"))
 
 
@@ -60,8 +61,8 @@ def test_equal_values_are_paged_without_loss(ada, monkeypatch):
     seen, address = [], "?sort=queries&down=1"
     while address:
         page = ada.get(f"/evaluation/runs/{address}")
-        seen += [row.name for row in page.context["rows"]]
-        address = page.context["later"]
+        seen += [row.name for row in page.context["page"].rows]
+        address = page.context["page"].later
     assert sorted(seen) == sorted(Run.objects.values_list("name", flat=True))
 
 
@@ -145,12 +146,13 @@ def test_qrels_that_judge_rankings_for_images_are_not_offered_to_rankings_for_ca
         OperationContext(),
     )
 
-    def offered(run: str) -> set[str]:
-        return {each.name for each in ada.get(f"/evaluation/runs/{run}/").context["choices"]}
+    def offered(page) -> set[str]:
+        return {name for name, _title in page.context["form"].fields["qrels"].widget.choices}
 
-    assert offered("good-annotation") - offered("good-search") == {"theirs"}
+    annotation, search = (ada.get(f"/evaluation/runs/good-{way}/") for way in ("annotation", "search"))
+    assert offered(annotation) - offered(search) == {"theirs:1"}
     both = ada.get("/evaluation/compare/?run=good-annotation&run=good-search")
-    assert "theirs" not in {each.name for each in both.context["choices"]} and not both.context["wrong"]
+    assert "theirs:1" not in offered(both) and not both.context["wrong"]
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,11 @@ def test_nothing_of_another_corpus_is_told(bob: Client, page: str):
     ("page", "sent", "says"),
     [
         ("train", {"corpus": "small", "name": "s", "recipe": "BoW5"}, "There is no corpus “small” here"),
-        ("bring", {"corpus": "small", "name": "s", "act": "runs"}, "There is no corpus “small” here."),
+        (
+            "bring",
+            {"corpus": "small", "name": "s", "act": "import_run", "file": SimpleUploadedFile("x", b"x")},
+            "There is no corpus “small” here",
+        ),
         (
             "freeze_qrels",
             {"corpus": "small", "act": "protocol", "protocol": "any of five", "name": "s"},

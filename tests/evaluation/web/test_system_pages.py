@@ -13,8 +13,8 @@ from annotation import jobs
 from annotation.common import files as sent_files
 from annotation.models import AuditEntry, Job
 from evaluation.models import Run, System
+from evaluation.services.declared import ARRAYS_SENT
 from evaluation.services.systems.folders import system_folder
-from evaluation.web import uploads
 from models_core.systems.table11 import TABLE_11
 from tests.evaluation.web import little
 from tests.web.staff import forms, press, said, words
@@ -30,19 +30,20 @@ def small(db) -> str:
 def wrong(page) -> str:
     """What is said to be wrong: beside a field, or with all of it."""
     if page.status_code == 400:
-        return next(text for texts in page.context["form"].errors.values() for text in texts)
+        shown = page.context.get("forms") or [page.context["form"]]
+        return next(text for form in shown for texts in form.errors.values() for text in texts)
     assert page.status_code == 409
     return page.context["wrong"]
 
 
-def bring(ada, act: str, **fields):
+def bring(ada, act: str = "add_system", **fields):
     return ada.post(
         "/evaluation/add-system/", {"act": act, "name": "clip", "corpus": "small", **fields}, follow=True
     )
 
 
 def test_embeddings_are_brought_ranked_by_a_job_and_removed(ada):
-    page = bring(ada, "embeddings", images=little.embeddings())
+    page = bring(ada, file=little.embeddings())
     assert said(page) == ["System “clip” was added."]
     (line,) = AuditEntry.objects.filter(act="add_system")
     assert (line.actor_name, line.about) == ("ada", {"system": "clip", "corpus": "small"})
@@ -66,7 +67,7 @@ def test_embeddings_are_brought_ranked_by_a_job_and_removed(ada):
 
 
 def test_a_system_ranks_all_images_where_no_split_is_written(ada):
-    bring(ada, "embeddings", images=little.embeddings())
+    bring(ada, file=little.embeddings())
     assert "Without a split, the system ranks all images" in words(ada.get("/evaluation/systems/clip/"))
     page = press(ada, "/evaluation/systems/clip/", "Rank")
     assert said(page) == ["Ranking the images and captions."]
@@ -80,89 +81,83 @@ def test_a_system_ranks_all_images_where_no_split_is_written(ada):
 
 
 def test_vectors_of_zeros_are_said_where_a_system_is_brought_by_page(ada):
-    page = bring(ada, "embeddings", images=little.embeddings(images=np.zeros((3, 3))))
+    page = bring(ada, file=little.embeddings(images=np.zeros((3, 3))))
     assert said(page) == [
-        "3 images have a vector of zeros, which scores 0 for everything ('a.jpg', 'b.jpg', 'c.jpg')",
         "System “clip” was added.",
+        "3 images have a vector of zeros, which scores 0 for everything ('a.jpg', 'b.jpg', 'c.jpg')",
     ]
 
 
 def test_sides_may_come_apart_with_their_ids_beside_them(ada, tmp_path):
-    def npy(values) -> SimpleUploadedFile:
+    def npy(name: str, values) -> SimpleUploadedFile:
         np.save(tmp_path / "x.npy", values)
-        return SimpleUploadedFile("same.npy", (tmp_path / "x.npy").read_bytes())
+        return SimpleUploadedFile(name, (tmp_path / "x.npy").read_bytes())
 
-    ids = [
-        SimpleUploadedFile("same.image_ids.txt", "\n".join(little.PICTURES).encode()),
-        SimpleUploadedFile("same.caption_ids.txt", "\n".join(little.CAPTIONS).encode()),
-    ]
-    beside = {"images": npy(np.eye(3)), "captions": npy(np.repeat(np.eye(3), 3, axis=0))}
-    page = bring(ada, "embeddings", **beside, ids=ids, products="1")
-    assert wrong(page) == (
-        "images/same.npy: has no ids 'ids'; expected the ids in the file, or in same.ids.txt"
+    def send(images: str, captions: str, *ids: str):
+        held = {"i": little.PICTURES, "c": little.CAPTIONS}
+        beside = {
+            "file": npy(images, np.eye(3)),
+            "captions": npy(captions, np.repeat(np.eye(3), 3, axis=0)),
+            "ids": [SimpleUploadedFile(f"{one}.ids.txt", "\n".join(held[one]).encode()) for one in ids],
+        }
+        return bring(ada, **beside, inner_products="true")
+
+    assert "“i.npy” is given twice." in words(send("i.npy", "i.npy", "i"))
+    assert wrong(send("i.npy", "c.npy", "c")) == (
+        "i.npy: has no ids 'ids'; expected the ids in the file, or in i.ids.txt"
     )
-    for side, name, held in (("images", "i", little.PICTURES), ("captions", "c", little.CAPTIONS)):
-        beside[side] = npy(np.eye(3) if side == "images" else np.repeat(np.eye(3), 3, axis=0))
-        beside[side].name = f"{name}.npy"
-        ids.append(SimpleUploadedFile(f"{name}.ids.txt", "\n".join(held).encode()))
-    assert said(bring(ada, "embeddings", **beside, ids=ids[2:], products="1")) == ["System “clip” was added."]
+    assert said(send("i.npy", "c.npy", "i", "c")) == ["System “clip” was added."]
     assert System.objects.get().settings["cosine"] is False
 
 
 @pytest.mark.parametrize(
-    ("act", "files", "says"),
+    ("format", "file", "says"),
     [
-        ("embeddings", {}, "No file was uploaded: choose one."),
+        ("embeddings", None, "This is required."),
         (
             "embeddings",
-            {"images": ("clip.npz", {"image_ids": np.array(["a.jpg", "b.jpg", "z.jpg"])})},
+            ("clip.npz", {"image_ids": np.array(["a.jpg", "b.jpg", "z.jpg"])}),
             (
-                "images/clip.npz: row 2 (counted from 0) is of 'z.jpg', which is not one of the images "
+                "clip.npz: row 2 (counted from 0) is of 'z.jpg', which is not one of the images "
                 "of corpus 'small'; expected its"
             ),
         ),
-        ("embeddings", {"images": ("clip.npy", {})}, "images/clip.npy: the array has no readable npy header"),
-        ("scores", {"scores": ("clip.npz", {})}, "scores/clip.npz: contains no array 'scores'"),
-        (
-            "embeddings",
-            {"images": ("clip.safetensors", {})},
-            "images/clip.safetensors: has no readable header",
-        ),
-        ("nothing", {}, "Nothing was chosen: use one of the buttons."),
+        ("embeddings", ("clip.npy", {}), "clip.npy: the array has no readable npy header"),
+        ("scores", ("clip.npz", {}), "clip.npz: contains no array 'scores'"),
+        ("embeddings", ("clip.safetensors", {}), "clip.safetensors: has no readable header"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_told_and_leaves_nothing(ada, data_dir: Path, act, files, says):
-    sent = {field: little.embeddings(name, **spoilt) for field, (name, spoilt) in files.items()}
-    assert wrong(bring(ada, act, **sent)).startswith(says)
+def test_what_is_wrong_with_a_file_is_told_and_leaves_nothing(ada, data_dir: Path, format, file, says):
+    sent = {"file": little.embeddings(file[0], **file[1])} if file is not None else {}
+    assert wrong(bring(ada, format=format, **sent)).startswith(says)
     assert not System.objects.exists()
     assert not (data_dir / "systems").exists() and not list((data_dir / "uploads").glob("*"))
 
 
-def test_runs_are_brought_in_both_directions_or_not_at_all(ada):
-    good = little.trec("a.jpg a.jpg#2 1", "b.jpg a.jpg#2 0.5")
+def test_captions_and_inner_products_are_of_embeddings(ada):
+    page = bring(ada, format="scores", file=little.embeddings(), inner_products="true")
+    assert wrong(page) == "This is taken only with embeddings."
+
+
+def test_a_run_is_brought_whole_or_not_at_all(ada):
     bad = little.trec("a.jpg#2 a.jpg 1", "z.jpg#2 a.jpg 1")
-    page = bring(ada, "runs", annotation=good, search=bad)
+    page = bring(ada, "import_run", file=bad, direction="search")
     assert wrong(page).startswith("run.trec: names 'z.jpg#2' as a query")
-    assert not Run.objects.exists() and not System.objects.exists()
-    good.seek(0)
     two = SimpleUploadedFile("two.trec", b"a.jpg Q0 a.jpg#2 1 2 one\na.jpg Q0 b.jpg#2 2 1 two\n")
-    page = bring(ada, "runs", annotation=two, search=good)
-    assert wrong(page).startswith(
-        "annotation/two.trec, line 2: has the tag 'two', and line 1 has 'one'; expected one run"
+    assert wrong(bring(ada, "import_run", file=two)).startswith(
+        "two.trec, line 2: has the tag 'two', and line 1 has 'one'; expected one run"
     )
     assert not Run.objects.exists() and not System.objects.exists()
-    good.seek(0)
-    page = bring(ada, "runs", annotation=good, search=little.trec("a.jpg#2 a.jpg 1"))
-    assert said(page) == ["System “clip” was added."]
-    lines = AuditEntry.objects.filter(act="add_run").order_by("pk")[1:]  # the first was taken back
-    assert [(line.actor_name, line.about["run"]) for line in lines] == [
-        ("ada", "clip-annotation"),
-        ("ada", "clip-search"),
+    good = {"file": little.trec("a.jpg a.jpg#2 1", "b.jpg a.jpg#2 0.5"), "system": "theirs"}
+    assert said(bring(ada, "import_run", **good)) == ["Run “clip” was added."]
+    (line,) = AuditEntry.objects.filter(act="add_run")
+    assert (line.actor_name, line.about["run"]) == ("ada", "clip")
+    good["file"].seek(0)
+    assert said(bring(ada, "import_run", **good)) == [
+        "“clip” of this file already exists: nothing has changed."
     ]
-    assert set(System.objects.get().runs.values_list("name", "source")) == {
-        ("clip-annotation", "run.trec"),
-        ("clip-search", "run.trec"),
-    }
+    assert set(System.objects.get().runs.values_list("name", "source")) == {("clip", "run.trec")}
+    page = ada.get("/evaluation/systems/theirs/")
     assert "Rank" not in [button for form in forms(page) for button in form.buttons]
 
 
@@ -173,7 +168,7 @@ def test_files_of_long_names_are_taken_with_their_ids_beside_them(ada):
         out = BytesIO()
         np.savez(out, **{key: held[key] for key in held if key != "image_ids"})
     ids = SimpleUploadedFile(f"{long}.image_ids.txt", "\n".join(little.PICTURES).encode())
-    page = bring(ada, "embeddings", images=SimpleUploadedFile(f"{long}.npz", out.getvalue()), ids=[ids])
+    page = bring(ada, file=SimpleUploadedFile(f"{long}.npz", out.getvalue()), ids=[ids])
     assert said(page) == ["System “clip” was added."]
     (kept,) = System.objects.get().sources
     assert kept.endswith("ü.npz") and len(kept.encode()) <= sent_files.LONGEST_NAME
@@ -184,15 +179,15 @@ def test_what_somebody_else_has_just_taken_away_is_not_looked_at(tmp_path, monke
     sent_files.remove_old_uploads(tmp_path)
 
 
-def test_what_is_too_large_for_a_page_is_for_the_command(ada, monkeypatch):
-    monkeypatch.setattr(uploads, "LARGEST_UPLOAD", 100)
-    assert "Use the command add_system" in wrong(bring(ada, "embeddings", images=little.embeddings()))
+def test_what_is_too_large_for_a_page_is_refused(ada, monkeypatch):
+    monkeypatch.setattr(sent_files, "LARGEST_SENT", 100)
+    assert wrong(bring(ada, file=little.embeddings())).startswith("The files have ")
 
 
 def test_an_archive_that_swells_is_not_unpacked(ada, monkeypatch, data_dir: Path):
-    monkeypatch.setattr(uploads, "UNPACKED", 1000)
-    page = bring(ada, "embeddings", images=little.embeddings(images=np.zeros((3, 10_000))))
-    assert wrong(page).startswith("images/clip.npz: unpacks to 23")
+    monkeypatch.setitem(vars(ARRAYS_SENT), "most", 1000)
+    page = bring(ada, file=little.embeddings(images=np.zeros((3, 10_000))))
+    assert wrong(page).startswith("This unpacks to 23")
     assert not list((data_dir / "uploads").glob("*"))
 
 
@@ -282,13 +277,13 @@ def test_recipes_say_which_files_they_need(ada, files):
 
 
 def test_a_name_that_is_taken_is_not_trained_again(ada):
-    bring(ada, "embeddings", images=little.embeddings())
+    bring(ada, file=little.embeddings())
     form = {"name": "clip", "recipe": "TRI5", "corpus": "small", "train": "test", "held_out": "dev"}
     assert wrong(ada.post("/evaluation/train/", form)) == ("“clip” exists already: choose another name.")
 
 
 def test_a_split_is_not_a_path(ada):
-    bring(ada, "embeddings", images=little.embeddings())
+    bring(ada, file=little.embeddings())
     for field in ("split", "features"):
         page = ada.post("/operations/rank/", {"system": "clip", field: "/etc/passwd"})
         assert page.status_code == 400 and "“/etc/passwd” here" in page.content.decode(), field

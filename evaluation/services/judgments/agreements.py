@@ -1,0 +1,135 @@
+"""How far judges agree within a set of judgments, or how far two sets do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
+
+from annotation.common.operations import FieldError, FileUpload, Help, Named, OneOf, OperationContext
+from annotation.common.roles import RESEARCHER
+from annotation.formats.files.text import text_size
+from evaluation.agreement.summary import (
+    MOST_THRESHOLDS,
+    AgreementBetween,
+    AgreementWithin,
+    agreement_between,
+    agreement_within,
+)
+from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
+from evaluation.formats.figure_basis import FigureBasis
+from evaluation.models import JudgmentSet
+from evaluation.selectors import judged_pairs, names_of
+from evaluation.services.common import MOST_READ
+from evaluation.services.figure_requests import IntervalRequest
+from evaluation.services.judgments.importing import KEYWORD_FORMATS, REPEATS, judgment_formats
+from evaluation.services.stored_kinds import JUDGMENTS_ANYWHERE
+
+_File = Annotated[Path, FileUpload(most=MOST_READ, unpacked=text_size)]
+_Judgments = Annotated[str, Named(JUDGMENTS_ANYWHERE, 201)]
+_Thresholds = Annotated[tuple[float, ...], Field(max_length=MOST_THRESHOLDS)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgreementRequest(IntervalRequest):
+    """Of one set of judgments, how far its judges agree: Krippendorff's alpha, Fleiss' and Cohen's kappa. Of
+    two, Cohen's kappa of their mean answers, cut at thresholds. A set is a file, or judgments that were
+    imported. Intervals draw whole images (keywords, if these are judged). Nothing is stored."""
+
+    file: Annotated[_File | None, Help(_("File"), _("Of judgments; for a command its folder, too"))] = None
+    format: Annotated[str, OneOf(judgment_formats), Help(_("Format of the file"))] = "table"
+    judgments: Annotated[
+        _Judgments | None, Help(_("Or judgments"), _("That were imported: CORPUS:NAME, or NAME"))
+    ] = None
+    repeats: Annotated[bool, REPEATS] = False
+    against: Annotated[_File | None, Help(_("Second file"), _("Of judgments of the same pairs"))] = None
+    against_format: Annotated[str, OneOf(judgment_formats), Help(_("Format of the second file"))] = "table"
+    against_judgments: Annotated[_Judgments | None, Help(_("Or second judgments"))] = None
+    thresholds: Annotated[_Thresholds, Help(_("Thresholds of the first set"), _("As 4, 3.6, 3"))] = ()
+    against_thresholds: Annotated[_Thresholds, Help(_("Thresholds of the second set"))] = ()
+    unjudged_is_no: Annotated[
+        bool, Help(_("Give pairs that the second set lacks its lowest answer"), _("Else they are left out"))
+    ] = False
+
+    def problems(self) -> Iterator[FieldError]:
+        """No set, two in the place of one, and what means nothing without the second."""
+        if self.file is None and self.judgments is None:
+            yield FieldError("judgments", "either", {"other": "file"})
+        for file, judgments in (("file", "judgments"), ("against", "against_judgments")):
+            if getattr(self, file) is not None and getattr(self, judgments) is not None:
+                yield FieldError(judgments, "not_with", {"other": file})
+        if self.against is None and self.against_judgments is None:
+            for name in ("thresholds", "against_thresholds", "unjudged_is_no"):
+                if getattr(self, name):
+                    yield FieldError(name, "only_with", {"other": "against"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """Agreement `within` a set, or `between` two; `basis` says what the figures are of."""
+
+    within: AgreementWithin | None
+    between: AgreementBetween | None
+    basis: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A set: a file of a format, or a set that was imported; `called` in words."""
+
+    path: Path | None
+    format: str
+    row: JudgmentSet | None
+
+    @property
+    def called(self) -> str:
+        return f"judgments {self.row.name if self.row is not None else self.path.name if self.path else ''}"
+
+    @property
+    def unit(self) -> str:
+        """What its queries are, which intervals draw."""
+        return "keyword" if (self.row or self).format in KEYWORD_FORMATS else "image"
+
+    def read(self, context: OperationContext, *, repeats: bool) -> list[JudgedPair]:
+        if self.row is not None:
+            found = judged_pairs(self.row, names_of(self.row.corpus.name))
+            return list(context.progress_of(self.row.name, self.row.pair_count)(found))
+        assert self.path is not None
+        reader = JUDGMENT_FORMATS.get(self.format)
+        return list((reader.counting_repeats() if repeats else reader).read(self.path))
+
+
+def agreement_of_sets(request: AgreementRequest, context: OperationContext) -> Agreement:
+    """Read the sets and measure; raises FormatError, AgreementError and UnknownName."""
+    first = _source(request.file, request.format, request.judgments, context)
+    second = _source(request.against, request.against_format, request.against_judgments, context)
+    pairs = first.read(context, repeats=request.repeats)
+    within = between = None
+    if second.path is None and second.row is None:
+        within = agreement_within(pairs, request.resampling, unit=first.unit)
+    else:
+        between = agreement_between(
+            pairs,
+            second.read(context, repeats=request.repeats),
+            request.resampling,
+            rows=request.thresholds,
+            columns=request.against_thresholds,
+            unjudged_is_no=request.unjudged_is_no,
+            unit=first.unit,
+        )
+    basis = FigureBasis(
+        cases="pairs",
+        counted=between.common if between is not None else len(pairs),
+        out_of=len(pairs),
+        pool=" and ".join(one.called for one in ((first, second) if between is not None else (first,))),
+    )
+    return Agreement(within=within, between=between, basis=basis.as_dict())
+
+
+def _source(path: Path | None, format: str, judgments: str | None, context: OperationContext) -> _Source:
+    row: Any = judgments and JUDGMENTS_ANYWHERE.find(judgments, context.actor, (RESEARCHER,))
+    return _Source(path, format, row or None)
