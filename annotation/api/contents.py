@@ -18,7 +18,7 @@ from annotation.queue.dispatch import NoTask
 from annotation.queue.leases import Lease
 from annotation.task_types.base import TASK_TYPES, TaskImage
 from annotation.task_types.shown import ShownImage, shown_image
-from annotation.web.common.addresses import signed_picture_address
+from annotation.workers.picture_addresses import signed_picture_address
 
 
 def json_time(at: datetime | None) -> str | None:

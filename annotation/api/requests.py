@@ -18,12 +18,11 @@ from django.views.decorators.csrf import csrf_exempt
 from annotation.api.callers import worker_calling
 from annotation.api.problems import Problem, invalid_problem
 from annotation.api.worker_shapes import NothingAsked
-from annotation.common import database
+from annotation.common import database, plain_json
 from annotation.common.operations import Invalid, read_request
 from annotation.models import Worker
 from annotation.queue import submission
 from annotation.task_types.base import BadAnswer
-from annotation.web.common import plain_json
 
 #: What a view gets: the request, the worker who sent it, what it asks for, and what the address names.
 #: It returns what is to be said.

@@ -306,10 +306,10 @@ def _unfinished(chosen: Chosen) -> str:
     """Why a layer is refused that is not finished, and what helps."""
     assert chosen.layer is not None  # without one, nothing is unfinished
     told = ngettext(
-        "Layer “%(name)s” is unfinished: %(n)d image is not done%(bare)s. Finish it, or choose whether "
-        "unfinished images are left out or exported.",
-        "Layer “%(name)s” is unfinished: %(n)d images are not done%(bare)s. Finish them, or choose whether "
-        "unfinished images are left out or exported.",
+        "Layer “%(name)s” is unfinished: %(n)d image is not done%(bare)s. Finish it, leave it "
+        "out, or export it unfinished.",
+        "Layer “%(name)s” is unfinished: %(n)d images are not done%(bare)s. Finish them, "
+        "leave them out, or export them unfinished.",
         chosen.unfinished,
     )
     bare = ""

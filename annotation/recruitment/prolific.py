@@ -24,9 +24,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation.common import database
+from annotation.common import database, plain_json
 from annotation.recruitment import arrival
-from annotation.web.common import plain_json
 from annotation.workers import confirmation, platform_visits, prolific_api
 from annotation.workers.confirmation import Arrival
 from annotation.workers.platform_visits import PROLIFIC, VisitError

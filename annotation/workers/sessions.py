@@ -20,6 +20,10 @@ from annotation.models import Account, ApiToken, RoleGrant
 VISIT = "visit"
 #: Under which a session keeps that whoever it is of has to set up a second factor before anything else.
 SET_UP_FIRST = "set_up_second_factor"
+#: Seconds for which a password that was given counts.
+CONFIRM_SECONDS = 5 * 60
+#: Under which a session keeps when the password was given last, in seconds since 1970.
+CONFIRMED_AT = "confirmed_at"
 #: Rows deleted in one statement.
 _CHUNK = 500
 #: Sessions deleted in one turn of the periodic work.
@@ -97,3 +101,14 @@ def prune_sessions() -> None:
     with database.writing():
         over = Session.objects.filter(expire_date__lt=timezone.now()).values_list("pk", flat=True)
         Session.objects.filter(pk__in=list(over[:_MOST_PRUNED])).delete()
+
+
+def mark_confirmed(session: Any) -> None:
+    """Whoever is signed in here has just given their password."""
+    session[CONFIRMED_AT] = int(database.now().timestamp())
+
+
+def recently_confirmed(session: Mapping[str, Any]) -> bool:
+    """Whether the password of whoever is signed in here was given within the last minutes."""
+    at = session.get(CONFIRMED_AT)
+    return isinstance(at, int) and 0 <= database.now().timestamp() - at <= CONFIRM_SECONDS

@@ -66,9 +66,9 @@ from annotation.task_types.caption_writing.rules import CAPTION_WRITING
 from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from annotation.task_types.relevance.rules import RELEVANCE
-from annotation.web.common.addresses import signed_picture_address
 from annotation.workers import invitations
 from annotation.workers.accounts import inviting, second_factor
+from annotation.workers.picture_addresses import signed_picture_address
 from config.old_addresses import OLD_ADDRESSES
 from evaluation.models import System
 from models_core.estimators.base import METHODS

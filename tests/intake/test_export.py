@@ -173,7 +173,7 @@ def test_unfinished_chains_are_counted_and_need_a_word(tmp_path: Path):
     staged(corpus, c1=COVERAGE, c2=REVIEW, c3=BOXED)
     with pytest.raises(
         ExportError,
-        match="Layer “crowd” is unfinished: 1 image is not done.*choose whether unfinished images",
+        match="Layer “crowd” is unfinished: 1 image is not done.*leave it out, or export it unfinished",
     ):
         export_dataset(corpus="c", format="entities", out=tmp_path / "out")
     assert tree(tmp_path) == {}

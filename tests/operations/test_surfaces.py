@@ -6,7 +6,6 @@ import argparse
 import json
 import re
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -29,8 +28,8 @@ from annotation.common.operations import (
 from annotation.common.operations.errors import WORDING, Invalid
 from annotation.management.operations import OperationCommand
 from annotation.models import Account
-from annotation.web.common.confirm import mark_confirmed
 from annotation.web.common.request_forms import RequestForm
+from annotation.workers.sessions import mark_confirmed
 from tests.api.v1.test_operations import openapi
 
 EVERY = list(all_operations())
@@ -164,7 +163,7 @@ def test_a_wrong_value_is_the_same_error_everywhere(
     others = {name: value for name, value in other_values(operation).items() if name != one.name}
     data = {**others, one.name: [value] if one.many else value}
     session = admin_client.session
-    mark_confirmed(SimpleNamespace(session=session))  # type: ignore[arg-type]
+    mark_confirmed(session)
     session.save()
     account = Account.objects.get(username="admin")
     try:

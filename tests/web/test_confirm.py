@@ -13,8 +13,9 @@ from django.utils import timezone
 from annotation.common import database
 from annotation.common.roles import ADMIN, REVIEWER
 from annotation.models import Account, AuditEntry, RoleGrant
-from annotation.web.common.confirm import CONFIRM_SECONDS, PASSWORD_FIELD
+from annotation.web.common.confirm import PASSWORD_FIELD
 from annotation.workers import sessions
+from annotation.workers.sessions import CONFIRM_SECONDS
 from tests.web import world as people
 from tests.web.staff import forms, said, words
 

@@ -14,8 +14,8 @@ from PIL import Image as Pillow
 
 from annotation.images.pictures import picture_path
 from annotation.models import Corpus, Image
-from annotation.web.common import addresses
 from annotation.web.common.thumbnails import LONG_SIDE, thumbnail
+from annotation.workers import picture_addresses as addresses
 from tests.web import world
 
 
@@ -110,7 +110,7 @@ def test_signing_out_ends_the_addresses(scenes: Corpus, reader: Client):
 
 def test_a_signature_made_without_a_session_opens_nothing(scenes: Corpus):
     name = Image.objects.get(key="scene-1").picture
-    signer = addresses._SteppedSigner(salt="annotation.picture.None")
+    signer = addresses.SteppedSigner(salt="annotation.picture.None")
     assert Client().get(reverse("picture", args=[signer.sign(f"full-{name}")])).status_code == 403
 
 

@@ -29,7 +29,7 @@ from annotation.protocol.terms import (
     LayerRecord,
     Mention,
 )
-from annotation.web.common.confirm import CONFIRMED_AT
+from annotation.workers.sessions import CONFIRMED_AT
 from tests import worlds
 
 PASSWORD = "correct horse battery staple"

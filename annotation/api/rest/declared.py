@@ -34,7 +34,7 @@ from annotation.common.operations import (
     read_request,
     request_fields,
 )
-from annotation.web.common.addresses import signed_picture_address
+from annotation.workers.picture_addresses import signed_picture_address
 
 
 def serve_operations() -> list[str]:

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Protocol
 
-from django.http import Http404
 from django.utils.translation import gettext as _
 
 from annotation.api.problems import Problem
 from annotation.common.database import LARGEST_ID
 from annotation.common.roles import WHOLE_SERVER
 from annotation.models import Account
-from annotation.web.common.access import BROWSING, AddressedThing
 
 
 class Door(Protocol):
@@ -50,33 +48,6 @@ class OfServer:
         if not account.has_role(*self.roles, on=WHOLE_SERVER):
             raise no_role(*self.roles)
         return ()
-
-
-@dataclass(frozen=True, slots=True)
-class On:
-    """Whoever holds one of `roles` for the thing that the address names.
-
-    What none of one's roles is for seems not to be there.
-    """
-
-    thing: AddressedThing[Any]
-    roles: tuple[str, ...]
-
-    def admit(self, account: Account, place: dict[str, Any]) -> tuple[Any, ...]:
-        """The thing itself."""
-        if not account.has_role_somewhere(*self.roles):
-            raise no_role(*self.roles)
-        # An address is shared with declared operations, whose placeholder is called as their field.
-        name = place.pop(next(word for word in ("campaign", "name") if word in place))
-        try:
-            found = self.thing(name)
-        except Http404 as error:
-            raise missing(str(error)) from error
-        if account.has_role(*self.roles, on=found.scope):
-            return (found,)
-        if account.has_role(*BROWSING, on=found.scope):
-            raise no_role(*self.roles)
-        raise missing(str(self.thing.none(name)))
 
 
 class SignedIn:

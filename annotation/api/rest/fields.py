@@ -7,12 +7,10 @@ from http import HTTPStatus
 from typing import Any
 
 from django.utils.translation import gettext as _
-from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from annotation.api.problems import FieldProblem, Problem
 from annotation.api.rest.cursors import MOST_LIST_ROWS, USUAL_ROWS
-from annotation.common.database import LARGEST_ID
 from annotation.common.operations.fields import NAME_PATTERN
 
 
@@ -41,25 +39,6 @@ class TextField(serializers.CharField):
 
     def __init__(self, **about: Any) -> None:
         super().__init__(**{"max_length": 200, **about})
-
-
-class WholeField(serializers.IntegerField):
-    """A whole number from 0 on that a row can hold."""
-
-    def __init__(self, **about: Any) -> None:
-        super().__init__(**{"min_value": 0, "max_value": LARGEST_ID, **about})
-
-
-@extend_schema_field(
-    {"type": "string", "format": "decimal", "example": "12.50", "pattern": r"^-?\d+(\.\d{1,6})?$"}
-)
-class MoneyField(serializers.CharField):
-    """An amount in the campaign's currency, as a decimal number in a text."""
-
-
-@extend_schema_field({"type": "object", "additionalProperties": {}})
-class PlainField(serializers.DictField):
-    """Plain data whose fields differ from case to case."""
 
 
 class CursorQuery(CallFields):

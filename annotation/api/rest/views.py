@@ -38,14 +38,13 @@ from annotation.api.rest.operations import (
     described_for_openapi,
 )
 from annotation.api.rest.throttles import check_pace
-from annotation.common import database
+from annotation.common import database, plain_json
 from annotation.common.locks import Busy
 from annotation.common.operations import plain_result
 from annotation.common.registry import UnknownName
 from annotation.jobs.status import job_status
 from annotation.models import Account, Job
-from annotation.web.common import plain_json
-from annotation.web.common.confirm import recently_confirmed
+from annotation.workers import sessions
 from annotation.workers.repeated_calls import (
     CallAnswer,
     CallKey,
@@ -109,7 +108,11 @@ class OperationView(APIView):
         check_pace(account.pk, reads=about.reads)
         check_place(place)
         things = about.opens.admit(account, place)
-        if about.confirms and request.auth is None and not recently_confirmed(request._request):
+        if (
+            about.confirms
+            and request.auth is None
+            and not sessions.recently_confirmed(request._request.session)
+        ):
             detail = _("This asks for your password: give it on a page, or use a token.")
             raise Problem(HTTPStatus.FORBIDDEN, "not_confirmed", detail)
         inner = request._request

@@ -15,16 +15,11 @@ from django.shortcuts import render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
-from annotation.common import database
 from annotation.models import Account
 from annotation.web.common import limits
 from annotation.web.common.access import account_of
 from annotation.workers import rate_limit, sessions
 
-#: Seconds for which a password that was given counts.
-CONFIRM_SECONDS = 5 * 60
-#: Under which a session keeps when the password was given last, in seconds since 1970.
-CONFIRMED_AT = "confirmed_at"
 #: The field of the page that asks; it is kept away from the act itself.
 PASSWORD_FIELD = "confirm_password"
 #: Methods that change nothing.
@@ -56,7 +51,7 @@ def confirmed_where(asks: Callable[[HttpRequest], bool]) -> Callable[[_View], _V
                 return render(request, "annotation/only_work.html", {}, status=403)
             sent = request.POST.copy()
             given = sent.pop(PASSWORD_FIELD, [""])[-1]
-            if not recently_confirmed(request):
+            if not sessions.recently_confirmed(request.session):
                 refused = _refused(request, sent, str(given))
                 if refused is not None:
                     return refused
@@ -66,17 +61,6 @@ def confirmed_where(asks: Callable[[HttpRequest], bool]) -> Callable[[_View], _V
         return asking
 
     return decorated
-
-
-def mark_confirmed(request: HttpRequest) -> None:
-    """Whoever is signed in here has just given their password."""
-    request.session[CONFIRMED_AT] = int(database.now().timestamp())
-
-
-def recently_confirmed(request: HttpRequest) -> bool:
-    """Whether the password of whoever is signed in here was given within the last minutes."""
-    at = request.session.get(CONFIRMED_AT)
-    return isinstance(at, int) and 0 <= database.now().timestamp() - at <= CONFIRM_SECONDS
 
 
 def _refused(request: HttpRequest, sent: QueryDict, given: str) -> HttpResponse | None:
@@ -96,7 +80,7 @@ def _refused(request: HttpRequest, sent: QueryDict, given: str) -> HttpResponse 
     if not account.check_password(given):
         return _asked(request, account, sent, _("This is not your password."), 422)
     rate_limit.take_back(*tries)
-    mark_confirmed(request)
+    sessions.mark_confirmed(request.session)
     return None
 
 
@@ -118,7 +102,7 @@ def _asked(
     about = {
         "kept": kept,
         "wrong": wrong,
-        "minutes": CONFIRM_SECONDS // 60,
+        "minutes": sessions.CONFIRM_SECONDS // 60,
         "password": account.has_usable_password(),
         "files": bool(request.FILES),
         "back": before if same else "",

@@ -7,7 +7,7 @@ from typing import Any
 from django import template
 from django.utils.formats import number_format
 
-from annotation.web.common import addresses
+from annotation.workers import picture_addresses as addresses
 
 register = template.Library()
 

@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
+from annotation.common.plain_json import BadJson, read_plain_json
 from annotation.common.roles import RESEARCHER
 from annotation.datasets import uploads
 from annotation.datasets.english import ENGLISH_ENOUGH
@@ -28,7 +29,6 @@ from annotation.formats import FORMATS
 from annotation.jobs.kinds.corpus_uploads import IMPORT_UPLOAD, checked_upload, newest_upload_job
 from annotation.models import Corpus, Job
 from annotation.web.common.access import account_of, for_roles_of_server
-from annotation.web.common.plain_json import BadJson, read_plain_json
 from annotation.web.staff.job_lines import job_line
 
 #: Bytes of a list of files that is sent at the beginning.
