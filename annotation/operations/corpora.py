@@ -21,7 +21,7 @@ from annotation.formats.digest import RepeatedImage
 from annotation.images.pictures import PictureError
 from annotation.jobs.kinds import delete_corpus as deleting
 from annotation.moderation import withdrawing
-from annotation.operations.texts.datasets import dataset_text, imported_text
+from annotation.operations.texts.datasets import dataset_text, imported_corpus_text
 from annotation.selectors.corpora import AmbiguousLayer
 
 _READS = Has((REVIEWER, RESEARCHER), on="corpus")
@@ -239,6 +239,6 @@ register(
         permission=Has((RESEARCHER,), server=True),
         run=importing.import_named_corpus,
         errors=(UnknownName, FormatError, PictureError, RepeatedImage, IntakeError, Busy, OSError),
-        command=CommandLine(positional=("name", "path"), text=imported_text),
+        command=CommandLine(positional=("name", "path"), text=imported_corpus_text),
     )
 )

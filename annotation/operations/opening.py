@@ -31,7 +31,7 @@ _PLAN = {
     "images": 200,
 }
 #: What helps where pages lack captions.
-_REMEDY = "they can be judged as they are; rows of the role filler, of these images, in --pairs fill them up"
+_REMEDY = "they can be judged as they are; further pairs of these images, of the role filler, fill them up"
 
 
 def _plan_text(plan: requests.PlannedCampaign) -> str:
@@ -50,7 +50,7 @@ def _opened_text(made: open_images.OpenedCampaign) -> str:
     lines = [f"campaign {made.campaign!r} over corpus {made.corpus!r} ({made.tasks})"]
     lines += [f"  {name} = {value}" for name, value in made.settings.items()]
     if made.state == Campaign.DRAFT:
-        lines.append("it is a draft: run this without --draft to open it")
+        lines.append("it is a draft: nothing is open")
     else:
         planned = f", {made.planned} to be opened as others are finished" if made.planned else ""
         lines.append(
@@ -113,7 +113,7 @@ register(
 register(
     Operation(
         name="go_on_with_all",
-        title=_("Go on with all images after a pilot"),
+        title=_("Continue with all images after a pilot"),
         request=open_images.GoOnRequest,
         result=JobStatus,
         permission=MAY_RUN,
@@ -131,7 +131,7 @@ register(
         request=open_images.OpenDraftRequest,
         result=JobStatus,
         permission=MAY_RUN,
-        run=open_images.open_draft,
+        run=open_images.open_named_draft,
         errors=(JobError,),
         rest=Rest("POST", f"{ONE_CAMPAIGN}/open", "campaigns", route="campaign_open"),
         command=CommandLine(positional=("campaign",)),

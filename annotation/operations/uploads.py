@@ -35,11 +35,11 @@ register(
 register(
     Operation(
         name="begin_upload",
-        title=_("Begin an upload for a new corpus, or go on with one"),
+        title=_("Begin or resume an upload for a new corpus"),
         request=uploads.BeginUploadRequest,
         result=uploads.UploadDetail,
         permission=_RESEARCHERS,
-        run=uploads.begin_upload,
+        run=uploads.begin_named_upload,
         errors=(UploadRefused,),
         rest=Rest(
             "POST",
@@ -73,7 +73,7 @@ register(
         request=uploads.UploadPartRequest,
         result=uploads.ReceivedPart,
         permission=_RESEARCHERS,
-        run=uploads.receive_part,
+        run=uploads.receive_sent_part,
         errors=(UploadRefused, NoSuchUpload),
         rest=Rest(
             "POST",

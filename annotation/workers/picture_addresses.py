@@ -21,7 +21,7 @@ FULL, SMALL = "full", "small"
 _TOKEN, _BEARER = "Token ", "Bearer "
 
 
-class SteppedSigner(TimestampSigner):
+class _SteppedSigner(TimestampSigner):
     """Rounds the time down, so that one picture has one address for a while."""
 
     def timestamp(self) -> str:
@@ -45,7 +45,7 @@ def shown_for(secret: str) -> dict[str, str]:
 
 def picture_signer(request: HttpRequest) -> TimestampSigner:
     """What signs for the sender of a request alone."""
-    return SteppedSigner(salt=f"annotation.picture.{picture_secret(request)}")
+    return _SteppedSigner(salt=f"annotation.picture.{picture_secret(request)}")
 
 
 def signed_picture_address(request: HttpRequest, name: str, size: str = FULL) -> str:

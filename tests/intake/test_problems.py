@@ -269,7 +269,7 @@ def test_the_command_lists_all_problems_and_says_how_to_leave_them_out(source: P
         )
     assert len(str(refused.value).splitlines()) == 5
     out, _ = command(source, "--dry-run")
-    assert "6 problems, of which 4 end an import without --skip-problems" in out
+    assert "6 problems, of which 4 end an import that skips none" in out
     assert "nothing was stored" in out and not Corpus.objects.exists()
     out, _ = command(source, "--skip-problems", "--json")
     report = json.loads(out.splitlines()[-1])

@@ -110,7 +110,7 @@ def test_signing_out_ends_the_addresses(scenes: Corpus, reader: Client):
 
 def test_a_signature_made_without_a_session_opens_nothing(scenes: Corpus):
     name = Image.objects.get(key="scene-1").picture
-    signer = addresses.SteppedSigner(salt="annotation.picture.None")
+    signer = addresses._SteppedSigner(salt="annotation.picture.None")
     assert Client().get(reverse("picture", args=[signer.sign(f"full-{name}")])).status_code == 403
 
 

@@ -197,7 +197,9 @@ def _sent(about: ApiRoute, request: HttpRequest) -> Any:
 def _read(about: ApiRoute, request: HttpRequest) -> tuple[CursorRequest, dict[str, Any]]:
     """The place in a list, and what is said of the request's fields, which are checked later."""
     query, of = dict(request.GET.lists()), about.declared.request
-    place = {name: query.pop(name) for name in ("limit", "cursor") if about.listed and name in query}
+    place: dict[str, list[str]] = {
+        name: query.pop(name) for name in ("limit", "cursor") if about.listed and name in query
+    }
     if about.reads:
         data = address_values(of, query)
     elif query:

@@ -78,7 +78,7 @@ class PlanCampaignRequest:
     known: Annotated[
         Annotated[str, Field(min_length=1, max_length=100)] | None,
         Help(
-            _("Known answers"),
+            _("Gold answers"),
             _(
                 "Control items and an entry test are made of this: a layer that is taken for the truth, or, "
                 "of questions about pairs, a split that is not asked about"

@@ -24,14 +24,14 @@ _Machine = Annotated[machines.MachineName, Help(gettext_lazy("Machine"))]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportProposalsRequest(CampaignRequest):
-    """As import_proposals and compare_question_orders read them: JSON, an image in each line."""
+    """JSON, an image in each line: such a file can be imported, and studied."""
 
     machine: _Machine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportProposalsRequest(CampaignRequest):
-    """The machine answers at once with them, and no longer learns by itself: teach_machine replaces them."""
+    """The machine answers at once with them, and no longer learns by itself: teaching it replaces them."""
 
     machine: _Machine
     file: Annotated[

@@ -205,7 +205,7 @@ def list_uploads(request: UploadsRequest, context: OperationContext) -> Listing:
     return Listing(own, lambda one: one.key, lambda one: UploadSummary(**_about(one)))
 
 
-def begin_upload(request: BeginUploadRequest, context: OperationContext) -> UploadDetail:
+def begin_named_upload(request: BeginUploadRequest, context: OperationContext) -> UploadDetail:
     """Begin an upload, or go on with one. Raises UploadRefused."""
     files = [(one.path, one.size) for one in request.files]
     return _detail(uploads.begin_upload(account=context.actor, name=request.name, files=files))
@@ -216,7 +216,7 @@ def show_upload(request: UploadRequest, context: OperationContext) -> UploadDeta
     return _detail(request.stored())
 
 
-def receive_part(request: UploadPartRequest, context: OperationContext) -> ReceivedPart:
+def receive_sent_part(request: UploadPartRequest, context: OperationContext) -> ReceivedPart:
     """Take a part of a file. Raises UploadRefused."""
     try:
         received = uploads.receive_part(

@@ -38,8 +38,8 @@ from annotation.selectors.stored_kinds import CampaignRequest
 _KIND = "open_images"
 #: What is said of a campaign without a job that opens its images.
 NOT_CHOSEN = gettext_lazy(
-    "Nobody has chosen the images of this campaign. Run the command open_campaign with its name and your "
-    "choice, or delete the campaign and open it again by page."
+    "Nobody has chosen the images of this campaign: open it again under its name with your choice, or delete "
+    "it."
 )
 
 
@@ -208,7 +208,7 @@ def newest_opening(campaign: Campaign) -> Job | None:
     return Job.objects.filter(campaign=campaign, kind=_KIND).order_by("pk").last()
 
 
-def open_draft(request: OpenDraftRequest, context: OperationContext) -> JobStatus:
+def open_named_draft(request: OpenDraftRequest, context: OperationContext) -> JobStatus:
     """Open a draft as it was last asked for. Raises JobError where that is not known."""
     row = request.row()
     if row.state != Campaign.DRAFT:

@@ -12,7 +12,7 @@ from annotation.datasets.intake import ImportReport
 from annotation.datasets.source_problems import NO_CAPTION, NO_PICTURE, SourceProblem
 from annotation.protocol.statistics import TOTAL
 
-WIDTH = 9
+_WIDTH = 9
 
 
 def dataset_text(result: DatasetFigures) -> str:
@@ -29,12 +29,12 @@ def dataset_text(result: DatasetFigures) -> str:
 
 def _cell(value: Any, form: str) -> str:
     """A number to the right of its cell, "-" where there is none."""
-    return ("-" if value is None else format(value, form)).rjust(WIDTH)
+    return ("-" if value is None else format(value, form)).rjust(_WIDTH)
 
 
 def _head(*names: str) -> list[str]:
     """Column heads: the first to the left, those over numbers to the right."""
-    return [names[0], *(name.rjust(WIDTH) for name in names[1:])]
+    return [names[0], *(name.rjust(_WIDTH) for name in names[1:])]
 
 
 def _by_image(result: DatasetFigures) -> str:
@@ -102,7 +102,7 @@ def _cost(cost: dict[str, Any]) -> str:
     return plain_table(head, rows)
 
 
-def imported_text(result: ImportReport) -> str:
+def imported_corpus_text(result: ImportReport) -> str:
     """What an import found, and what became of it."""
     listed = result.skipped or result.dry_run
     lines = [*map(str, result.problems if listed else ())]
@@ -129,7 +129,7 @@ def _problems_in_words(problems: Sequence[SourceProblem], *, skipped: bool, dry_
     """How many problems there are, and what became of them."""
     blocking = sum(problem.blocks for problem in problems)
     if dry_run:
-        rest = f"of which {blocking} end an import without --skip-problems"
+        rest = f"of which {blocking} end an import that skips none"
         return f"{len(problems)} problem{'s' * (len(problems) != 1)}, {rest}"
     if skipped:
         return f"left out {len(problems)} problem{'s' * (len(problems) != 1)}: those listed, nothing else"
@@ -138,6 +138,6 @@ def _problems_in_words(problems: Sequence[SourceProblem], *, skipped: bool, dry_
         [
             *([f"{counts[NO_PICTURE]} images have no picture"] if counts[NO_PICTURE] else []),
             *([f"{counts[NO_CAPTION]} pictures or images have no caption"] if counts[NO_CAPTION] else []),
-            "--dry-run lists them, --skip-problems leaves them out",
+            "a dry run lists them, and they can be skipped",
         ]
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -126,14 +125,6 @@ def _enqueued(request: HttpRequest, campaign: Campaign, change: ChangeSettingsRe
     jobs.enqueue(kind="change_settings", arguments=arguments, campaign=campaign, actor=account)
     messages.success(request, _("The new settings take effect once the images are reopened."))
     return True
-
-
-def settings_in(text: str) -> dict[str, Any]:
-    """The settings of a TOML text. Raises CampaignError."""
-    try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # numbers of no end and depth too
-        raise CampaignError(_("The settings are not valid TOML: %(error)s") % {"error": error}) from error
 
 
 def _told_change(done: ChangedSettings) -> str:
