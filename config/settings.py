@@ -376,17 +376,9 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": r"/api/v1",
     "COMPONENT_SPLIT_REQUEST": False,
     "POSTPROCESSING_HOOKS": [
-        "drf_spectacular.hooks.postprocess_schema_enums",
         "annotation.api.document.complete_document",
     ],
     "DESCRIPTION": "Everything a page can do, for programs. docs/api.md explains it.",
-    "ENUM_NAME_OVERRIDES": {
-        "JobState": ["queued", "running", "done", "failed", "cancelled"],
-        "CampaignState": ["draft", "open", "paused", "closed"],
-        "Direction": ["annotation", "search"],
-        "MissingOutput": ["refuse", "worst", "leave-out"],
-        "ProviderEnum": ["prolific", "mturk"],
-    },
 }
 #: Calls of the REST API that an account may make in a minute: reads (in each process), and writes.
 API_READS_A_MINUTE = _number("API_READS_A_MINUTE", 1200)

@@ -21,14 +21,9 @@ from annotation.task_types.shown import ShownImage, shown_image
 from annotation.workers.picture_addresses import signed_picture_address
 
 
-def json_time(at: datetime | None) -> str | None:
-    """A time as RFC 3339 has it, in UTC."""
-    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z") if at else None
-
-
 def json_second(at: datetime | None) -> str | None:
-    """The same to the second, for workers: parts of one differ between questions and control items, since
-    these take other work to find and to grade."""
+    """A time as RFC 3339 has it, in UTC, to the second: parts of one differ between questions and control
+    items, since these take other work to find and to grade."""
     return at.isoformat(timespec="seconds").replace("+00:00", "Z") if at else None
 
 

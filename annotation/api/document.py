@@ -17,7 +17,6 @@ from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 
 from annotation.api.problems import Problem
-from annotation.api.rest.fields import CallFields
 from annotation.api.rest.operations import declared_schemas, served
 from annotation.api.worker_calls import paths_of_workers, schemas_of_workers
 from annotation.common.operations.fields import NAME_PATTERN
@@ -47,7 +46,7 @@ def no_such_call(request: HttpRequest) -> HttpResponse:
 def complete_document(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
     """What drf-spectacular cannot know: names as people call them, how parts of addresses look, and the
     calls of workers, which are answered by views of their own, for their speed."""
-    found: dict[str, Any] = json.loads(_SHOWN.sub(r"\1", json.dumps(result)))
+    found = result
     names = {
         "/api/v1/" + re.sub(r"<\w+:(\w+)>", r"{\1}", one.about.path): re.findall(
             r"<slug:(\w+)>", one.about.path
@@ -62,13 +61,7 @@ def complete_document(result: dict[str, Any], generator: Any, request: Any, publ
             if (body := operation.get("requestBody")) is not None:
                 body["required"] = all(_required(of["schema"], found) for of in body["content"].values())
     found["paths"] |= paths_of_workers()
-    declared = declared_schemas()
-    if both := found["components"]["schemas"].keys() & declared.keys():
-        raise ValueError(f"two schemas have the same name, of an operation and of a serializer: {both}")
-    for kind in CallFields.__subclasses__():
-        if (schema := found["components"]["schemas"].get(kind.__name__)) is not None:
-            schema["additionalProperties"] = False
-    found["components"]["schemas"] |= declared | schemas_of_workers()
+    found["components"]["schemas"] = declared_schemas() | schemas_of_workers()
     found["tags"] = [{"name": name, "description": text} for name, text in _TAGS.items()]
     found["components"]["securitySchemes"]["worker_token"] = {
         "type": "apiKey",
@@ -113,8 +106,6 @@ _TAGS = {
     "server": "Operations, the state of the server, a test e-mail",
     "work": "The calls of workers: tasks and answers",
 }
-#: Records of answers are called so in code.
-_SHOWN = re.compile(r'(?<=["/])(\w+)Shown(?=")')
 
 
 @lru_cache(maxsize=1)

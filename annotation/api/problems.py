@@ -5,19 +5,32 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, NamedTuple
+from typing import NotRequired
 
 from django.http import HttpResponse
+from typing_extensions import TypedDict
 
 from annotation.common.operations import Invalid
 
 
-class FieldProblem(NamedTuple):
+class FieldProblem(TypedDict):
     """What is wrong with one field: its name (with dots for a place within it), a code, and a sentence."""
 
     field: str
     code: str
     detail: str
+
+
+class ProblemDetails(TypedDict):
+    """An error (RFC 9457). `code` is for programs, `detail` for people."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    field: NotRequired[str]
+    errors: NotRequired[list[FieldProblem]]
 
 
 class Problem(Exception):
@@ -43,7 +56,7 @@ class Problem(Exception):
 
     def response(self) -> HttpResponse:
         """The problem as `application/problem+json` (RFC 9457), under its status."""
-        about: dict[str, Any] = {
+        about: ProblemDetails = {
             "type": "about:blank",
             "title": self.status.phrase,
             "status": self.status.value,
@@ -53,7 +66,7 @@ class Problem(Exception):
         if self.field:
             about["field"] = self.field
         if self.errors:
-            about["errors"] = [each._asdict() for each in self.errors]
+            about["errors"] = list(self.errors)
         return HttpResponse(
             json.dumps(about),
             content_type="application/problem+json",
@@ -64,8 +77,8 @@ class Problem(Exception):
 
 def invalid_problem(error: Invalid) -> Problem:
     """A problem of status 400: what is wrong with each field of a request."""
-    errors = [FieldProblem(one.field, one.code, one.detail) for one in error.errors]
-    first = errors[0]
+    errors = [FieldProblem(field=one.field, code=one.code, detail=one.detail) for one in error.errors]
+    first = error.errors[0]
     return Problem(
         HTTPStatus.BAD_REQUEST,
         "bad_request",

@@ -7,7 +7,9 @@ import re
 from collections.abc import Iterable
 from typing import Any, cast, get_args, get_type_hints
 
+from annotation.api.problems import ProblemDetails
 from annotation.api.requests import WorkerCall
+from annotation.api.rest.operations import SCHEMA_PLACE
 from annotation.api.urls import urlpatterns
 from annotation.api.worker_shapes import worker_schemas
 from annotation.common.operations import json_schema
@@ -70,7 +72,7 @@ def _shown(call: WorkerCall, parameters: list[Any]) -> dict[str, Any]:
             **{
                 str(code): {
                     "description": _PROBLEMS[code],
-                    "content": {"application/problem+json": {"schema": _schema_of("Problem")}},
+                    "content": {"application/problem+json": {"schema": _schema_of(ProblemDetails.__name__)}},
                 }
                 for code in sorted({401, 403, 503, *call.errors, *([404] if parameters else [])})
             },
@@ -90,4 +92,4 @@ def _reference(answer: Any) -> dict[str, Any]:
 
 
 def _schema_of(name: str) -> dict[str, Any]:
-    return {"$ref": f"#/components/schemas/{name}"}
+    return {"$ref": SCHEMA_PLACE.format(model=name)}

@@ -14,6 +14,7 @@ from pydantic import Discriminator, Field, TypeAdapter
 from typing_extensions import TypedDict
 
 from annotation.common.operations import Named, OneOf
+from annotation.common.operations.requests import SchemaWithoutTitles
 from annotation.protocol.questions import FLAGS, answers_to
 from annotation.task_types.base import LONGEST_COMMENT, TASK_TYPES, BoxCorners, TaskImage, TaskType
 from annotation.task_types.caption_writing.type import LONGEST_CAPTION
@@ -273,7 +274,11 @@ def worker_schemas(told: Iterable[Any]) -> dict[str, Any]:
 
 
 def _schema(of: Any) -> dict[str, Any]:
-    return TypeAdapter(of).json_schema(ref_template="#/components/schemas/{model}", mode="serialization")
+    return TypeAdapter(of).json_schema(
+        ref_template="#/components/schemas/{model}",
+        mode="serialization",
+        schema_generator=SchemaWithoutTitles,
+    )
 
 
 def _task_of(type: TaskType) -> Any:

@@ -52,7 +52,7 @@ class Resampling:
 
 
 @dataclass(frozen=True, slots=True)
-class _Judge:
+class JudgeConsensus:
     """One judge: how many answers, and the share of them that the fitted consensus agrees with."""
 
     name: str
@@ -77,7 +77,7 @@ class AgreementWithin:
     alpha: dict[str, Estimate]
     fleiss: Estimate
     cohen: dict[str, Estimate]
-    judges: tuple[_Judge, ...]
+    judges: tuple[JudgeConsensus, ...]
     no_judges: str
 
 
@@ -191,13 +191,13 @@ def _pairwise(votes: Votes, bootstrap: Bootstrap | None) -> dict[str, Estimate]:
     return found
 
 
-def _judges(votes: Votes, consensus: DawidSkene) -> tuple[_Judge, ...]:
+def _judges(votes: Votes, consensus: DawidSkene) -> tuple[JudgeConsensus, ...]:
     """Each judge beside the consensus that Dawid and Skene's model finds."""
     places = {label: place for place, label in enumerate(votes.labels)}
     settled = np.array([places[label] for label in consensus.labels])
     same = np.bincount(votes.worker, weights=votes.label == settled[votes.item])
     numbers = np.bincount(votes.worker)
     return tuple(
-        _Judge(str(name), int(number), float(share))
+        JudgeConsensus(str(name), int(number), float(share))
         for name, number, share in zip(votes.workers, numbers, same / numbers, strict=True)
     )

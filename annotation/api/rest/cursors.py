@@ -10,12 +10,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 from django.core import signing
 from django.db.models import Model, QuerySet
 from django.utils.translation import gettext as _
+from pydantic import Field
 
 from annotation.api.problems import FieldProblem, Problem
 
@@ -25,6 +27,17 @@ _SALT = "annotation.api.cursor"
 
 M = TypeVar("M", bound=Model)
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CursorRequest:
+    """What every list can be asked for."""
+
+    limit: Annotated[int, Field(ge=1, le=MOST_LIST_ROWS, description="Rows on a page")] = USUAL_ROWS
+    cursor: Annotated[
+        str | None,
+        Field(max_length=1000, description="`next` of the page before; without it, the first page"),
+    ] = None
 
 
 class CursorPage(NamedTuple):
@@ -69,13 +82,11 @@ class ListRequest(NamedTuple):
         return self.page(map(plain, shown), key(shown[-1]) if len(ordered) > self.limit else None)
 
 
-def list_request(*, path: str, account: int, asked: Mapping[str, Any]) -> ListRequest:
+def list_request(*, path: str, account: int, filters: Mapping[str, Any], place: CursorRequest) -> ListRequest:
     """What a call asks of the list at `path`. Raises Problem for a cursor of another list."""
-    filters = {key: value for key, value in asked.items() if key not in ("cursor", "limit")}
     known = json.dumps([path, account, filters], sort_keys=True, default=str)
     name = hashlib.sha256(known.encode()).hexdigest()[:32]
-    cursor = asked.get("cursor") or ""
-    return ListRequest(name, asked.get("limit") or USUAL_ROWS, _opened(name, cursor) if cursor else None)
+    return ListRequest(name, place.limit, _opened(name, place.cursor) if place.cursor else None)
 
 
 def _sealed(name: str, mark: Any) -> str:
@@ -94,6 +105,6 @@ def _opened(name: str, cursor: str) -> Any:
             "bad_cursor",
             detail,
             field="cursor",
-            errors=[FieldProblem("cursor", "bad_cursor", detail)],
+            errors=[FieldProblem(field="cursor", code="bad_cursor", detail=detail)],
         )
     return mark

@@ -15,13 +15,12 @@ from annotation import jobs
 from annotation.api.problems import Problem, invalid_problem
 from annotation.api.rest import operations as rest_operations
 from annotation.api.rest.cursors import CursorPage
-from annotation.api.rest.doors import Anywhere, Door, OfServer, SignedIn, missing, no_role
+from annotation.api.rest.doors import missing, no_role
 from annotation.api.rest.operations import ApiCall, Created, OperationAnswer, serves
 from annotation.common.files import received_files, sent_file, upload_fields
 from annotation.common.operations import (
     File,
     Forbidden,
-    Has,
     Invalid,
     Listing,
     NewFile,
@@ -54,7 +53,6 @@ def _about(operation: Operation) -> rest_operations.ApiRoute:
         method=rest.method,
         path=rest.path,
         tag=rest.tag,
-        opens=_door(operation.permission),
         declared=operation,
         listed=operation.listed,
         job=operation.as_job,
@@ -69,13 +67,6 @@ def _about(operation: Operation) -> rest_operations.ApiRoute:
         stale=operation.stale,
         example=rest.example,
     )
-
-
-def _door(permission: Has) -> Door:
-    """Who may call; what the address names is looked at later."""
-    if permission.server:
-        return OfServer(permission.roles)
-    return Anywhere(permission.roles, corpora=permission.corpora) if permission.roles else SignedIn()
 
 
 def _handler(operation: Operation) -> Callable[..., OperationAnswer]:
@@ -137,10 +128,10 @@ def _page(call: ApiCall, listing: Listing) -> CursorPage:
     return call.rows.of_values(rows, by, lambda row: plain_result(listing.result(row)))
 
 
-def address_values(operation: Operation, query: Mapping[str, list[str]]) -> dict[str, Any]:
+def address_values(request: type[Any], query: Mapping[str, list[str]]) -> dict[str, Any]:
     """What a query or a form says of a request's fields, as JSON has it; the others as they are, to be
     refused."""
-    fields = {name: one for name, one in request_fields(operation.request).items() if one.upload is None}
+    fields = {name: one for name, one in request_fields(request).items() if one.upload is None}
     found: dict[str, Any] = {}
     for name, texts in query.items():
         values = [fields[name].read_text(text) for text in texts] if name in fields else texts

@@ -3,59 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Protocol
+from typing import Any
 
 from django.utils.translation import gettext as _
 
 from annotation.api.problems import Problem
 from annotation.common.database import LARGEST_ID
+from annotation.common.operations import Has
 from annotation.common.roles import WHOLE_SERVER
 from annotation.models import Account
 
 
-class Door(Protocol):
-    """Who may call, decided from the account's roles and what the address names."""
-
-    def admit(self, account: Account, place: dict[str, Any]) -> tuple[Any, ...]:
-        """What the address names, as rows, to be handed to the operation; `place` keeps the rest of the
-        address. Raises Problem."""
-
-
-@dataclass(frozen=True, slots=True)
-class Anywhere:
-    """Whoever holds one of `roles` for anything, or, with `corpora`, for a corpus at least."""
-
-    roles: tuple[str, ...]
-    corpora: bool = False
-
-    def admit(self, account: Account, place: dict[str, Any]) -> tuple[Any, ...]:
-        """Nothing is named; the operation shows and takes no more than the roles are for."""
-        if not account.has_role_somewhere(*self.roles, corpora=self.corpora):
-            raise no_role(*self.roles)
-        return ()
-
-
-@dataclass(frozen=True, slots=True)
-class OfServer:
-    """Whoever holds one of `roles` for the whole server."""
-
-    roles: tuple[str, ...]
-
-    def admit(self, account: Account, place: dict[str, Any]) -> tuple[Any, ...]:
-        """Nothing is named."""
-        if not account.has_role(*self.roles, on=WHOLE_SERVER):
-            raise no_role(*self.roles)
-        return ()
-
-
-class SignedIn:
-    """Everybody who has a token or a session."""
-
-    def admit(self, account: Account, place: dict[str, Any]) -> tuple[Any, ...]:
-        """Nothing is named."""
-        return ()
+def admit(permission: Has, account: Account) -> None:
+    """Raise Problem where the account's roles let it call nothing of this permission; what the address names
+    is looked at later."""
+    if permission.server:
+        allowed = account.has_role(*permission.roles, on=WHOLE_SERVER)
+    else:
+        allowed = not permission.roles or account.has_role_somewhere(
+            *permission.roles, corpora=permission.corpora
+        )
+    if not allowed:
+        raise no_role(*permission.roles)
 
 
 def check_place(place: Mapping[str, Any]) -> None:

@@ -1,8 +1,5 @@
-"""Operations: one function each, and a record that says all about it.
-
-The record makes the address, the checks before the function is called, the errors after it, and what the
-OpenAPI document says. So a new operation is a function under `@serves(ApiRoute(...))`, and nothing else.
-"""
+"""How operations are served: the addresses of declared operations, and what the OpenAPI document says of
+each."""
 
 from __future__ import annotations
 
@@ -20,11 +17,10 @@ from django.http import HttpRequest, HttpResponseBase
 from django.urls import URLPattern, path
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
-from rest_framework import serializers
+from pydantic import TypeAdapter
 
-from annotation.api.rest.cursors import CursorPage, ListRequest
-from annotation.api.rest.doors import Door
-from annotation.api.rest.fields import CallFields, CursorQuery
+from annotation.api.problems import ProblemDetails
+from annotation.api.rest.cursors import CursorPage, CursorRequest, ListRequest
 from annotation.common.operations import Operation, json_schema
 from annotation.common.roles import WHOLE_SERVER, Scope
 from annotation.jobs.status import JobStatus
@@ -37,6 +33,8 @@ ROUTE_PREFIX = "v1_"
 _ANSWERS_FILE = "answers.json"
 #: The header under whose value a call is done once.
 KEY_HEADER = "Idempotency-Key"
+#: Where the OpenAPI document keeps a schema.
+SCHEMA_PLACE = "#/components/schemas/{model}"
 _KEY_PATTERN = r"^[!-~]{1,100}$"
 
 
@@ -48,7 +46,6 @@ class ApiCall:
     request: HttpRequest
     account: Account
     data: Mapping[str, Any]
-    asked: Mapping[str, Any]
     listed: ListRequest | None = None
     token: ApiToken | None = None
 
@@ -81,27 +78,21 @@ Handler = Callable[..., OperationAnswer]
 class ApiRoute:
     """All about an operation but its function.
 
-    `route` names its address, which several methods may share; `opens` says who may call. `body` and
-    `asked` are the fields of its body and its query. `answers` are those of what it answers, of each row
-    where it is `listed`; with `job` it answers 202 and the job. `file` is the type of a file that it
-    sends; `uploads` are the fields of a form that carry files, which may come as JSON where all can be left
-    out (`json_too`). `refuses` are the errors of services that
-    are told as 409, `stale` those told as 412. What has `own_transactions` takes long, or several of them:
+    `route` names its address, which several methods may share; `declared` says who may call, what is sent and
+    what is answered. Where it is `listed` that is a row; with `job` it answers 202 and the job. `file` is the
+    type of a file that it sends; `uploads` are the fields of a form that carry files, which may come as JSON
+    where all can be left out (`json_too`). `refuses` are the errors of services that are told as 409, `stale`
+    those told as 412. What has `own_transactions` takes long, or several of them:
     its key is kept before and after, not within one. `confirms` asks callers by session to have given their
     password within the last minutes; a token was made by a password. `secret` is a field of the answer that
-    is kept nowhere: the same call under the same key gets null there. Where it is made from a declaration,
-    `declared` says which, and has the schemas of what is sent and answered.
+    is kept nowhere: the same call under the same key gets null there.
     """
 
     route: str
     method: str
     path: str
     tag: str
-    opens: Door
-    declared: Operation | None = None
-    answers: type[serializers.Serializer[Any]] | None = None
-    body: type[CallFields] | None = None
-    asked: type[CallFields] | None = None
+    declared: Operation
     listed: bool = False
     makes: bool = False
     job: bool = False
@@ -132,21 +123,7 @@ class ApiRoute:
             return 202
         if self.makes:
             return 201
-        answers = self.answers is not None or _has_result(self)
-        return 200 if answers or self.listed or self.file else 204
-
-    @property
-    def query(self) -> type[CallFields] | None:
-        """The fields of its query, those of a list among them."""
-        if not self.listed:
-            return self.asked
-        if self.asked is None:
-            return CursorQuery
-        return type(f"{self.asked.__name__}Page", (self.asked, CursorQuery), {"__doc__": self.asked.__doc__})
-
-
-def _has_result(about: ApiRoute) -> bool:
-    return about.declared is not None and about.declared.result is not None
+        return 204 if self.declared.result is None else 200
 
 
 class Served(NamedTuple):
@@ -196,26 +173,6 @@ def operation_patterns(
     return found
 
 
-class FieldProblemShown(serializers.Serializer[Any]):
-    """What is wrong with one field."""
-
-    field = serializers.CharField()
-    code = serializers.CharField()
-    detail = serializers.CharField()
-
-
-class ProblemShown(serializers.Serializer[Any]):
-    """An error (RFC 9457). `code` is for programs, `detail` for people."""
-
-    type = serializers.CharField()
-    title = serializers.CharField()
-    status = serializers.IntegerField()
-    detail = serializers.CharField()
-    code = serializers.CharField()
-    field = serializers.CharField(required=False)
-    errors = FieldProblemShown(many=True, required=False)  # type: ignore[assignment]
-
-
 def problem_codes(about: ApiRoute) -> list[int]:
     """The statuses of errors that an operation may answer."""
     codes = [400, 401, 403, 404, 429, 503]
@@ -223,7 +180,7 @@ def problem_codes(about: ApiRoute) -> list[int]:
         codes.append(409)
     if about.stale:
         codes.append(412)
-    if about.body is not None or about.uploads or _declared_body(about):
+    if _declared_body(about):
         codes += [413, 415]
     return sorted(codes)
 
@@ -246,15 +203,12 @@ def described_for_openapi(served_here: Served) -> Callable[[Any], Any]:
     """What drf-spectacular is told of an operation, as its decorator."""
     about, handler = served_here
     title, _, text = (handler.__doc__ or "").strip().partition("\n\n")
-    body: Any = _declared_body(about) or about.body
-    if about.uploads and about.declared is None:
-        body = {"multipart/form-data": about.body or CallFields}
     return extend_schema(
         operation_id=served_here.name,
         summary=" ".join(title.split()).rstrip("."),
         description=" ".join(re.sub(r"\n +", "\n", text).split()),
         tags=[about.tag],
-        request=body if body is not None else None,
+        request=_declared_body(about),
         parameters=_parameters(about),
         responses={**_answers(about), **_errors(about)},
         examples=_examples(served_here),
@@ -267,7 +221,7 @@ def _fields_of_address(about: ApiRoute) -> set[str]:
 
 def _declared_body(about: ApiRoute) -> Any:
     """What the body of a declared operation holds: the fields of its request that its address has not."""
-    if about.declared is None or about.reads:
+    if about.reads:
         return None
     schema = {**json_schema(about.declared.request)}
     hide = _fields_of_address(about)
@@ -284,10 +238,8 @@ def _declared_body(about: ApiRoute) -> Any:
     return {**as_json, "multipart/form-data": schema}
 
 
-def _declared_query(about: ApiRoute) -> list[Any]:
-    if about.declared is None or not about.reads:
-        return []
-    schema, hide = json_schema(about.declared.request), _fields_of_address(about)
+def _query_of(request: type[Any], hide: set[str]) -> list[Any]:
+    schema = json_schema(request)
     return [
         OpenApiParameter(
             name,
@@ -302,8 +254,9 @@ def _declared_query(about: ApiRoute) -> list[Any]:
 
 
 def _parameters(about: ApiRoute) -> list[Any]:
-    found: list[Any] = [about.query] if about.query is not None else []
-    found += _declared_query(about)
+    found = [*_query_of(CursorRequest, set())] if about.listed else []
+    if about.reads:
+        found += _query_of(about.declared.request, _fields_of_address(about))
     if about.takes_key:
         found.append(
             OpenApiParameter(
@@ -325,35 +278,11 @@ def _answers(about: ApiRoute) -> dict[Any, Any]:
     if about.job:
         job = {"$ref": f"#/components/schemas/{JobStatus.__name__}"}
         return {202: OpenApiResponse(job, "The job that does it; `Location` is its address.")}
-    if about.declared is not None and about.declared.result is not None:
+    if about.declared.result is not None:
         name = _name_of(about.declared)
         row = {"$ref": f"#/components/schemas/{name}"}
         return {about.status: _declared_list(row) if about.listed else row}
-    if about.listed:
-        assert about.answers is not None
-        return {200: _list_of(about.answers)}
-    if about.answers is None:
-        return {204: OpenApiResponse(description="Done.")}
-    return {about.status: about.answers}
-
-
-_LISTS: dict[str, Any] = {}
-
-
-def _list_of(row: type[serializers.Serializer[Any]]) -> Any:
-    """The fields of a page of a list."""
-    name = f"{row.__name__.removesuffix('Shown')}List"
-    if name not in _LISTS:
-        _LISTS[name] = type(
-            name,
-            (serializers.Serializer,),
-            {
-                "__doc__": "A page of a list; `next` is the cursor of the next page, null at the end.",
-                "results": row(many=True),
-                "next": serializers.CharField(allow_null=True),
-            },
-        )
-    return _LISTS[name]
+    return {204: OpenApiResponse(description="Done.")}
 
 
 def _declared_list(row: dict[str, Any]) -> dict[str, Any]:
@@ -374,22 +303,25 @@ def _name_of(declared: Operation) -> str:
 
 def declared_schemas() -> dict[str, Any]:
     """The schemas of what declared operations answer, and of all that these and requests refer to."""
-    found: dict[str, Any] = {}
+    problem = TypeAdapter(ProblemDetails).json_schema(ref_template=SCHEMA_PLACE)
+    found: dict[str, Any] = {**problem.pop("$defs"), ProblemDetails.__name__: problem}
     for one in served():
-        if (declared := one.about.declared) is not None:
-            parts = {**json_schema(declared.request).get("$defs", {})}
-            if isinstance(declared.result, type) and not declared.as_job:
-                schema = {**json_schema(declared.result, result=True)}
-                parts |= schema.pop("$defs", {})
-                parts[_name_of(declared)] = schema
-            for name, part in parts.items():
-                assert found.setdefault(name, part) == part, f"two schemas {name}"
+        declared = one.about.declared
+        parts = {**json_schema(declared.request).get("$defs", {})}
+        if isinstance(declared.result, type) and not declared.as_job:
+            schema = {**json_schema(declared.result, result=True)}
+            parts |= schema.pop("$defs", {})
+            parts[_name_of(declared)] = schema
+        for name, part in parts.items():
+            assert found.setdefault(name, part) == part, f"two schemas {name}"
     return found
 
 
 def _errors(about: ApiRoute) -> dict[Any, Any]:
     return {
-        (code, "application/problem+json"): OpenApiResponse(ProblemShown, _PROBLEMS[code])
+        (code, "application/problem+json"): OpenApiResponse(
+            {"$ref": SCHEMA_PLACE.format(model=ProblemDetails.__name__)}, _PROBLEMS[code]
+        )
         for code in problem_codes(about)
     }
 
@@ -404,7 +336,7 @@ def _recorded_answers(file: Path) -> dict[str, Any]:
 def _examples(served_here: Served) -> list[OpenApiExample]:
     about, found = served_here.about, []
     if about.example is not None:
-        required = json_schema(about.declared.request).get("required", ()) if about.declared else ()
+        required = json_schema(about.declared.request).get("required", ())
         value = {**about.example, **{name: "..." for name in about.uploads if name in required}}
         kinds = ["multipart/form-data"] if about.uploads else []
         for sent_as in [*kinds, "application/json"] if about.json_too or not kinds else kinds:

@@ -21,12 +21,11 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from annotation import jobs
-from annotation.api.problems import Problem
+from annotation.api.problems import Problem, invalid_problem
 from annotation.api.rest.callers import TokenOrSession
-from annotation.api.rest.cursors import CursorPage, list_request
+from annotation.api.rest.cursors import CursorPage, CursorRequest, list_request
 from annotation.api.rest.declared import address_values
-from annotation.api.rest.doors import check_place, missing
-from annotation.api.rest.fields import CallFields, CursorQuery, checked
+from annotation.api.rest.doors import admit, check_place, missing
 from annotation.api.rest.operations import (
     KEY_HEADER,
     ROUTE_PREFIX,
@@ -40,7 +39,7 @@ from annotation.api.rest.operations import (
 from annotation.api.rest.throttles import check_pace
 from annotation.common import database, plain_json
 from annotation.common.locks import Busy
-from annotation.common.operations import plain_result
+from annotation.common.operations import FieldError, Invalid, plain_result, read_request
 from annotation.common.registry import UnknownName
 from annotation.jobs.status import job_status
 from annotation.models import Account, Job
@@ -107,7 +106,7 @@ class OperationView(APIView):
         assert isinstance(account, Account)
         check_pace(account.pk, reads=about.reads)
         check_place(place)
-        things = about.opens.admit(account, place)
+        admit(about.declared.permission, account)
         if (
             about.confirms
             and request.auth is None
@@ -116,14 +115,18 @@ class OperationView(APIView):
             detail = _("This asks for your password: give it on a page, or use a token.")
             raise Problem(HTTPStatus.FORBIDDEN, "not_confirmed", detail)
         inner = request._request
-        asked, data = _read_declared(about, inner) if about.declared else _read(about, inner)
+        place_in_list, data = _read(about, inner)
         key = _key_of(about, account, inner)
-        listed = list_request(path=inner.path, account=account.pk, asked=asked) if about.listed else None
+        listed = (
+            list_request(path=inner.path, account=account.pk, filters=data, place=place_in_list)
+            if about.listed
+            else None
+        )
         token: Any = request.auth
-        call = ApiCall(inner, account, data, asked, listed, token)
+        call = ApiCall(inner, account, data, listed, token)
         if key is None:
-            return _response(about, handler(call, *things, **place))
-        return _done_once(key, about, lambda: _plain(about, handler(call, *things, **place)))
+            return _response(about, handler(call, **place))
+        return _done_once(key, about, lambda: _plain(about, handler(call, **place)))
 
 
 def operation_view(route: str, methods: Mapping[str, Served]) -> Any:
@@ -155,6 +158,8 @@ def problem_of(error: Exception, about: ApiRoute | None) -> Problem:
         case exceptions.MethodNotAllowed():
             detail = _("This address does not accept this method.")
             return Problem(HTTPStatus.METHOD_NOT_ALLOWED, "bad_method", detail)
+        case Invalid():
+            return invalid_problem(error)
         case Http404():
             return missing(str(error) or _("There is no such thing here."))
     if about is not None and isinstance(error, about.stale):
@@ -189,30 +194,22 @@ def _sent(about: ApiRoute, request: HttpRequest) -> Any:
         raise Problem(HTTPStatus.BAD_REQUEST, "bad_request", str(error)) from error
 
 
-def _read(about: ApiRoute, request: HttpRequest) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The values of the query and of the body; raises Problem."""
-    asked = checked(about.query or CallFields, request.GET)
-    if about.reads:
-        return asked, {}
-    sent = _sent(about, request)
-    return asked, checked(about.body or CallFields, sent, is_json=not isinstance(sent, QueryDict))
-
-
-def _read_declared(about: ApiRoute, request: HttpRequest) -> tuple[dict[str, Any], dict[str, Any]]:
+def _read(about: ApiRoute, request: HttpRequest) -> tuple[CursorRequest, dict[str, Any]]:
     """The place in a list, and what is said of the request's fields, which are checked later."""
-    assert about.declared is not None
-    query = dict(request.GET.lists())
-    place = {name: query.pop(name)[-1] for name in ("limit", "cursor") if about.listed and name in query}
+    query, of = dict(request.GET.lists()), about.declared.request
+    place: dict[str, list[str]] = {
+        name: query.pop(name) for name in ("limit", "cursor") if about.listed and name in query
+    }
     if about.reads:
-        data = address_values(about.declared, query)
+        data = address_values(of, query)
+    elif query:
+        raise Invalid(*(FieldError(name[:100], "extra_forbidden", {"known": ""}) for name in query))
     else:
-        checked(CallFields, query)
         sent = _sent(about, request)
-        data = address_values(about.declared, dict(sent.lists())) if isinstance(sent, QueryDict) else sent
+        data = address_values(of, dict(sent.lists())) if isinstance(sent, QueryDict) else sent
         if not isinstance(data, dict):
             raise Problem(HTTPStatus.BAD_REQUEST, "bad_request", _("Expected a JSON object: {...}."))
-    filters = data if about.listed else {}
-    return {**filters, **checked(CursorQuery, place)} if about.listed else {}, data
+    return read_request(CursorRequest, address_values(CursorRequest, place)), data
 
 
 def _bad_type(kind: str) -> Problem:

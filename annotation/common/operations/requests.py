@@ -13,6 +13,7 @@ from typing import Any, TypeVar, cast, get_args, get_type_hints
 from django.utils.functional import Promise
 from pydantic import ConfigDict, TypeAdapter, ValidationError, create_model
 from pydantic import Field as PydanticField
+from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import to_jsonable_python
 
 from annotation.common.operations.errors import FieldError, Invalid
@@ -71,6 +72,15 @@ def read_text(rule: FieldRule, text: str) -> Any:
         case "array" if rule.each is not None:  # in a list: its parts are between commas
             return [read_text(rule.each, part.strip()) for part in text.split(",")]
     return text
+
+
+class SchemaWithoutTitles(GenerateJsonSchema):
+    """Writes JSON schemas in which fields have no titles made of their names: generators of clients call
+    classes by them."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        """Never."""
+        return False
 
 
 def request_fields(kind: type[Any]) -> Mapping[str, RequestField]:
@@ -168,11 +178,16 @@ def json_schema(kind: type[Any], *, result: bool = False) -> dict[str, Any]:
     template = "#/components/schemas/{model}"
     if result:
         row: Any = list.__class_getitem__(kind)  # a dataclass alone takes no configuration
-        rows = TypeAdapter(row, config=_ALL_SAID).json_schema(ref_template=template, mode="serialization")
+        adapter: TypeAdapter[Any] = TypeAdapter(row, config=_ALL_SAID)
+        rows = adapter.json_schema(
+            ref_template=template, mode="serialization", schema_generator=SchemaWithoutTitles
+        )
         parts = rows.get("$defs", {})
         schema = parts.pop(kind.__name__) if "$ref" in rows["items"] else rows["items"]
         return {**schema, "$defs": parts} if parts else schema
-    return _model(cast(Any, kind)).model_json_schema(ref_template=template)
+    return _model(cast(Any, kind)).model_json_schema(
+        ref_template=template, schema_generator=SchemaWithoutTitles
+    )
 
 
 @cache

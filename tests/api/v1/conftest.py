@@ -12,7 +12,6 @@ from django.test import Client
 from django.urls import get_resolver, reverse
 from django.utils.http import urlencode
 
-from annotation.api.rest.doors import OfServer
 from annotation.api.rest.operations import Served, served
 from annotation.common.roles import ADMIN
 from annotation.models import Account
@@ -84,7 +83,7 @@ def names_for_admins() -> set[str]:
     return {
         one.name
         for one in served()
-        if isinstance(one.about.opens, OfServer) and one.about.opens.roles == (ADMIN,)
+        if one.about.declared.permission.server and one.about.declared.permission.roles == (ADMIN,)
     }
 
 

@@ -95,10 +95,13 @@ def test_no_call_takes_a_place_on_the_server_or_an_address_to_fetch() -> None:
     assert found == set()
 
 
-def test_tags_servers_and_the_licence_are_said() -> None:
+def test_tags_servers_the_licence_and_names_of_schemas_are_sound() -> None:
     document = openapi()
     used = {tag for _path, _method, operation in operations(document) for tag in operation["tags"]}
     assert used == {tag["name"] for tag in document["tags"] if tag["description"]}
+    # Generators of clients make classes of these names, without their underscores.
+    names = [name.replace("_", "").lower() for name in document["components"]["schemas"]]
+    assert len(names) == len(set(names))
     assert document["servers"] and document["info"]["license"]["identifier"] == "BSD-3-Clause"
 
 

@@ -213,7 +213,7 @@ def test_a_stale_change_of_settings_is_told_from_one_that_cannot_be(ada: Caller)
     wanted = {"base_version": 2, "campaign_settings": {}, "unpaid": True}
     assert codes(ada.send("PATCH", "campaigns/quay/settings", wanted)) == (412, "stale")
     wanted = {"base_version": 1, "campaign_settings": {"nothing": 1}, "unpaid": True}
-    assert codes(ada.send("PATCH", "campaigns/quay/settings", wanted)) == (409, "refused")
+    assert codes(ada.send("PATCH", "campaigns/quay/settings", wanted)) == (400, "bad_request")
 
 
 def test_too_many_calls_are_told_to_wait(ada: Caller, settings: Any) -> None:

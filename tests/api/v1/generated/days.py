@@ -17,13 +17,13 @@ from made import AuthenticatedClient  # type: ignore[import-not-found]
 from made import models as m
 from made.api.batches import batch_status, open_batch, plan_batch  # type: ignore[import-not-found]
 from made.api.campaigns import (  # type: ignore[import-not-found]
-    campaign_open,
     campaign_status,
+    open_campaign,
     pause_campaign,
     resume_campaign,
 )
 from made.api.corpora import list_corpora, show_corpus  # type: ignore[import-not-found]
-from made.api.exports import export_download, export_make  # type: ignore[import-not-found]
+from made.api.exports import download_export, export_campaign  # type: ignore[import-not-found]
 from made.api.jobs import show_job  # type: ignore[import-not-found]
 from made.api.qrels import freeze_qrels, show_qrels  # type: ignore[import-not-found]
 from made.api.reports import build_report, download_report, show_report  # type: ignore[import-not-found]
@@ -157,17 +157,17 @@ def afternoon(client: Any, run_file: Path) -> dict[str, Any]:
         )
     )
 
-    plan = m.CampaignPlanned.from_dict(
+    plan = m.OpenCampaignJsonOpenCampaignRequest.from_dict(
         {
             "name": "afternoon",
             "corpus": "quay",
             "tasks": "entities",
-            "settings": {},
             "unpaid": True,
             "images": 2,
         }
     )
-    finished(said(campaign_open, client=client, body=plan))
+    job = said(open_campaign, client=client, body=plan).job
+    assert job is None or finished(job)
     said(
         pause_campaign,
         client=client,
@@ -188,9 +188,9 @@ def afternoon(client: Any, run_file: Path) -> dict[str, Any]:
     finished(said(open_batch, client=client, body=opened))
     assert said(batch_status, client=client, batch="pooled").summary.name == "pooled"
 
-    wanted = m.ExportWanted.from_dict({"format": "jsonl", "layer": "import"})
-    job = finished(said(export_make, client=client, name="quay", body=wanted))
-    archive = said(export_download, client=client, number=job.number).payload.read()
+    wanted = m.ExportCampaignExportCampaignRequest.from_dict({"format": "jsonl", "unfinished": "include"})
+    job = finished(said(export_campaign, client=client, campaign="quay", body=wanted))
+    archive = said(download_export, client=client, job=job.number).payload.read()
     report = m.BuildReportReportRequest(
         name="afternoon",
         qrels="originals",

@@ -130,11 +130,10 @@ async function afternoon(caller: Caller, runFile: string): Promise<object> {
   });
   await caller.finished(await caller.call("post", "/api/v1/systems/{system}/rank", { system: "spare" }, { name: "ranked", split: "test", protocol: "first caption" }));
 
-  await caller.finished(
-    await caller.call("post", "/api/v1/campaigns", {}, {
-      name: "afternoon", corpus: "quay", tasks: "entities", settings: {}, unpaid: true, images: 2,
-    }),
-  );
+  const opened = await caller.call("post", "/api/v1/campaigns", {}, {
+    name: "afternoon", corpus: "quay", tasks: "entities", unpaid: true, images: 2,
+  });
+  if (opened.job) await caller.finished(opened.job);
   const campaign = { campaign: "afternoon" };
   await caller.call("post", "/api/v1/campaigns/{campaign}/pause", campaign, { reason: "Tea." });
   await caller.call("post", "/api/v1/campaigns/{campaign}/resume", campaign);
@@ -147,7 +146,7 @@ async function afternoon(caller: Caller, runFile: string): Promise<object> {
   await caller.call("get", "/api/v1/batches/{batch}", { batch: "pooled" });
 
   const job = await caller.finished(
-    await caller.call("post", "/api/v1/campaigns/{name}/exports", { name: "quay" }, { format: "jsonl", layer: "import" }),
+    await caller.call("post", "/api/v1/campaigns/{campaign}/exports", { campaign: "quay" }, { format: "jsonl", unfinished: "include" }),
   );
   const archive = await (await caller.send("GET", `/api/v1/jobs/${job.number}/download`)).arrayBuffer();
   await caller.finished(
