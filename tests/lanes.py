@@ -43,6 +43,7 @@ BOTH = (
     "tests/evaluation/rounds/test_troubles.py",
     "tests/hostile/",
     "tests/house/test_emptying.py",
+    "tests/house/test_migrations.py",
     "tests/intake/",
     "tests/jobs/",
     "tests/notifications/test_delivering.py",

@@ -79,7 +79,7 @@ def take_task(request: HttpRequest, worker: int, asked: TaskAsked) -> WorkerTask
     errors=(400, 404),
     example=_EXAMPLE,
 )
-def begin_test(request: HttpRequest, worker: int, asked: KindAsked) -> WorkerTest | WorkerNothing:
+def begin_worker_test(request: HttpRequest, worker: int, asked: KindAsked) -> WorkerTest | WorkerNothing:
     """Begin the qualification test of a kind, or go on with it; its items come like other tasks."""
     campaign = _campaign(worker, asked.campaign)
     kind = _kind(campaign, asked.kind)

@@ -8,7 +8,7 @@ from annotation.api.requests import for_workers
 urlpatterns = [
     path("tasks", for_workers(tasks.list_tasks), name="api_tasks"),
     path("tasks/next", for_workers(tasks.take_task), name="api_next"),
-    path("tasks/test", for_workers(tasks.begin_test), name="api_test"),
+    path("tasks/test", for_workers(tasks.begin_worker_test), name="api_test"),
     path("tasks/answers", for_workers(tasks.list_recent_answers), name="api_recent_answers"),
     path("campaigns/<slug:name>/consent", for_workers(tasks.show_consent, tasks.agree), name="api_consent"),
     path("spelling", for_workers(spelling.look_up_words), name="api_spelling"),

@@ -124,7 +124,7 @@ class WorkerReceipt(TypedDict):
     next: WorkerTask | WorkerNothing | None
 
 
-class RecentAnswer(TypedDict):
+class WorkerAnswer(TypedDict):
     """An answer that the worker gave, or the problem that was reported instead."""
 
     id: int
@@ -136,7 +136,7 @@ class RecentAnswer(TypedDict):
 class RecentAnswers(TypedDict):
     """The worker's last answers of a kind, which they may come back to."""
 
-    answers: list[RecentAnswer]
+    answers: list[WorkerAnswer]
 
 
 class UnknownWordShown(TypedDict):

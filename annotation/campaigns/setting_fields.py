@@ -9,7 +9,7 @@ from typing import Any, Final
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.operations import Setting
+from annotation.common.operations import SettingField
 from annotation.protocol.boxes import BoxLimits
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of_tasks
 from annotation.protocol.kinds import is_counted, is_page, kind_of, kinds_of_tasks, machine_kinds
@@ -71,7 +71,7 @@ _CHOICES: Mapping[str, Mapping[str, str | Promise]] = {
 }
 
 
-def setting_fields(tasks: str) -> tuple[Setting, ...]:
+def setting_fields(tasks: str) -> tuple[SettingField, ...]:
     """The settings that matter to campaigns of these tasks, table by table."""
     kinds, defaults = kinds_of_tasks(tasks), settings_of_tasks(tasks, {})
     return tuple(one for table in _tables(kinds) for one in _fields(table, kinds, defaults))
@@ -88,13 +88,13 @@ def _tables(kinds: tuple[str, ...]) -> Iterator[str]:
     return (name for name in _TITLES if needed.get(name, True))
 
 
-def _fields(table: str, kinds: tuple[str, ...], defaults: CampaignSettings) -> Iterator[Setting]:
+def _fields(table: str, kinds: tuple[str, ...], defaults: CampaignSettings) -> Iterator[SettingField]:
     group, values = _TITLES[table], defaults.flat()
     if table == "answers":
         whole = value_rule(WholeFromOne)
         numbers = {name: one for kind in kinds for name, one in kind_of(kind).numbers.items()}
         for name, number in numbers.items():
-            yield Setting(
+            yield SettingField(
                 name=f"answers.{name}",
                 rule=whole,
                 default=defaults.answers.number(name),
@@ -110,9 +110,11 @@ def _fields(table: str, kinds: tuple[str, ...], defaults: CampaignSettings) -> I
             assert rule.each is not None
             for kind in kinds:
                 label = kind_in_words(kind)
-                yield Setting(name=f"{ITEM_PAY}{kind}", rule=rule.each, default=0.0, label=label, group=group)
+                yield SettingField(
+                    name=f"{ITEM_PAY}{kind}", rule=rule.each, default=0.0, label=label, group=group
+                )
         elif one.name not in _RECORDS and (chained or table or name in _OF_ALL):
-            yield Setting(
+            yield SettingField(
                 name=name,
                 rule=rule,
                 default=values[name],

@@ -16,7 +16,7 @@ PACKAGES = ("annotation", "evaluation", "models_core", "phrasebox", "benchmarks"
 #: What no line of ours names, and why it stands there all the same.
 NAMED_BY_NOBODY = {
     **dict.fromkeys(
-        ("AnnotationConfig", "EvaluationConfig", "app_name"),
+        ("AnnotationConfig", "EvaluationConfig", "Command", "app_name"),
         "Django finds it",
     ),
     **dict.fromkeys(
@@ -36,6 +36,7 @@ NAMED_BY_NOBODY = {
         ),
         "allauth calls it",
     ),
+    "field_title_should_be_set": "pydantic calls it",
     "on_epoch_end": "gensim calls it",
     "forward": "torch calls it",
     **dict.fromkeys(

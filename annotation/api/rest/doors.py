@@ -15,7 +15,7 @@ from annotation.common.roles import WHOLE_SERVER
 from annotation.models import Account
 
 
-def admit(permission: Has, account: Account) -> None:
+def check_permission(permission: Has, account: Account) -> None:
     """Raise Problem where the account's roles let it call nothing of this permission; what the address names
     is looked at later."""
     if permission.server:

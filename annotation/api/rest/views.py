@@ -25,7 +25,7 @@ from annotation.api.problems import Problem, invalid_problem
 from annotation.api.rest.callers import TokenOrSession
 from annotation.api.rest.cursors import CursorPage, CursorRequest, list_request
 from annotation.api.rest.declared import address_values
-from annotation.api.rest.doors import admit, check_place, missing
+from annotation.api.rest.doors import check_permission, check_place, missing
 from annotation.api.rest.operations import (
     KEY_HEADER,
     ROUTE_PREFIX,
@@ -106,7 +106,7 @@ class OperationView(APIView):
         assert isinstance(account, Account)
         check_pace(account.pk, reads=about.reads)
         check_place(place)
-        admit(about.declared.permission, account)
+        check_permission(about.declared.permission, account)
         if (
             about.confirms
             and request.auth is None

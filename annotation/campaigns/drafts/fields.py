@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from annotation.campaigns.setting_fields import setting_fields
-from annotation.common.operations import Setting, put_setting
+from annotation.common.operations import SettingField, put_setting
 from annotation.protocol.campaign_settings import (
     CampaignError,
     CampaignSettings,
@@ -43,9 +43,9 @@ _STEPS = {
 }
 
 
-def settings_by_step(tasks: str) -> Mapping[str, tuple[Setting, ...]]:
+def settings_by_step(tasks: str) -> Mapping[str, tuple[SettingField, ...]]:
     """The settings that the steps show of campaigns of these tasks, by step, in the order of the pages."""
-    found: dict[str, list[Setting]] = {}
+    found: dict[str, list[SettingField]] = {}
     for one in setting_fields(tasks):
         step = _STEPS.get(one.name.rpartition(".")[0]) or _STEPS.get(one.name)
         if step is not None:
@@ -94,7 +94,7 @@ def read_typed_settings(
     return _without_faults(tasks, plain, fields)
 
 
-def _without_faults(tasks: str, plain: dict[str, Any], fields: Mapping[str, Setting]) -> ReadSettings:
+def _without_faults(tasks: str, plain: dict[str, Any], fields: Mapping[str, SettingField]) -> ReadSettings:
     """The settings of `plain`; what they refuse becomes a problem of its field, and is left out."""
     problems: dict[str, str] = {}
     for _attempt in range(len(fields) + 1):

@@ -34,7 +34,7 @@ from annotation.common.operations.requests import (
     read_result,
     request_fields,
 )
-from annotation.common.operations.settings import Setting, put_setting
+from annotation.common.operations.settings import SettingField, put_setting
 from annotation.common.operations.stored import StoredThing, register_stored
 
 __all__ = [
@@ -57,7 +57,7 @@ __all__ = [
     "RequestField",
     "Rest",
     "ServerFile",
-    "Setting",
+    "SettingField",
     "StoredKind",
     "StoredThing",
     "FileUpload",

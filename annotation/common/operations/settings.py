@@ -18,7 +18,7 @@ _ENDLESS = 10**6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class SettingField:
     """A value in a table: `name` is "pay.hourly" for `hourly` in the table `pay`.
 
     `default` holds where the table says nothing. `group` is the title of what it stands under, `choices` are

@@ -19,7 +19,7 @@ from annotation.common.operations import (
     Invalid,
     Operation,
     RequestField,
-    Setting,
+    SettingField,
     put_setting,
     read_request,
     request_fields,
@@ -80,7 +80,7 @@ class TypedForm(forms.Form):
             self.add_error(name, wrong[name][:1].upper() + wrong[name][1:])
 
 
-def setting_field(one: Setting, value: Any) -> forms.Field:
+def setting_field(one: SettingField, value: Any) -> forms.Field:
     """The field of a setting that is at `value`."""
     attributes = {"autocapitalize": "none", "spellcheck": "false", "autocomplete": "off"}
     if one.rule.sort == "boolean":
@@ -125,7 +125,7 @@ class RequestForm(forms.Form):
         initial: Mapping[str, Any] | None = None,
         fields_shown: Collection[str] | None = None,
         files: Mapping[str, Any] | None = None,
-        settings: Mapping[str, Sequence[Setting]] | None = None,
+        settings: Mapping[str, Sequence[SettingField]] | None = None,
         ids: str = "%s",
     ) -> None:
         self.settings = settings or {}

@@ -40,7 +40,7 @@ class AgreementRequest(IntervalRequest):
     two, Cohen's kappa of their mean answers, cut at thresholds. A set is a file, or judgments that were
     imported. Intervals draw whole images (keywords, if these are judged). Nothing is stored."""
 
-    file: Annotated[_File | None, Help(_("File"), _("Of judgments; for a command its folder, too"))] = None
+    file: Annotated[_File | None, Help(_("File"), _("Of judgments, or its folder"))] = None
     format: Annotated[str, OneOf(judgment_formats), Help(_("Format of the file"))] = "table"
     judgments: Annotated[
         _Judgments | None, Help(_("Or judgments"), _("That were imported: CORPUS:NAME, or NAME"))

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from annotation.common.operations import Setting
+from annotation.common.operations import SettingField
 from models_core.checked_fields import field_rules
 from models_core.systems.recipe import Recipe
 
 
-def recipe_settings(recipe: Recipe) -> tuple[Setting, ...]:
+def recipe_settings(recipe: Recipe) -> tuple[SettingField, ...]:
     """What trainings may change of a recipe, table by table; defaults are the recipe's."""
     return tuple(
-        Setting(
+        SettingField(
             name=f"{table}.{one.name}",
             rule=rules[one.name],
             default=getattr(record, one.name),

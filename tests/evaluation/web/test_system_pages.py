@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,7 +37,7 @@ def wrong(page) -> str:
     return page.context["wrong"]
 
 
-def bring(ada, act: str = "add_system", **fields):
+def bring(ada, act: str = "add_system", **fields: Any):
     return ada.post(
         "/evaluation/add-system/", {"act": act, "name": "clip", "corpus": "small", **fields}, follow=True
     )
@@ -95,7 +96,7 @@ def test_sides_may_come_apart_with_their_ids_beside_them(ada, tmp_path):
 
     def send(images: str, captions: str, *ids: str):
         held = {"i": little.PICTURES, "c": little.CAPTIONS}
-        beside = {
+        beside: dict[str, Any] = {
             "file": npy(images, np.eye(3)),
             "captions": npy(captions, np.repeat(np.eye(3), 3, axis=0)),
             "ids": [SimpleUploadedFile(f"{one}.ids.txt", "\n".join(held[one]).encode()) for one in ids],
@@ -128,7 +129,7 @@ def test_sides_may_come_apart_with_their_ids_beside_them(ada, tmp_path):
     ],
 )
 def test_what_is_wrong_with_a_file_is_told_and_leaves_nothing(ada, data_dir: Path, format, file, says):
-    sent = {"file": little.embeddings(file[0], **file[1])} if file is not None else {}
+    sent: dict[str, Any] = {"file": little.embeddings(file[0], **file[1])} if file is not None else {}
     assert wrong(bring(ada, format=format, **sent)).startswith(says)
     assert not System.objects.exists()
     assert not (data_dir / "systems").exists() and not list((data_dir / "uploads").glob("*"))
@@ -148,7 +149,7 @@ def test_a_run_is_brought_whole_or_not_at_all(ada):
         "two.trec, line 2: has the tag 'two', and line 1 has 'one'; expected one run"
     )
     assert not Run.objects.exists() and not System.objects.exists()
-    good = {"file": little.trec("a.jpg a.jpg#2 1", "b.jpg a.jpg#2 0.5"), "system": "theirs"}
+    good: dict[str, Any] = {"file": little.trec("a.jpg a.jpg#2 1", "b.jpg a.jpg#2 0.5"), "system": "theirs"}
     assert said(bring(ada, "import_run", **good)) == ["Run “clip” was added."]
     (line,) = AuditEntry.objects.filter(act="add_run")
     assert (line.actor_name, line.about["run"]) == ("ada", "clip")
