@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from annotation.common.operations import CommandLine, FormPage, Operation, Rest, register
+from annotation.common.operations import CommandLine, FormPage, Rest, register
 from annotation.common.plain_text import plain_table
 from annotation.common.registry import UnknownName
 from annotation.datasets.layers import LayerBehind
@@ -55,125 +55,87 @@ def _counts_text(result: requests.ControlItemCounts) -> str:
 
 
 register(
-    Operation(
-        name="list_control_items",
-        title=_("List the control items of a campaign"),
-        request=requests.ControlItemsRequest,
-        result=requests.ControlItemSummary,
-        permission=MAY_RUN,
-        run=requests.list_control_items,
-        listed=True,
-        rest=Rest("GET", _ITEMS, _TAG, route="campaign_controls"),
-        command=ON_CAMPAIGN,
-    )
+    title=_("List the control items of a campaign"),
+    result=requests.ControlItemSummary,
+    permission=MAY_RUN,
+    run=requests.list_control_items,
+    listed=True,
+    rest=Rest("GET", _ITEMS, _TAG, route="campaign_controls"),
+    command=ON_CAMPAIGN,
 )
 register(
-    Operation(
-        name="count_control_items",
-        title=_("Count the control items of a campaign"),
-        request=requests.ControlCountsRequest,
-        result=requests.ControlItemCounts,
-        permission=MAY_RUN,
-        run=requests.count_control_items,
-        rest=Rest("GET", f"{_ITEMS}/counts", _TAG),
-        command=CommandLine(positional=("campaign",), text=_counts_text),
-    )
+    title=_("Count the control items of a campaign"),
+    permission=MAY_RUN,
+    run=requests.count_control_items,
+    rest=Rest("GET", f"{_ITEMS}/counts", _TAG),
+    command=CommandLine(positional=("campaign",), text=_counts_text),
 )
 register(
-    Operation(
-        name="add_control_items",
-        title=_("Add control items"),
-        request=requests.AddControlsRequest,
-        result=requests.AddedControls,
-        permission=MAY_RUN,
-        run=requests.add_controls,
-        errors=(BadItem,),
-        rest=Rest(
-            "POST",
-            _ITEMS,
-            _TAG,
-            route="campaign_controls",
-            example={
-                "items": [
-                    {
-                        "kind": QUESTIONS[0],
-                        "purpose": "control",
-                        "image": "scene-1",
-                        "mentions": ["0:0-2", "1:0-2"],
-                        "answer": "yes",
-                    }
-                ]
-            },
-        ),
-        command=None,
-    )
+    name="add_control_items",
+    title=_("Add control items"),
+    permission=MAY_RUN,
+    run=requests.add_controls,
+    errors=(BadItem,),
+    rest=Rest(
+        "POST",
+        _ITEMS,
+        _TAG,
+        route="campaign_controls",
+        example={
+            "items": [
+                {
+                    "kind": QUESTIONS[0],
+                    "purpose": "control",
+                    "image": "scene-1",
+                    "mentions": ["0:0-2", "1:0-2"],
+                    "answer": "yes",
+                }
+            ]
+        },
+    ),
+    command=None,
 )
 register(
-    Operation(
-        name="add_controls_from_layer",
-        title=_("Add control items from a correct layer"),
-        request=requests.LayerControlsRequest,
-        result=requests.AddedControls,
-        permission=MAY_RUN,
-        run=requests.add_controls_from_layer,
-        errors=(BadItem, control_items.NoGold, LayerBehind, UnknownName),
-        rest=Rest("POST", f"{_ITEMS}/from-layer", _TAG, example={"layer": "import", "images": 60}),
-        command=ON_CAMPAIGN,
-        page=FormPage(done=_added),
-    )
+    title=_("Add control items from a correct layer"),
+    permission=MAY_RUN,
+    run=requests.add_controls_from_layer,
+    errors=(BadItem, control_items.NoGold, LayerBehind, UnknownName),
+    rest=Rest("POST", f"{_ITEMS}/from-layer", _TAG, example={"layer": "import", "images": 60}),
+    command=ON_CAMPAIGN,
+    page=FormPage(done=_added),
 )
 register(
-    Operation(
-        name="add_controls_from_captions",
-        title=_("Add control items from captions"),
-        request=requests.CaptionControlsRequest,
-        result=requests.AddedControls,
-        permission=MAY_RUN,
-        run=requests.add_controls_from_captions,
-        errors=(BadItem, BadItems, UnknownName),
-        rest=Rest("POST", f"{_ITEMS}/from-captions", _TAG, example={"split": "val"}),
-        command=ON_CAMPAIGN,
-        page=FormPage(done=_added),
-    )
+    title=_("Add control items from captions"),
+    permission=MAY_RUN,
+    run=requests.add_controls_from_captions,
+    errors=(BadItem, BadItems, UnknownName),
+    rest=Rest("POST", f"{_ITEMS}/from-captions", _TAG, example={"split": "val"}),
+    command=ON_CAMPAIGN,
+    page=FormPage(done=_added),
 )
 register(
-    Operation(
-        name="promote_answers",
-        title=_("Make control items of answers that workers agree on"),
-        request=requests.PromoteRequest,
-        result=requests.AddedControls,
-        permission=MAY_RUN,
-        run=requests.promote_answers,
-        errors=(BadItem, control_items.CannotPromote),
-        rest=Rest("POST", f"{_ITEMS}/from-answers", _TAG, example={"kind": QUESTIONS[0]}),
-        command=ON_CAMPAIGN,
-        page=FormPage(done=_added),
-    )
+    title=_("Make control items of answers that workers agree on"),
+    permission=MAY_RUN,
+    run=requests.promote_answers,
+    errors=(BadItem, control_items.CannotPromote),
+    rest=Rest("POST", f"{_ITEMS}/from-answers", _TAG, example={"kind": QUESTIONS[0]}),
+    command=ON_CAMPAIGN,
+    page=FormPage(done=_added),
 )
 register(
-    Operation(
-        name="import_controls",
-        title=_("Import control items"),
-        request=requests.ImportControlsRequest,
-        result=requests.AddedControls,
-        permission=MAY_RUN,
-        run=requests.import_controls,
-        errors=(BadItem, BadItems, FormatError),
-        rest=Rest("POST", f"{_ITEMS}/from-file", _TAG, example={"file": "items.csv"}),
-        command=CommandLine(positional=("campaign", "file")),
-        page=FormPage(done=_added),
-    )
+    title=_("Import control items"),
+    permission=MAY_RUN,
+    run=requests.import_controls,
+    errors=(BadItem, BadItems, FormatError),
+    rest=Rest("POST", f"{_ITEMS}/from-file", _TAG, example={"file": "items.csv"}),
+    command=CommandLine(positional=("campaign", "file")),
+    page=FormPage(done=_added),
 )
 register(
-    Operation(
-        name="retire_control_item",
-        title=_("Take a control item out of use"),
-        request=requests.RetireControlRequest,
-        result=requests.RetiredControl,
-        permission=MAY_RUN,
-        run=requests.retire_control_item,
-        rest=Rest("POST", f"{_ITEMS}/<int:item>/retire", _TAG, example={"wrong": True}),
-        command=CommandLine(positional=("campaign", "item")),
-        page=FormPage(done=_retired),
-    )
+    title=_("Take a control item out of use"),
+    permission=MAY_RUN,
+    run=requests.retire_control_item,
+    rest=Rest("POST", f"{_ITEMS}/<int:item>/retire", _TAG, example={"wrong": True}),
+    command=CommandLine(positional=("campaign", "item")),
+    page=FormPage(done=_retired),
 )

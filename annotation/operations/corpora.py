@@ -7,10 +7,10 @@ from django.utils.translation import ngettext
 
 from annotation.campaigns import phrases
 from annotation.common.locks import Busy
-from annotation.common.operations import CommandLine, File, FormPage, Has, Operation, Rest, register
+from annotation.common.operations import CommandLine, File, FormPage, Has, Rest, register
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER, REVIEWER
-from annotation.datasets import corpus_summaries, importing, intake, licences
+from annotation.datasets import corpus_summaries, importing, licences
 from annotation.datasets.contents import arrow_tables, figures, images
 from annotation.datasets.deleting import CorpusInUse
 from annotation.datasets.exporting import ExportError
@@ -45,200 +45,138 @@ def _withdrawn(result: withdrawing.PictureWithdrawal) -> str:
 
 
 register(
-    Operation(
-        name="list_corpora",
-        title=_("List corpora"),
-        request=corpus_summaries.CorporaRequest,
-        result=corpus_summaries.CorpusSummary,
-        permission=Has((REVIEWER, RESEARCHER)),
-        run=corpus_summaries.list_corpora,
-        listed=True,
-        rest=Rest("GET", "corpora", "corpora", route="corpora"),
-    )
+    title=_("List corpora"),
+    result=corpus_summaries.CorpusSummary,
+    permission=Has((REVIEWER, RESEARCHER)),
+    run=corpus_summaries.list_corpora,
+    listed=True,
+    rest=Rest("GET", "corpora", "corpora", route="corpora"),
 )
 register(
-    Operation(
-        name="show_corpus",
-        title=_("Show a corpus"),
-        request=corpus_summaries.CorpusRequest,
-        result=corpus_summaries.CorpusDetail,
-        permission=_READS,
-        run=corpus_summaries.show_corpus,
-        rest=Rest("GET", _ONE, "corpora", route="corpus"),
-        command=_ON_CORPUS,
-    )
+    title=_("Show a corpus"),
+    permission=_READS,
+    run=corpus_summaries.show_corpus,
+    rest=Rest("GET", _ONE, "corpora", route="corpus"),
+    command=_ON_CORPUS,
 )
 register(
-    Operation(
-        name="list_layers",
-        title=_("List the layers of a corpus"),
-        request=corpus_summaries.LayersRequest,
-        result=corpus_summaries.LayerSummary,
-        permission=_READS,
-        run=corpus_summaries.list_layers,
-        listed=True,
-        rest=Rest("GET", f"{_ONE}/layers", "corpora", route="layers"),
-        command=_ON_CORPUS,
-    )
+    title=_("List the layers of a corpus"),
+    result=corpus_summaries.LayerSummary,
+    permission=_READS,
+    run=corpus_summaries.list_layers,
+    listed=True,
+    rest=Rest("GET", f"{_ONE}/layers", "corpora", route="layers"),
+    command=_ON_CORPUS,
 )
 register(
-    Operation(
-        name="set_licence",
-        title=_("Set the licence of a corpus"),
-        request=licences.LicenceRequest,
-        result=corpus_summaries.CorpusSummary,
-        permission=_RUNS,
-        run=licences.set_named_licence,
-        rest=Rest("PATCH", _ONE, "corpora", route="corpus", example={"licence": "CC BY 4.0"}),
-        command=_ON_CORPUS,
-        page=FormPage(done=_("Licence saved: datasheets of exports have it from now on.")),
-    )
+    name="set_licence",
+    title=_("Set the licence of a corpus"),
+    permission=_RUNS,
+    run=licences.set_named_licence,
+    rest=Rest("PATCH", _ONE, "corpora", route="corpus", example={"licence": "CC BY 4.0"}),
+    command=_ON_CORPUS,
+    page=FormPage(done=_("Licence saved: datasheets of exports have it from now on.")),
 )
 register(
-    Operation(
-        name="delete_corpus",
-        title=_("Delete a corpus"),
-        request=deleting.DeleteCorpusRequest,
-        result=None,
-        permission=_RUNS,
-        run=deleting.delete_named_corpus,
-        errors=(CorpusInUse, Busy),
-        rest=Rest("DELETE", _ONE, "corpora", route="corpus"),
-        command=_ON_CORPUS,
-        page=FormPage(done=_("Corpus deleted."), sure=_("I understand that this cannot be undone")),
-    )
+    name="delete_corpus",
+    title=_("Delete a corpus"),
+    permission=_RUNS,
+    run=deleting.delete_named_corpus,
+    errors=(CorpusInUse, Busy),
+    rest=Rest("DELETE", _ONE, "corpora", route="corpus"),
+    command=_ON_CORPUS,
+    page=FormPage(done=_("Corpus deleted."), sure=_("I understand that this cannot be undone")),
 )
 register(
-    Operation(
-        name="withdraw_picture",
-        title=_("Withdraw a picture"),
-        request=withdrawing.WithdrawPictureRequest,
-        result=withdrawing.PictureWithdrawal,
-        permission=_RUNS,
-        run=withdrawing.withdraw_named_picture,
-        errors=(withdrawing.CannotWithdraw,),
-        command=_ON_IMAGE,
-        page=FormPage(done=_withdrawn),
-    )
+    name="withdraw_picture",
+    title=_("Withdraw a picture"),
+    permission=_RUNS,
+    run=withdrawing.withdraw_named_picture,
+    errors=(withdrawing.CannotWithdraw,),
+    command=_ON_IMAGE,
+    page=FormPage(done=_withdrawn),
 )
 register(
-    Operation(
-        name="list_images",
-        title=_("List the images of a corpus"),
-        request=images.ImagesRequest,
-        result=images.ImageSummary,
-        permission=_READS,
-        run=images.list_images,
-        listed=True,
-        rest=Rest("GET", f"{_ONE}/images", "corpora", route="images"),
-        command=_ON_CORPUS,
-    )
+    title=_("List the images of a corpus"),
+    result=images.ImageSummary,
+    permission=_READS,
+    run=images.list_images,
+    listed=True,
+    rest=Rest("GET", f"{_ONE}/images", "corpora", route="images"),
+    command=_ON_CORPUS,
 )
 register(
-    Operation(
-        name="show_image",
-        title=_("Show an image"),
-        request=images.ImageRequest,
-        result=images.ImageDetail,
-        permission=_READS,
-        run=images.show_image,
-        rest=Rest("GET", _IMAGE, "corpora", route="image"),
-        command=_ON_IMAGE,
-    )
+    title=_("Show an image"),
+    permission=_READS,
+    run=images.show_image,
+    rest=Rest("GET", _IMAGE, "corpora", route="image"),
+    command=_ON_IMAGE,
 )
 register(
-    Operation(
-        name="list_corpus_tags",
-        title=_("List the tags of a corpus"),
-        request=images.CorpusTagsRequest,
-        result=images.TagOfCorpus,
-        permission=_READS,
-        run=images.list_corpus_tags,
-        listed=True,
-        rest=Rest("GET", f"{_ONE}/tags", "corpora", route="corpus_tags"),
-        command=_ON_CORPUS,
-    )
+    title=_("List the tags of a corpus"),
+    result=images.TagOfCorpus,
+    permission=_READS,
+    run=images.list_corpus_tags,
+    listed=True,
+    rest=Rest("GET", f"{_ONE}/tags", "corpora", route="corpus_tags"),
+    command=_ON_CORPUS,
 )
 register(
-    Operation(
-        name="show_phrases",
-        title=_("Show the phrases of an image"),
-        request=phrases.PhrasesRequest,
-        result=phrases.PhraseList,
-        permission=_READS,
-        run=phrases.show_phrases,
-        rest=Rest("GET", f"{_IMAGE}/phrases", "corpora", route="phrases"),
-        command=_ON_IMAGE,
-    )
+    title=_("Show the phrases of an image"),
+    request=phrases.PhrasesRequest,
+    permission=_READS,
+    run=phrases.show_phrases,
+    rest=Rest("GET", f"{_IMAGE}/phrases", "corpora", route="phrases"),
+    command=_ON_IMAGE,
 )
 register(
-    Operation(
-        name="mark_phrases",
-        title=_("Mark the phrases of an image"),
-        request=phrases.MarkPhrasesRequest,
-        result=phrases.PhraseList,
-        permission=_RUNS,
-        run=phrases.mark_named_phrases,
-        errors=(phrases.CannotMark,),
-        rest=Rest(
-            "POST",
-            f"{_IMAGE}/phrases",
-            "corpora",
-            route="phrases",
-            example={"phrases": ["0:0-2", "0:4-6"]},
-        ),
-        command=_ON_IMAGE,
-        page=FormPage(done=_("Phrases of %(image)s saved.")),
-    )
+    name="mark_phrases",
+    title=_("Mark the phrases of an image"),
+    permission=_RUNS,
+    run=phrases.mark_named_phrases,
+    errors=(phrases.CannotMark,),
+    rest=Rest(
+        "POST",
+        f"{_IMAGE}/phrases",
+        "corpora",
+        route="phrases",
+        example={"phrases": ["0:0-2", "0:4-6"]},
+    ),
+    command=_ON_IMAGE,
+    page=FormPage(done=_("Phrases of %(image)s saved.")),
 )
 register(
-    Operation(
-        name="drop_phrase_marks",
-        title=_("Go back to the phrases that the chunker finds"),
-        request=phrases.DropPhraseMarksRequest,
-        result=phrases.PhraseList,
-        permission=_RUNS,
-        run=phrases.drop_named_marks,
-        errors=(phrases.CannotMark,),
-        rest=Rest("DELETE", f"{_IMAGE}/phrases", "corpora", route="phrases"),
-        command=_ON_IMAGE,
-        page=FormPage(done=_("These are the phrases that are found in the captions.")),
-    )
+    name="drop_phrase_marks",
+    title=_("Go back to the phrases that the chunker finds"),
+    permission=_RUNS,
+    run=phrases.drop_named_marks,
+    errors=(phrases.CannotMark,),
+    rest=Rest("DELETE", f"{_IMAGE}/phrases", "corpora", route="phrases"),
+    command=_ON_IMAGE,
+    page=FormPage(done=_("These are the phrases that are found in the captions.")),
 )
 register(
-    Operation(
-        name="export_mention_table",
-        title=_("Export the mentions of a layer as an Arrow stream"),
-        request=arrow_tables.MentionTableRequest,
-        result=File(arrow_tables.ARROW_TYPE),
-        permission=_READS,
-        run=arrow_tables.export_mention_table,
-        errors=(LayerBehind, ExportError),
-        rest=Rest("GET", f"{_ONE}/layers/<slug:layer>/mentions.arrow", "streams", route="layer_mentions"),
-        command=CommandLine(positional=("corpus", "layer")),
-    )
+    title=_("Export the mentions of a layer as an Arrow stream"),
+    result=File(arrow_tables.ARROW_TYPE),
+    permission=_READS,
+    run=arrow_tables.export_mention_table,
+    errors=(LayerBehind, ExportError),
+    rest=Rest("GET", f"{_ONE}/layers/<slug:layer>/mentions.arrow", "streams", route="layer_mentions"),
+    command=CommandLine(positional=("corpus", "layer")),
 )
 register(
-    Operation(
-        name="dataset_stats",
-        title=_("Show the figures of a layer"),
-        request=figures.DatasetFiguresRequest,
-        result=figures.DatasetFigures,
-        permission=_READS,
-        run=figures.dataset_figures,
-        errors=(UnknownName, AmbiguousLayer),
-        command=CommandLine(positional=("corpus",), text=dataset_text),
-    )
+    name="dataset_stats",
+    title=_("Show the figures of a layer"),
+    permission=_READS,
+    run=figures.dataset_figures,
+    errors=(UnknownName, AmbiguousLayer),
+    command=CommandLine(positional=("corpus",), text=dataset_text),
 )
 register(
-    Operation(
-        name="import_corpus",
-        title=_("Import a corpus"),
-        request=importing.ImportCorpusRequest,
-        result=intake.ImportReport,
-        permission=Has((RESEARCHER,), server=True),
-        run=importing.import_named_corpus,
-        errors=(UnknownName, FormatError, PictureError, RepeatedImage, IntakeError, Busy, OSError),
-        command=CommandLine(positional=("name", "path"), text=imported_corpus_text),
-    )
+    name="import_corpus",
+    title=_("Import a corpus"),
+    permission=Has((RESEARCHER,), server=True),
+    run=importing.import_named_corpus,
+    errors=(UnknownName, FormatError, PictureError, RepeatedImage, IntakeError, Busy, OSError),
+    command=CommandLine(positional=("name", "path"), text=imported_corpus_text),
 )

@@ -14,7 +14,6 @@ from annotation.common.operations import (
     FormPage,
     Has,
     Listing,
-    Operation,
     Rest,
     register,
 )
@@ -86,81 +85,59 @@ def _added_message(one: MachineReport) -> str:
 
 
 register(
-    Operation(
-        name="list_machines",
-        title=_("List machines"),
-        request=listing.MachinesRequest,
-        result=MachineReport,
-        permission=_ON_CAMPAIGN,
-        run=listing.list_machines,
-        listed=True,
-        rest=Rest("GET", _PATH, _TAG, route="machines"),
-        command=CommandLine(positional=("campaign",), text=_machines_text),
-    )
+    title=_("List machines"),
+    result=MachineReport,
+    permission=_ON_CAMPAIGN,
+    run=listing.list_machines,
+    listed=True,
+    rest=Rest("GET", _PATH, _TAG, route="machines"),
+    command=CommandLine(positional=("campaign",), text=_machines_text),
 )
 register(
-    Operation(
-        name="add_machine",
-        title=_("Add a machine"),
-        request=machines.AddMachineRequest,
-        result=MachineReport,
-        permission=_ON_CAMPAIGN,
-        run=machines.add_machine,
-        errors=(CampaignError,),
-        rest=Rest(
-            "POST",
-            _PATH,
-            _TAG,
-            route="machines",
-            creates="campaigns/{campaign}/machines",
-            example={"name": "drawer"},
-        ),
-        command=CommandLine(positional=("campaign", "name"), text=_machine_text),
-        page=FormPage(done=_added_message),
-    )
+    title=_("Add a machine"),
+    permission=_ON_CAMPAIGN,
+    run=machines.add_machine,
+    errors=(CampaignError,),
+    rest=Rest(
+        "POST",
+        _PATH,
+        _TAG,
+        route="machines",
+        creates="campaigns/{campaign}/machines",
+        example={"name": "drawer"},
+    ),
+    command=CommandLine(positional=("campaign", "name"), text=_machine_text),
+    page=FormPage(done=_added_message),
 )
 register(
-    Operation(
-        name="machine_saving",
-        title=_("Show what machines saved"),
-        request=listing.MachineSavingRequest,
-        result=MachineSaving,
-        permission=_ON_CAMPAIGN,
-        run=listing.show_machine_saving,
-        rest=Rest("GET", f"{_PATH}/saving", _TAG),
-        command=CommandLine(positional=("campaign",), text=_saving_text),
-    )
+    name="machine_saving",
+    title=_("Show what machines saved"),
+    permission=_ON_CAMPAIGN,
+    run=listing.show_machine_saving,
+    rest=Rest("GET", f"{_PATH}/saving", _TAG),
+    command=CommandLine(positional=("campaign",), text=_saving_text),
 )
 register(
-    Operation(
-        name="export_proposals",
-        title=_("Export the boxes that a machine proposes"),
-        request=proposals.ExportProposalsRequest,
-        result=File("application/x-ndjson"),
-        permission=_ON_CAMPAIGN,
-        run=proposals.export_proposals,
-        rest=Rest("GET", f"{_PATH}/<slug:machine>/proposals", _TAG, route="machine_proposals"),
-        command=CommandLine(positional=("campaign", "machine")),
-    )
+    title=_("Export the boxes that a machine proposes"),
+    result=File("application/x-ndjson"),
+    permission=_ON_CAMPAIGN,
+    run=proposals.export_proposals,
+    rest=Rest("GET", f"{_PATH}/<slug:machine>/proposals", _TAG, route="machine_proposals"),
+    command=CommandLine(positional=("campaign", "machine")),
 )
 register(
-    Operation(
-        name="import_proposals",
-        title=_("Import the boxes that a machine proposes"),
-        request=proposals.ImportProposalsRequest,
-        result=proposals.ImportedProposals,
-        permission=_ON_CAMPAIGN,
-        run=proposals.import_proposals,
-        errors=(Busy, CampaignError, FormatError, OSError),
-        as_job=True,
-        rest=Rest(
-            "POST",
-            f"{_PATH}/<slug:machine>/proposals",
-            _TAG,
-            route="machine_proposals",
-            example={"file": "boxes.jsonl"},
-        ),
-        command=CommandLine(positional=("campaign", "machine", "file"), text=_imported_text),
-        page=FormPage(started=_("Importing the boxes.")),
-    )
+    title=_("Import the boxes that a machine proposes"),
+    permission=_ON_CAMPAIGN,
+    run=proposals.import_proposals,
+    errors=(Busy, CampaignError, FormatError, OSError),
+    as_job=True,
+    rest=Rest(
+        "POST",
+        f"{_PATH}/<slug:machine>/proposals",
+        _TAG,
+        route="machine_proposals",
+        example={"file": "boxes.jsonl"},
+    ),
+    command=CommandLine(positional=("campaign", "machine", "file"), text=_imported_text),
+    page=FormPage(started=_("Importing the boxes.")),
 )

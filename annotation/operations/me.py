@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.operations import FormPage, Has, Operation, Rest, register
+from annotation.common.operations import FormPage, Has, Rest, register
 from annotation.selectors.people import accounts
 from annotation.selectors.workers import earnings
 from annotation.workers import api_tokens, messages
@@ -10,78 +10,51 @@ from annotation.workers import api_tokens, messages
 _TAG, _SIGNED_IN = "account", Has(())
 
 register(
-    Operation(
-        name="show_me",
-        title=_("Show who calls, and with which roles"),
-        request=accounts.MeRequest,
-        result=accounts.Me,
-        permission=_SIGNED_IN,
-        run=accounts.show_me,
-        rest=Rest("GET", "me", _TAG, route="me"),
-        command=None,
-    )
+    title=_("Show who calls, and with which roles"),
+    permission=_SIGNED_IN,
+    run=accounts.show_me,
+    rest=Rest("GET", "me", _TAG, route="me"),
+    command=None,
 )
 register(
-    Operation(
-        name="list_tokens",
-        title=_("List your tokens"),
-        request=api_tokens.TokensRequest,
-        result=api_tokens.TokenSummary,
-        permission=_SIGNED_IN,
-        run=api_tokens.list_tokens,
-        listed=True,
-        rest=Rest("GET", "tokens", _TAG, route="tokens"),
-        command=None,
-    )
+    title=_("List your tokens"),
+    result=api_tokens.TokenSummary,
+    permission=_SIGNED_IN,
+    run=api_tokens.list_tokens,
+    listed=True,
+    rest=Rest("GET", "tokens", _TAG, route="tokens"),
+    command=None,
 )
 register(
-    Operation(
-        name="revoke_token",
-        title=_("Revoke a token of yours"),
-        request=api_tokens.RevokeTokenRequest,
-        result=None,
-        permission=_SIGNED_IN,
-        run=api_tokens.revoke_token,
-        rest=Rest("DELETE", "tokens/<int:token>", _TAG, route="token"),
-        command=None,
-        page=FormPage(done=_("Token revoked.")),
-    )
+    title=_("Revoke a token of yours"),
+    permission=_SIGNED_IN,
+    run=api_tokens.revoke_token,
+    rest=Rest("DELETE", "tokens/<int:token>", _TAG, route="token"),
+    command=None,
+    page=FormPage(done=_("Token revoked.")),
 )
 register(
-    Operation(
-        name="list_earnings",
-        title=_("List what you earned"),
-        request=earnings.EarningsRequest,
-        result=earnings.CampaignEarnings,
-        permission=_SIGNED_IN,
-        run=earnings.list_earnings,
-        listed=True,
-        rest=Rest("GET", "me/earnings", _TAG),
-        command=None,
-    )
+    title=_("List what you earned"),
+    result=earnings.CampaignEarnings,
+    permission=_SIGNED_IN,
+    run=earnings.list_earnings,
+    listed=True,
+    rest=Rest("GET", "me/earnings", _TAG),
+    command=None,
 )
 register(
-    Operation(
-        name="list_received_messages",
-        title=_("List what researchers told you"),
-        request=messages.ReceivedMessagesRequest,
-        result=messages.ReceivedMessage,
-        permission=_SIGNED_IN,
-        run=messages.list_received_messages,
-        listed=True,
-        rest=Rest("GET", "me/messages", _TAG),
-        command=None,
-    )
+    title=_("List what researchers told you"),
+    result=messages.ReceivedMessage,
+    permission=_SIGNED_IN,
+    run=messages.list_received_messages,
+    listed=True,
+    rest=Rest("GET", "me/messages", _TAG),
+    command=None,
 )
 register(
-    Operation(
-        name="read_message",
-        title=_("Say that you have read a message"),
-        request=messages.ReadMessageRequest,
-        result=None,
-        permission=_SIGNED_IN,
-        run=messages.read_message,
-        rest=Rest("POST", "me/messages/<int:message>/read", _TAG),
-        command=None,
-    )
+    title=_("Say that you have read a message"),
+    permission=_SIGNED_IN,
+    run=messages.read_message,
+    rest=Rest("POST", "me/messages/<int:message>/read", _TAG),
+    command=None,
 )

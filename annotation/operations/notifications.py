@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.operations import CommandLine, FormPage, Has, Operation, Rest, register
+from annotation.common.operations import CommandLine, FormPage, Has, Rest, register
 from annotation.common.roles import RESEARCHER
 from annotation.notifications import alarms, events, hooks
 from annotation.notifications.alarms import SubscriptionRefused
@@ -15,181 +15,130 @@ _SECRET = _("Copy the secret now: it is not shown again. Your program checks sig
 _WEBHOOK = CommandLine(positional=("webhook",))
 
 register(
-    Operation(
-        name="list_webhooks",
-        title=_("List webhooks"),
-        request=hooks.WebhooksRequest,
-        result=hooks.WebhookSummary,
-        permission=_RESEARCHERS,
-        run=hooks.list_webhooks,
-        listed=True,
-        rest=Rest("GET", "webhooks", _TAG, route="webhooks"),
-    )
+    title=_("List webhooks"),
+    result=hooks.WebhookSummary,
+    permission=_RESEARCHERS,
+    run=hooks.list_webhooks,
+    listed=True,
+    rest=Rest("GET", "webhooks", _TAG, route="webhooks"),
 )
 register(
-    Operation(
-        name="make_webhook",
-        title=_("Make a webhook"),
-        request=hooks.MakeWebhookRequest,
-        result=hooks.WebhookWithSecret,
-        permission=_RESEARCHERS,
-        run=hooks.make_webhook,
-        errors=(WebhookRefused,),
-        secret="secret",
-        rest=Rest(
-            "POST",
-            "webhooks",
-            _TAG,
-            route="webhooks",
-            creates="webhooks/{number}",
-            example={
-                "name": "our bot",
-                "address": "https://bot.example.org/phrasebox",
-                "events": ["campaign.finished", "job.ended"],
-                "campaign": "quay",
-            },
-        ),
-        command=None,
-        page=FormPage(done=_SECRET),
-    )
+    title=_("Make a webhook"),
+    permission=_RESEARCHERS,
+    run=hooks.make_webhook,
+    errors=(WebhookRefused,),
+    secret="secret",
+    rest=Rest(
+        "POST",
+        "webhooks",
+        _TAG,
+        route="webhooks",
+        creates="webhooks/{number}",
+        example={
+            "name": "our bot",
+            "address": "https://bot.example.org/phrasebox",
+            "events": ["campaign.finished", "job.ended"],
+            "campaign": "quay",
+        },
+    ),
+    command=None,
+    page=FormPage(done=_SECRET),
 )
 register(
-    Operation(
-        name="show_webhook",
-        title=_("Show a webhook"),
-        request=hooks.WebhookRequest,
-        result=hooks.WebhookSummary,
-        permission=_ITS_RESEARCHERS,
-        run=hooks.show_webhook,
-        rest=Rest("GET", _ONE, _TAG, route="webhook"),
-        command=_WEBHOOK,
-    )
+    title=_("Show a webhook"),
+    permission=_ITS_RESEARCHERS,
+    run=hooks.show_webhook,
+    rest=Rest("GET", _ONE, _TAG, route="webhook"),
+    command=_WEBHOOK,
 )
 register(
-    Operation(
-        name="change_webhook",
-        title=_("Change a webhook"),
-        request=hooks.ChangeWebhookRequest,
-        result=hooks.WebhookSummary,
-        permission=_ITS_RESEARCHERS,
-        run=hooks.change_webhook,
-        rest=Rest("PATCH", _ONE, _TAG, route="webhook", example={"active": False}),
-        command=_WEBHOOK,
-        page=FormPage(done=_("Saved.")),
-    )
+    title=_("Change a webhook"),
+    permission=_ITS_RESEARCHERS,
+    run=hooks.change_webhook,
+    rest=Rest("PATCH", _ONE, _TAG, route="webhook", example={"active": False}),
+    command=_WEBHOOK,
+    page=FormPage(done=_("Saved.")),
 )
 register(
-    Operation(
-        name="remove_webhook",
-        title=_("Remove a webhook"),
-        request=hooks.RemoveWebhookRequest,
-        result=None,
-        permission=_ITS_RESEARCHERS,
-        run=hooks.remove_webhook,
-        rest=Rest("DELETE", _ONE, _TAG, route="webhook"),
-        command=_WEBHOOK,
-        page=FormPage(done=_("Webhook removed.")),
-    )
+    title=_("Remove a webhook"),
+    permission=_ITS_RESEARCHERS,
+    run=hooks.remove_webhook,
+    rest=Rest("DELETE", _ONE, _TAG, route="webhook"),
+    command=_WEBHOOK,
+    page=FormPage(done=_("Webhook removed.")),
 )
 register(
-    Operation(
-        name="renew_webhook_secret",
-        title=_("Renew the secret of a webhook"),
-        request=hooks.RenewSecretRequest,
-        result=hooks.WebhookWithSecret,
-        permission=_ITS_RESEARCHERS,
-        run=hooks.renew_secret,
-        secret="secret",
-        rest=Rest("POST", f"{_ONE}/secret", _TAG),
-        command=_WEBHOOK,
-        page=FormPage(done=_SECRET),
-    )
+    name="renew_webhook_secret",
+    title=_("Renew the secret of a webhook"),
+    permission=_ITS_RESEARCHERS,
+    run=hooks.renew_secret,
+    secret="secret",
+    rest=Rest("POST", f"{_ONE}/secret", _TAG),
+    command=_WEBHOOK,
+    page=FormPage(done=_SECRET),
 )
 register(
-    Operation(
-        name="test_webhook",
-        title=_("Send a webhook a test"),
-        request=events.WebhookTestRequest,
-        result=events.Delivery,
-        permission=_ITS_RESEARCHERS,
-        run=events.send_test_event,
-        errors=(WebhookRefused,),
-        rest=Rest("POST", f"{_ONE}/test", _TAG),
-        command=_WEBHOOK,
-        page=FormPage(done=_("A test is on its way. It appears in the log.")),
-    )
+    name="test_webhook",
+    title=_("Send a webhook a test"),
+    permission=_ITS_RESEARCHERS,
+    run=events.send_test_event,
+    errors=(WebhookRefused,),
+    rest=Rest("POST", f"{_ONE}/test", _TAG),
+    command=_WEBHOOK,
+    page=FormPage(done=_("A test is on its way. It appears in the log.")),
 )
 register(
-    Operation(
-        name="list_deliveries",
-        title=_("List the log of a webhook"),
-        request=events.WebhookLogRequest,
-        result=events.Delivery,
-        permission=_ITS_RESEARCHERS,
-        run=events.list_deliveries,
-        listed=True,
-        rest=Rest("GET", f"{_ONE}/deliveries", _TAG),
-        command=_WEBHOOK,
-    )
+    title=_("List the log of a webhook"),
+    result=events.Delivery,
+    permission=_ITS_RESEARCHERS,
+    run=events.list_deliveries,
+    listed=True,
+    rest=Rest("GET", f"{_ONE}/deliveries", _TAG),
+    command=_WEBHOOK,
 )
 register(
-    Operation(
-        name="send_delivery_again",
-        title=_("Send an event to a webhook again"),
-        request=events.SendAgainRequest,
-        result=events.Delivery,
-        permission=_ITS_RESEARCHERS,
-        run=events.send_again,
-        errors=(WebhookRefused,),
-        rest=Rest("POST", f"{_ONE}/deliveries/<int:delivery>/send-again", _TAG),
-        command=CommandLine(positional=("webhook", "delivery")),
-        page=FormPage(done=_("It is sent again.")),
-    )
+    name="send_delivery_again",
+    title=_("Send an event to a webhook again"),
+    permission=_ITS_RESEARCHERS,
+    run=events.send_again,
+    errors=(WebhookRefused,),
+    rest=Rest("POST", f"{_ONE}/deliveries/<int:delivery>/send-again", _TAG),
+    command=CommandLine(positional=("webhook", "delivery")),
+    page=FormPage(done=_("It is sent again.")),
 )
 register(
-    Operation(
-        name="list_alarm_subscriptions",
-        title=_("List your subscriptions to alarms"),
-        request=alarms.SubscriptionsRequest,
-        result=alarms.Subscription,
-        permission=_RESEARCHERS,
-        run=alarms.list_subscriptions,
-        listed=True,
-        rest=Rest("GET", _SUBSCRIPTIONS, _TAG, route="alarm_subscriptions"),
-        command=None,
-    )
+    name="list_alarm_subscriptions",
+    title=_("List your subscriptions to alarms"),
+    result=alarms.Subscription,
+    permission=_RESEARCHERS,
+    run=alarms.list_subscriptions,
+    listed=True,
+    rest=Rest("GET", _SUBSCRIPTIONS, _TAG, route="alarm_subscriptions"),
+    command=None,
 )
 register(
-    Operation(
-        name="subscribe_to_alarms",
-        title=_("Subscribe to alarms by e-mail"),
-        request=alarms.SubscribeRequest,
-        result=alarms.Subscription,
-        permission=_RESEARCHERS,
-        run=alarms.subscribe,
-        errors=(SubscriptionRefused,),
-        rest=Rest(
-            "POST",
-            _SUBSCRIPTIONS,
-            _TAG,
-            route="alarm_subscriptions",
-            creates="alarm-subscriptions",
-            example={"campaign": "quay"},
-        ),
-        command=None,
-        page=FormPage(done=_("You get these alarms by e-mail.")),
-    )
+    name="subscribe_to_alarms",
+    title=_("Subscribe to alarms by e-mail"),
+    permission=_RESEARCHERS,
+    run=alarms.subscribe,
+    errors=(SubscriptionRefused,),
+    rest=Rest(
+        "POST",
+        _SUBSCRIPTIONS,
+        _TAG,
+        route="alarm_subscriptions",
+        creates="alarm-subscriptions",
+        example={"campaign": "quay"},
+    ),
+    command=None,
+    page=FormPage(done=_("You get these alarms by e-mail.")),
 )
 register(
-    Operation(
-        name="unsubscribe_from_alarms",
-        title=_("End alarms by e-mail"),
-        request=alarms.UnsubscribeRequest,
-        result=None,
-        permission=_RESEARCHERS,
-        run=alarms.unsubscribe,
-        rest=Rest("DELETE", f"{_SUBSCRIPTIONS}/<int:subscription>", _TAG),
-        command=None,
-        page=FormPage(done=_("You get no more of these e-mails.")),
-    )
+    name="unsubscribe_from_alarms",
+    title=_("End alarms by e-mail"),
+    permission=_RESEARCHERS,
+    run=alarms.unsubscribe,
+    rest=Rest("DELETE", f"{_SUBSCRIPTIONS}/<int:subscription>", _TAG),
+    command=None,
+    page=FormPage(done=_("You get no more of these e-mails.")),
 )

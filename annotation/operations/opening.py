@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from annotation.campaigns.drafts import fields, requests
-from annotation.common.operations import CommandLine, FormPage, Has, Operation, Rest, register
+from annotation.common.operations import CommandLine, FormPage, Has, Rest, register
 from annotation.common.plain_text import pages_text, plain_table
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
@@ -75,82 +75,61 @@ def _jobs_page(result: open_images.OpenedCampaign | JobStatus) -> str:
 
 
 register(
-    Operation(
-        name="plan_campaign",
-        title=_("Plan a campaign"),
-        request=requests.PlanCampaignRequest,
-        result=requests.PlannedCampaign,
-        permission=_RESEARCHERS,
-        run=requests.plan_campaign,
-        errors=(CampaignError,),
-        rest=Rest(
-            "POST",
-            "campaign-plans",
-            "campaigns",
-            route="campaign_plans",
-            own_transactions=True,
-            example=_PLAN,
-        ),
-        command=CommandLine(positional=("name",), text=_plan_text),
-    )
+    title=_("Plan a campaign"),
+    permission=_RESEARCHERS,
+    run=requests.plan_campaign,
+    errors=(CampaignError,),
+    rest=Rest(
+        "POST",
+        "campaign-plans",
+        "campaigns",
+        route="campaign_plans",
+        own_transactions=True,
+        example=_PLAN,
+    ),
+    command=CommandLine(positional=("name",), text=_plan_text),
 )
 register(
-    Operation(
-        name="open_campaign",
-        title=_("Open a campaign"),
-        request=open_images.OpenCampaignRequest,
-        result=open_images.OpenedCampaign,
-        permission=_RESEARCHERS,
-        run=open_images.open_named_campaign,
-        errors=(CampaignError, LayerError, FormatError, UnknownName),
-        rest=Rest(
-            "POST", "campaigns", "campaigns", route="campaigns", creates="campaigns/{campaign}", example=_PLAN
-        ),
-        command=CommandLine(positional=("name",), text=_opened_text),
-        page=FormPage(done=_("Opening the images. The campaign opens after that."), leads=_jobs_page),
-    )
+    name="open_campaign",
+    title=_("Open a campaign"),
+    permission=_RESEARCHERS,
+    run=open_images.open_named_campaign,
+    errors=(CampaignError, LayerError, FormatError, UnknownName),
+    rest=Rest(
+        "POST", "campaigns", "campaigns", route="campaigns", creates="campaigns/{campaign}", example=_PLAN
+    ),
+    command=CommandLine(positional=("name",), text=_opened_text),
+    page=FormPage(done=_("Opening the images. The campaign opens after that."), leads=_jobs_page),
 )
 register(
-    Operation(
-        name="go_on_with_all",
-        title=_("Continue with all images after a pilot"),
-        request=open_images.GoOnRequest,
-        result=JobStatus,
-        permission=MAY_RUN,
-        run=open_images.go_on,
-        errors=(CampaignError,),
-        rest=Rest("POST", f"{ONE_CAMPAIGN}/go-on", "campaigns", route="campaign_go_on"),
-        command=CommandLine(positional=("campaign",)),
-        page=FormPage(done=_("Opening the other images."), leads=_jobs_page),
-    )
+    name="go_on_with_all",
+    title=_("Continue with all images after a pilot"),
+    permission=MAY_RUN,
+    run=open_images.go_on,
+    errors=(CampaignError,),
+    rest=Rest("POST", f"{ONE_CAMPAIGN}/go-on", "campaigns", route="campaign_go_on"),
+    command=CommandLine(positional=("campaign",)),
+    page=FormPage(done=_("Opening the other images."), leads=_jobs_page),
 )
 register(
-    Operation(
-        name="open_draft",
-        title=_("Open the images of a draft"),
-        request=open_images.OpenDraftRequest,
-        result=JobStatus,
-        permission=MAY_RUN,
-        run=open_images.open_named_draft,
-        errors=(JobError,),
-        rest=Rest("POST", f"{ONE_CAMPAIGN}/open", "campaigns", route="campaign_open"),
-        command=CommandLine(positional=("campaign",)),
-        page=FormPage(done=_("Opening the images."), leads=_jobs_page),
-    )
+    name="open_draft",
+    title=_("Open the images of a draft"),
+    permission=MAY_RUN,
+    run=open_images.open_named_draft,
+    errors=(JobError,),
+    rest=Rest("POST", f"{ONE_CAMPAIGN}/open", "campaigns", route="campaign_open"),
+    command=CommandLine(positional=("campaign",)),
+    page=FormPage(done=_("Opening the images."), leads=_jobs_page),
 )
 register(
-    Operation(
-        name="duplicate_campaign",
-        title=_("Duplicate a campaign as a draft"),
-        request=open_images.DuplicateCampaignRequest,
-        result=open_images.DuplicatedCampaign,
-        permission=MAY_RUN,
-        run=open_images.duplicate,
-        errors=(CampaignError,),
-        command=None,
-        page=FormPage(
-            done=_("A draft with the settings of “%(campaign)s”: change what differs."),
-            leads=lambda made: reverse("draft_step", args=[made.draft, fields.OPEN_STEP]),
-        ),
-    )
+    name="duplicate_campaign",
+    title=_("Duplicate a campaign as a draft"),
+    permission=MAY_RUN,
+    run=open_images.duplicate,
+    errors=(CampaignError,),
+    command=None,
+    page=FormPage(
+        done=_("A draft with the settings of “%(campaign)s”: change what differs."),
+        leads=lambda made: reverse("draft_step", args=[made.draft, fields.OPEN_STEP]),
+    ),
 )

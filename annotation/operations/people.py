@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.operations import CommandLine, FormPage, Has, Operation, Rest, register
+from annotation.common.operations import CommandLine, FormPage, Has, Rest, register
 from annotation.common.roles import ADMIN
 from annotation.jobs import emails
 from annotation.selectors.people import accounts, audit
@@ -16,188 +16,127 @@ _ONE = "people/<str:account>"
 _ACCOUNT, _ROLE = CommandLine(positional=("account",)), CommandLine(positional=("account", "role"))
 
 register(
-    Operation(
-        name="list_accounts",
-        title=_("List accounts"),
-        request=accounts.AccountsRequest,
-        result=accounts.AccountSummary,
-        permission=_ADMINS,
-        run=accounts.list_accounts,
-        listed=True,
-        rest=Rest("GET", "people", "people", route="people"),
-    )
+    title=_("List accounts"),
+    result=accounts.AccountSummary,
+    permission=_ADMINS,
+    run=accounts.list_accounts,
+    listed=True,
+    rest=Rest("GET", "people", "people", route="people"),
 )
 register(
-    Operation(
-        name="show_account",
-        title=_("Show an account"),
-        request=accounts.AccountRequest,
-        result=accounts.AccountSummary,
-        permission=_ADMINS,
-        run=accounts.show_account,
-        rest=Rest("GET", _ONE, "people", route="person"),
-        command=_ACCOUNT,
-    )
+    title=_("Show an account"),
+    permission=_ADMINS,
+    run=accounts.show_account,
+    rest=Rest("GET", _ONE, "people", route="person"),
+    command=_ACCOUNT,
 )
 register(
-    Operation(
-        name="deactivate_account",
-        title=_("Deactivate an account"),
-        request=activation.DeactivateAccountRequest,
-        result=activation.AccountChange,
-        permission=_ADMINS,
-        run=activation.deactivate_account,
-        errors=(AccountRefused,),
-        confirms=True,
-        rest=Rest("POST", f"{_ONE}/deactivate", "people"),
-        command=_ACCOUNT,
-        page=FormPage(done=_("Account deactivated.")),
-    )
+    title=_("Deactivate an account"),
+    permission=_ADMINS,
+    run=activation.deactivate_account,
+    errors=(AccountRefused,),
+    confirms=True,
+    rest=Rest("POST", f"{_ONE}/deactivate", "people"),
+    command=_ACCOUNT,
+    page=FormPage(done=_("Account deactivated.")),
 )
 register(
-    Operation(
-        name="reactivate_account",
-        title=_("Reactivate an account"),
-        request=activation.ReactivateAccountRequest,
-        result=activation.AccountChange,
-        permission=_ADMINS,
-        run=activation.reactivate_account,
-        errors=(AccountRefused,),
-        confirms=True,
-        rest=Rest("POST", f"{_ONE}/reactivate", "people"),
-        command=_ACCOUNT,
-        page=FormPage(done=_("Account reactivated.")),
-    )
+    title=_("Reactivate an account"),
+    permission=_ADMINS,
+    run=activation.reactivate_account,
+    errors=(AccountRefused,),
+    confirms=True,
+    rest=Rest("POST", f"{_ONE}/reactivate", "people"),
+    command=_ACCOUNT,
+    page=FormPage(done=_("Account reactivated.")),
 )
 register(
-    Operation(
-        name="send_password_link",
-        title=_("Send a link to a new password"),
-        request=emails.SendPasswordLinkRequest,
-        result=None,
-        permission=_ADMINS,
-        run=emails.send_password_link,
-        errors=(AccountRefused,),
-        confirms=True,
-        command=None,
-        page=FormPage(done=_("An e-mail with a link to a new password is on its way.")),
-    )
+    title=_("Send a link to a new password"),
+    permission=_ADMINS,
+    run=emails.send_password_link,
+    errors=(AccountRefused,),
+    confirms=True,
+    command=None,
+    page=FormPage(done=_("An e-mail with a link to a new password is on its way.")),
 )
 register(
-    Operation(
-        name="make_password_link",
-        title=_("Make a link to a new password"),
-        request=activation.MakePasswordLinkRequest,
-        result=activation.PasswordLink,
-        permission=_ADMINS,
-        run=activation.make_password_link,
-        errors=(AccountRefused,),
-        confirms=True,
-        secret="link",
-        command=None,
-        page=FormPage(
-            done=_(
-                "Hand this link over yourself, by a way that only they read. It works once, within three "
-                "days, and is not shown again."
-            )
-        ),
-    )
+    title=_("Make a link to a new password"),
+    permission=_ADMINS,
+    run=activation.make_password_link,
+    errors=(AccountRefused,),
+    confirms=True,
+    secret="link",
+    command=None,
+    page=FormPage(
+        done=_(
+            "Hand this link over yourself, by a way that only they read. It works once, within three "
+            "days, and is not shown again."
+        )
+    ),
 )
 register(
-    Operation(
-        name="reset_second_factor",
-        title=_("Reset a second factor"),
-        request=second_factor.ResetFactorRequest,
-        result=second_factor.FactorReset,
-        permission=_ADMINS,
-        run=second_factor.reset_second_factor,
-        errors=(FactorRefused,),
-        confirms=True,
-        command=_ACCOUNT,
-        page=FormPage(done=_("Second factor reset: they are signed out everywhere.")),
-    )
+    title=_("Reset a second factor"),
+    permission=_ADMINS,
+    run=second_factor.reset_second_factor,
+    errors=(FactorRefused,),
+    confirms=True,
+    command=_ACCOUNT,
+    page=FormPage(done=_("Second factor reset: they are signed out everywhere.")),
 )
 register(
-    Operation(
-        name="set_second_factor_rule",
-        title=_("Say who must have a second factor"),
-        request=second_factor.FactorRuleRequest,
-        result=second_factor.FactorRule,
-        permission=_ADMINS,
-        run=second_factor.set_second_factor_rule,
-        errors=(FactorRefused,),
-        confirms=True,
-        command=None,
-        page=FormPage(
-            done=_("Saved. Accounts that were signed out, as they lack a second factor: %(signed_out)d.")
-        ),
-    )
+    title=_("Say who must have a second factor"),
+    permission=_ADMINS,
+    run=second_factor.set_second_factor_rule,
+    errors=(FactorRefused,),
+    confirms=True,
+    command=None,
+    page=FormPage(
+        done=_("Saved. Accounts that were signed out, as they lack a second factor: %(signed_out)d.")
+    ),
 )
 register(
-    Operation(
-        name="grant_role",
-        title=_("Grant a role"),
-        request=granting.GrantRoleRequest,
-        result=granting.RoleChange,
-        permission=_ADMINS,
-        run=granting.grant_role,
-        errors=(GrantError,),
-        confirms=True,
-        command=_ROLE,
-        page=FormPage(done=_("They have this role now.")),
-    )
+    title=_("Grant a role"),
+    permission=_ADMINS,
+    run=granting.grant_role,
+    errors=(GrantError,),
+    confirms=True,
+    command=_ROLE,
+    page=FormPage(done=_("They have this role now.")),
 )
 register(
-    Operation(
-        name="revoke_role",
-        title=_("Revoke a role"),
-        request=granting.RevokeRoleRequest,
-        result=granting.RoleChange,
-        permission=_ADMINS,
-        run=granting.revoke_granted_role,
-        errors=(GrantError,),
-        confirms=True,
-        command=_ROLE,
-        page=FormPage(done=_("Role revoked.")),
-    )
+    name="revoke_role",
+    title=_("Revoke a role"),
+    permission=_ADMINS,
+    run=granting.revoke_granted_role,
+    errors=(GrantError,),
+    confirms=True,
+    command=_ROLE,
+    page=FormPage(done=_("Role revoked.")),
 )
 register(
-    Operation(
-        name="invite_staff",
-        title=_("Invite somebody who has no account"),
-        request=inviting.InviteStaffRequest,
-        result=emails.InvitedStaff,
-        permission=_ADMINS,
-        run=emails.invite_by_mail,
-        errors=(GrantError,),
-        confirms=True,
-        command=None,
-        page=FormPage(done=_("Invitation created. Its link is in the list.")),
-    )
+    name="invite_staff",
+    title=_("Invite somebody who has no account"),
+    permission=_ADMINS,
+    run=emails.invite_by_mail,
+    errors=(GrantError,),
+    confirms=True,
+    command=None,
+    page=FormPage(done=_("Invitation created. Its link is in the list.")),
 )
 register(
-    Operation(
-        name="revoke_staff_invitation",
-        title=_("Revoke an invitation"),
-        request=inviting.RevokeStaffInvitationRequest,
-        result=None,
-        permission=_ADMINS,
-        run=inviting.revoke_staff_invitation,
-        errors=(GrantError,),
-        confirms=True,
-        command=None,
-        page=FormPage(done=_("Invitation revoked.")),
-    )
+    title=_("Revoke an invitation"),
+    permission=_ADMINS,
+    run=inviting.revoke_staff_invitation,
+    errors=(GrantError,),
+    confirms=True,
+    command=None,
+    page=FormPage(done=_("Invitation revoked.")),
 )
 register(
-    Operation(
-        name="list_audit",
-        title=_("List the audit"),
-        request=audit.AuditRequest,
-        result=audit.AuditLine,
-        permission=_ADMINS,
-        run=audit.list_audit,
-        listed=True,
-        rest=Rest("GET", "audit", "people", route="audit"),
-    )
+    title=_("List the audit"),
+    result=audit.AuditLine,
+    permission=_ADMINS,
+    run=audit.list_audit,
+    listed=True,
+    rest=Rest("GET", "audit", "people", route="audit"),
 )

@@ -13,7 +13,6 @@ from annotation.common.operations import (
     CommandLine,
     FormPage,
     Has,
-    Operation,
     OperationContext,
     Rest,
     register,
@@ -74,128 +73,92 @@ def _texts_text(result: publishing.CampaignTexts) -> str:
 
 
 register(
-    Operation(
-        name="show_settings",
-        title=_("Show the settings of a campaign"),
-        request=settings.SettingsRequest,
-        result=settings.SettingsInForce,
-        permission=MAY_READ,
-        run=settings.show_settings,
-        rest=Rest("GET", f"{ONE_CAMPAIGN}/settings", "campaigns", route="campaign_settings"),
-        command=ON_CAMPAIGN,
-    )
+    title=_("Show the settings of a campaign"),
+    permission=MAY_READ,
+    run=settings.show_settings,
+    rest=Rest("GET", f"{ONE_CAMPAIGN}/settings", "campaigns", route="campaign_settings"),
+    command=ON_CAMPAIGN,
 )
 register(
-    Operation(
-        name="list_settings_versions",
-        title=_("List the versions of a campaign's settings"),
-        request=settings.SettingsVersionsRequest,
-        result=settings.StoredSettings,
-        permission=MAY_READ,
-        run=settings.list_settings_versions,
-        listed=True,
-        rest=Rest(
-            "GET", f"{ONE_CAMPAIGN}/settings/versions", "campaigns", route="campaign_settings_versions"
-        ),
-        command=ON_CAMPAIGN,
-    )
+    title=_("List the versions of a campaign's settings"),
+    result=settings.StoredSettings,
+    permission=MAY_READ,
+    run=settings.list_settings_versions,
+    listed=True,
+    rest=Rest("GET", f"{ONE_CAMPAIGN}/settings/versions", "campaigns", route="campaign_settings_versions"),
+    command=ON_CAMPAIGN,
 )
 register(
-    Operation(
-        name="plan_settings",
-        title=_("Show what a change of settings would do"),
-        request=settings.PlanSettingsRequest,
-        result=settings.PlannedSettings,
-        permission=MAY_RUN,
-        run=settings.plan_settings,
-        errors=(CampaignError,),
-        stale=(StaleSettings,),
-        rest=Rest("POST", f"{ONE_CAMPAIGN}/settings-plans", "campaigns", example=_EXAMPLE),
-        command=CommandLine(positional=("campaign",), text=_plan_text),
-        page=FormPage("change_settings"),
-    )
+    title=_("Show what a change of settings would do"),
+    request=settings.PlanSettingsRequest,
+    result=settings.PlannedSettings,
+    permission=MAY_RUN,
+    run=settings.plan_settings,
+    errors=(CampaignError,),
+    stale=(StaleSettings,),
+    rest=Rest("POST", f"{ONE_CAMPAIGN}/settings-plans", "campaigns", example=_EXAMPLE),
+    command=CommandLine(positional=("campaign",), text=_plan_text),
+    page=FormPage("change_settings"),
 )
 register(
-    Operation(
-        name="change_settings",
-        title=_("Change the settings of a campaign"),
-        request=settings.ChangeSettingsRequest,
-        result=settings.ChangedSettings,
-        permission=MAY_RUN,
-        run=settings.change_named_settings,
-        errors=(CampaignError,),
-        stale=(StaleSettings,),
-        rest=Rest(
-            "PATCH",
-            f"{ONE_CAMPAIGN}/settings",
-            "campaigns",
-            route="campaign_settings",
-            own_transactions=True,
-            example=_EXAMPLE,
-        ),
-        command=CommandLine(positional=("campaign",), text=_changed_text),
-        page=FormPage("change_settings"),
-    )
+    name="change_settings",
+    title=_("Change the settings of a campaign"),
+    request=settings.ChangeSettingsRequest,
+    result=settings.ChangedSettings,
+    permission=MAY_RUN,
+    run=settings.change_named_settings,
+    errors=(CampaignError,),
+    stale=(StaleSettings,),
+    rest=Rest(
+        "PATCH",
+        f"{ONE_CAMPAIGN}/settings",
+        "campaigns",
+        route="campaign_settings",
+        own_transactions=True,
+        example=_EXAMPLE,
+    ),
+    command=CommandLine(positional=("campaign",), text=_changed_text),
+    page=FormPage("change_settings"),
 )
 register(
-    Operation(
-        name="list_texts",
-        title=_("List the texts of a campaign"),
-        request=publishing.TextsRequest,
-        result=publishing.CampaignTexts,
-        permission=MAY_RUN,
-        run=publishing.list_texts,
-        rest=Rest("GET", f"{ONE_CAMPAIGN}/texts", "preparing", route="texts"),
-        command=CommandLine(positional=("campaign",), text=_texts_text),
-    )
+    title=_("List the texts of a campaign"),
+    permission=MAY_RUN,
+    run=publishing.list_texts,
+    rest=Rest("GET", f"{ONE_CAMPAIGN}/texts", "preparing", route="texts"),
+    command=CommandLine(positional=("campaign",), text=_texts_text),
 )
 register(
-    Operation(
-        name="publish_text",
-        title=_("Publish a text of a campaign"),
-        request=publishing.PublishTextRequest,
-        result=publishing.PublishedText,
-        permission=MAY_RUN,
-        run=publishing.publish_named_text,
-        errors=(CampaignError,),
-        stale=(instructions.StaleText,),
-        rest=Rest(
-            "POST",
-            f"{ONE_CAMPAIGN}/texts",
-            "preparing",
-            route="texts",
-            example={"kind": "consent", "text": "You agree that your answers are published."},
-        ),
-        command=ON_CAMPAIGN,
-        page=FormPage(done=_published),
-    )
+    name="publish_text",
+    title=_("Publish a text of a campaign"),
+    permission=MAY_RUN,
+    run=publishing.publish_named_text,
+    errors=(CampaignError,),
+    stale=(instructions.StaleText,),
+    rest=Rest(
+        "POST",
+        f"{ONE_CAMPAIGN}/texts",
+        "preparing",
+        route="texts",
+        example={"kind": "consent", "text": "You agree that your answers are published."},
+    ),
+    command=ON_CAMPAIGN,
+    page=FormPage(done=_published),
 )
 register(
-    Operation(
-        name="learn_links",
-        title=_("Learn likely links"),
-        request=savings.LearnLinksRequest,
-        result=savings.LinkLesson,
-        permission=MAY_RUN,
-        run=savings.learn_named_links,
-        errors=(CampaignError, UnknownName),
-        stale=(StaleSettings,),
-        rest=Rest("POST", f"{ONE_CAMPAIGN}/learn-links", "campaigns", own_transactions=True, example={}),
-        command=CommandLine(positional=("campaign",), text=_learnt_text),
-        page=FormPage(
-            done=_("Learnt from %(images)d images: version %(version)d of the settings is in force.")
-        ),
-    )
+    name="learn_links",
+    title=_("Learn likely links"),
+    permission=MAY_RUN,
+    run=savings.learn_named_links,
+    errors=(CampaignError, UnknownName),
+    stale=(StaleSettings,),
+    rest=Rest("POST", f"{ONE_CAMPAIGN}/learn-links", "campaigns", own_transactions=True, example={}),
+    command=CommandLine(positional=("campaign",), text=_learnt_text),
+    page=FormPage(done=_("Learnt from %(images)d images: version %(version)d of the settings is in force.")),
 )
 register(
-    Operation(
-        name="show_protocol",
-        title=_("Show the box loop"),
-        request=ProtocolRequest,
-        result=BoxProtocol,
-        permission=Has(()),
-        run=show_protocol,
-        rest=Rest("GET", "protocol", "campaigns", route="protocol"),
-        command=CommandLine(text=lambda result: str(result.mermaid)),
-    )
+    title=_("Show the box loop"),
+    permission=Has(()),
+    run=show_protocol,
+    rest=Rest("GET", "protocol", "campaigns", route="protocol"),
+    command=CommandLine(text=lambda result: str(result.mermaid)),
 )

@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.operations import CommandLine, FormPage, Has, Operation, Rest, register
+from annotation.common.operations import CommandLine, FormPage, Has, Rest, register
 from annotation.common.roles import RESEARCHER
 from annotation.workers.platform_visits import VisitError
 from annotation.workers.requests import studies
@@ -12,61 +12,44 @@ _PATH = "campaigns/<slug:campaign>/studies"
 _TAG = "preparing"
 
 register(
-    Operation(
-        name="list_studies",
-        title=_("List studies"),
-        request=studies.StudiesRequest,
-        result=studies.CampaignStudy,
-        permission=_ON_CAMPAIGN,
-        run=studies.list_studies,
-        listed=True,
-        rest=Rest("GET", _PATH, _TAG, route="studies"),
-        command=CommandLine(positional=("campaign",)),
-    )
+    title=_("List studies"),
+    result=studies.CampaignStudy,
+    permission=_ON_CAMPAIGN,
+    run=studies.list_studies,
+    listed=True,
+    rest=Rest("GET", _PATH, _TAG, route="studies"),
+    command=CommandLine(positional=("campaign",)),
 )
 register(
-    Operation(
-        name="save_study",
-        title=_("Set up a study"),
-        request=studies.SaveStudyRequest,
-        result=studies.CampaignStudy,
-        permission=_ON_CAMPAIGN,
-        run=studies.set_up_study,
-        errors=(VisitError,),
-        rest=Rest(
-            "POST",
-            _PATH,
-            _TAG,
-            route="studies",
-            creates="campaigns/{campaign}/studies",
-            example={"platform": "prolific", "study": "60d9aadeb86739de712faee0", "answers": 20},
-        ),
-        command=CommandLine(positional=("campaign", "platform")),
-        page=FormPage(done=_("Study saved. Give its address to the platform.")),
-    )
+    name="save_study",
+    title=_("Set up a study"),
+    permission=_ON_CAMPAIGN,
+    run=studies.set_up_study,
+    errors=(VisitError,),
+    rest=Rest(
+        "POST",
+        _PATH,
+        _TAG,
+        route="studies",
+        creates="campaigns/{campaign}/studies",
+        example={"platform": "prolific", "study": "60d9aadeb86739de712faee0", "answers": 20},
+    ),
+    command=CommandLine(positional=("campaign", "platform")),
+    page=FormPage(done=_("Study saved. Give its address to the platform.")),
 )
 # Ids lead to people: whoever runs commands on the server may read them.
 register(
-    Operation(
-        name="list_visits",
-        title=_("List who came by studies"),
-        request=studies.VisitsRequest,
-        result=studies.StudyVisit,
-        permission=_ON_CAMPAIGN,
-        run=studies.list_visits,
-        listed=True,
-        command=CommandLine(positional=("campaign",)),
-    )
+    title=_("List who came by studies"),
+    result=studies.StudyVisit,
+    permission=_ON_CAMPAIGN,
+    run=studies.list_visits,
+    listed=True,
+    command=CommandLine(positional=("campaign",)),
 )
 register(
-    Operation(
-        name="confirm_visit",
-        title=_("Confirm who came by a study"),
-        request=studies.ConfirmVisitRequest,
-        result=studies.StudyVisit,
-        permission=_ON_CAMPAIGN,
-        run=studies.confirm_visit,
-        errors=(VisitError,),
-        command=CommandLine(positional=("campaign", "submission", "participant")),
-    )
+    title=_("Confirm who came by a study"),
+    permission=_ON_CAMPAIGN,
+    run=studies.confirm_visit,
+    errors=(VisitError,),
+    command=CommandLine(positional=("campaign", "submission", "participant")),
 )

@@ -98,14 +98,10 @@ def table_text(table: OperationTable) -> str:
 
 
 register(
-    Operation(
-        name="operations",
-        title=_("List operations"),
-        request=OperationsRequest,
-        result=OperationTable,
-        permission=Has((REVIEWER, RESEARCHER, ADMIN)),
-        run=operation_table,
-        rest=Rest("GET", "operations", "server"),
-        command=CommandLine(text=table_text),
-    )
+    name="operations",
+    title=_("List operations"),
+    permission=Has((REVIEWER, RESEARCHER, ADMIN)),
+    run=operation_table,
+    rest=Rest("GET", "operations", "server"),
+    command=CommandLine(text=table_text),
 )

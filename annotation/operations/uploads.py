@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from annotation.common.locks import Busy
-from annotation.common.operations import File, FormPage, Has, Operation, Rest, register
+from annotation.common.operations import File, FormPage, Has, Rest, register
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from annotation.datasets.source_problems import IntakeError
@@ -20,129 +20,97 @@ _TAG, _ONE, _RESEARCHERS = "corpora", "uploads/<slug:upload>", Has((RESEARCHER,)
 _READING = (UploadRefused, NoSuchUpload, FormatError, IntakeError, UnknownName, Busy, OSError)
 
 register(
-    Operation(
-        name="list_uploads",
-        title=_("List your uploads for new corpora"),
-        request=uploads.UploadsRequest,
-        result=uploads.UploadSummary,
-        permission=_RESEARCHERS,
-        run=uploads.list_uploads,
-        listed=True,
-        rest=Rest("GET", "uploads", _TAG, route="uploads"),
-        command=None,
-    )
+    title=_("List your uploads for new corpora"),
+    result=uploads.UploadSummary,
+    permission=_RESEARCHERS,
+    run=uploads.list_uploads,
+    listed=True,
+    rest=Rest("GET", "uploads", _TAG, route="uploads"),
+    command=None,
 )
 register(
-    Operation(
-        name="begin_upload",
-        title=_("Begin or resume an upload for a new corpus"),
-        request=uploads.BeginUploadRequest,
-        result=uploads.UploadDetail,
-        permission=_RESEARCHERS,
-        run=uploads.begin_named_upload,
-        errors=(UploadRefused,),
-        rest=Rest(
-            "POST",
-            "uploads",
-            _TAG,
-            route="uploads",
-            own_transactions=True,
-            creates="uploads/{key}",
-            example={"name": "harbour", "files": [{"path": "harbour.zip", "size": 73400320}]},
-        ),
-        command=None,
-    )
+    name="begin_upload",
+    title=_("Begin or resume an upload for a new corpus"),
+    permission=_RESEARCHERS,
+    run=uploads.begin_named_upload,
+    errors=(UploadRefused,),
+    rest=Rest(
+        "POST",
+        "uploads",
+        _TAG,
+        route="uploads",
+        own_transactions=True,
+        creates="uploads/{key}",
+        example={"name": "harbour", "files": [{"path": "harbour.zip", "size": 73400320}]},
+    ),
+    command=None,
 )
 register(
-    Operation(
-        name="show_upload",
-        title=_("Show an upload"),
-        request=uploads.UploadRequest,
-        result=uploads.UploadDetail,
-        permission=_RESEARCHERS,
-        run=uploads.show_upload,
-        errors=(NoSuchUpload,),
-        rest=Rest("GET", _ONE, _TAG, route="upload"),
-        command=None,
-    )
+    title=_("Show an upload"),
+    permission=_RESEARCHERS,
+    run=uploads.show_upload,
+    errors=(NoSuchUpload,),
+    rest=Rest("GET", _ONE, _TAG, route="upload"),
+    command=None,
 )
 register(
-    Operation(
-        name="send_upload_part",
-        title=_("Send a part of a file"),
-        request=uploads.UploadPartRequest,
-        result=uploads.ReceivedPart,
-        permission=_RESEARCHERS,
-        run=uploads.receive_sent_part,
-        errors=(UploadRefused, NoSuchUpload),
-        rest=Rest(
-            "POST",
-            f"{_ONE}/files/<int:number>",
-            _TAG,
-            route="upload_file_part",
-            own_transactions=True,
-            example={"offset": 0, "sha256": 64 * "0"},
-        ),
-        command=None,
-    )
+    name="send_upload_part",
+    title=_("Send a part of a file"),
+    permission=_RESEARCHERS,
+    run=uploads.receive_sent_part,
+    errors=(UploadRefused, NoSuchUpload),
+    rest=Rest(
+        "POST",
+        f"{_ONE}/files/<int:number>",
+        _TAG,
+        route="upload_file_part",
+        own_transactions=True,
+        example={"offset": 0, "sha256": 64 * "0"},
+    ),
+    command=None,
 )
 register(
-    Operation(
-        name="check_upload",
-        title=_("Check an upload"),
-        request=uploads.CheckUploadRequest,
-        result=uploads.UploadCheck,
-        permission=_RESEARCHERS,
-        run=uploads.check,
-        before_job=uploads.check_ready,
-        errors=_READING,
-        as_job=True,
-        rest=Rest("POST", f"{_ONE}/check", _TAG, route="upload_check", example={"format": "csv"}),
-        command=None,
-        page=FormPage(started=_("The check is queued.")),
-    )
+    name="check_upload",
+    title=_("Check an upload"),
+    permission=_RESEARCHERS,
+    run=uploads.check,
+    before_job=uploads.check_ready,
+    errors=_READING,
+    as_job=True,
+    rest=Rest("POST", f"{_ONE}/check", _TAG, route="upload_check", example={"format": "csv"}),
+    command=None,
+    page=FormPage(started=_("The check is queued.")),
 )
 register(
-    Operation(
-        name="import_upload",
-        title=_("Import an upload as a corpus"),
-        request=uploads.ImportUploadRequest,
-        result=uploads.ImportedUpload,
-        permission=_RESEARCHERS,
-        run=uploads.import_checked,
-        before_job=uploads.check_checked,
-        errors=(*_READING, PictureError),
-        as_job=True,
-        rest=Rest("POST", f"{_ONE}/import", _TAG, route="upload_import", example={"skip_problems": True}),
-        command=None,
-        page=FormPage(started=_("The import is queued.")),
-    )
+    name="import_upload",
+    title=_("Import an upload as a corpus"),
+    permission=_RESEARCHERS,
+    run=uploads.import_checked,
+    before_job=uploads.check_checked,
+    errors=(*_READING, PictureError),
+    as_job=True,
+    rest=Rest("POST", f"{_ONE}/import", _TAG, route="upload_import", example={"skip_problems": True}),
+    command=None,
+    page=FormPage(started=_("The import is queued.")),
 )
 register(
-    Operation(
-        name="download_upload_problems",
-        title=_("Download what is wrong with an upload"),
-        request=uploads.UploadProblemsRequest,
-        result=File("application/x-ndjson"),
-        permission=_RESEARCHERS,
-        run=uploads.download_problems,
-        errors=(NoSuchUpload,),
-        rest=Rest("GET", f"{_ONE}/problems", _TAG, route="upload_problem_list"),
-        command=None,
-        page=FormPage(),
-    )
+    name="download_upload_problems",
+    title=_("Download what is wrong with an upload"),
+    result=File("application/x-ndjson"),
+    permission=_RESEARCHERS,
+    run=uploads.download_problems,
+    errors=(NoSuchUpload,),
+    rest=Rest("GET", f"{_ONE}/problems", _TAG, route="upload_problem_list"),
+    command=None,
+    page=FormPage(),
 )
 register(
-    Operation(
-        name="remove_upload",
-        title=_("Remove an upload"),
-        request=uploads.RemoveUploadRequest,
-        result=None,
-        permission=_RESEARCHERS,
-        run=uploads.remove,
-        errors=(UploadRefused, NoSuchUpload),
-        rest=Rest("DELETE", _ONE, _TAG, route="upload"),
-        command=None,
-        page=FormPage(done=_("Upload removed."), leads=lambda result: reverse("uploads")),
-    )
+    name="remove_upload",
+    title=_("Remove an upload"),
+    permission=_RESEARCHERS,
+    run=uploads.remove,
+    errors=(UploadRefused, NoSuchUpload),
+    rest=Rest("DELETE", _ONE, _TAG, route="upload"),
+    command=None,
+    page=FormPage(done=_("Upload removed."), leads=lambda result: reverse("uploads")),
 )

@@ -2,14 +2,14 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.operations import CommandLine, File, FormPage, Has, Operation, Rest, register
+from annotation.common.operations import CommandLine, File, FormPage, Has, Rest, register
 from annotation.common.roles import ADMIN, RESEARCHER
 from annotation.jobs import emails
 from annotation.moderation import worker_acts
 from annotation.moderation.discarding import CannotDo
 from annotation.operations.texts import workers as texts
 from annotation.workers.messages import MessageError
-from annotation.workers.pseudonyms import CannotErase, Erased
+from annotation.workers.pseudonyms import CannotErase
 from annotation.workers.requests import erasing, listing
 
 _ON_CAMPAIGN = Has((RESEARCHER,), on="campaign")
@@ -19,161 +19,115 @@ _PATH = "campaigns/<slug:campaign>/workers"
 _SEVERAL = "campaigns/<slug:campaign>/several-workers"
 
 register(
-    Operation(
-        name="list_workers",
-        title=_("List workers"),
-        request=listing.WorkersRequest,
-        result=listing.CampaignWorker,
-        permission=_ON_CAMPAIGN,
-        run=listing.list_workers,
-        listed=True,
-        rest=Rest("GET", _PATH, _TAG, route="workers"),
-        command=CommandLine(positional=("campaign",)),
-    )
+    title=_("List workers"),
+    result=listing.CampaignWorker,
+    permission=_ON_CAMPAIGN,
+    run=listing.list_workers,
+    listed=True,
+    rest=Rest("GET", _PATH, _TAG, route="workers"),
+    command=CommandLine(positional=("campaign",)),
 )
 register(
-    Operation(
-        name="show_worker",
-        title=_("Show a worker"),
-        request=listing.ShowWorkerRequest,
-        result=listing.CampaignWorker,
-        permission=_ON_CAMPAIGN,
-        run=listing.show_worker,
-        rest=Rest("GET", f"{_PATH}/<str:worker>", _TAG),
-        command=CommandLine(positional=("campaign", "worker")),
-    )
+    title=_("Show a worker"),
+    permission=_ON_CAMPAIGN,
+    run=listing.show_worker,
+    rest=Rest("GET", f"{_PATH}/<str:worker>", _TAG),
+    command=CommandLine(positional=("campaign", "worker")),
 )
 register(
-    Operation(
-        name="export_workers",
-        title=_("Export workers"),
-        request=listing.ExportWorkersRequest,
-        result=File("text/csv"),
-        permission=_ON_CAMPAIGN,
-        run=listing.export_workers,
-        rest=Rest("GET", "campaigns/<slug:campaign>/workers.csv", _TAG),
-        command=CommandLine(positional=("campaign",)),
-        page=FormPage(),
-    )
+    title=_("Export workers"),
+    result=File("text/csv"),
+    permission=_ON_CAMPAIGN,
+    run=listing.export_workers,
+    rest=Rest("GET", "campaigns/<slug:campaign>/workers.csv", _TAG),
+    command=CommandLine(positional=("campaign",)),
+    page=FormPage(),
 )
 register(
-    Operation(
-        name="suspend_workers",
-        title=_("Suspend workers"),
-        request=worker_acts.SuspendRequest,
-        result=worker_acts.ChangedWorkers,
-        permission=_ON_CAMPAIGN,
-        run=worker_acts.suspend_workers,
-        errors=(CannotDo,),
-        rest=Rest(
-            "POST",
-            f"{_SEVERAL}/suspend",
-            _TAG,
-            example={"workers": ["calm-otter-17"], "reason": "Boxes are too large."},
-        ),
-        command=CommandLine(positional=("campaign",), text=texts.suspended_text),
-        page=FormPage(done=texts.suspended_message),
-    )
+    title=_("Suspend workers"),
+    permission=_ON_CAMPAIGN,
+    run=worker_acts.suspend_workers,
+    errors=(CannotDo,),
+    rest=Rest(
+        "POST",
+        f"{_SEVERAL}/suspend",
+        _TAG,
+        example={"workers": ["calm-otter-17"], "reason": "Boxes are too large."},
+    ),
+    command=CommandLine(positional=("campaign",), text=texts.suspended_text),
+    page=FormPage(done=texts.suspended_message),
 )
 register(
-    Operation(
-        name="reinstate_workers",
-        title=_("Reinstate workers"),
-        request=worker_acts.ReinstateRequest,
-        result=worker_acts.ChangedWorkers,
-        permission=_ON_CAMPAIGN,
-        run=worker_acts.reinstate_workers,
-        errors=(CannotDo,),
-        rest=Rest("POST", f"{_SEVERAL}/reinstate", _TAG, example={"workers": ["calm-otter-17"]}),
-        command=CommandLine(positional=("campaign",), text=texts.reinstated_text),
-        page=FormPage(done=texts.reinstated_message),
-    )
+    title=_("Reinstate workers"),
+    permission=_ON_CAMPAIGN,
+    run=worker_acts.reinstate_workers,
+    errors=(CannotDo,),
+    rest=Rest("POST", f"{_SEVERAL}/reinstate", _TAG, example={"workers": ["calm-otter-17"]}),
+    command=CommandLine(positional=("campaign",), text=texts.reinstated_text),
+    page=FormPage(done=texts.reinstated_message),
 )
 register(
-    Operation(
-        name="withdraw_answers",
-        title=_("Withdraw workers' answers"),
-        request=worker_acts.WithdrawAnswersRequest,
-        result=worker_acts.RecomputedAnswers,
-        permission=_ON_CAMPAIGN,
-        run=worker_acts.withdraw_answers,
-        before_job=worker_acts.name_workers,
-        errors=(CannotDo,),
-        as_job=True,
-        rest=Rest(
-            "POST",
-            f"{_SEVERAL}/withdraw",
-            _TAG,
-            example={"workers": ["calm-otter-17"], "reason": "Answers at random."},
-        ),
-        command=CommandLine(positional=("campaign",), text=texts.withdrawn_text),
-        page=FormPage(started=_("Their answers are being withdrawn.")),
-    )
+    title=_("Withdraw workers' answers"),
+    permission=_ON_CAMPAIGN,
+    run=worker_acts.withdraw_answers,
+    before_job=worker_acts.name_workers,
+    errors=(CannotDo,),
+    as_job=True,
+    rest=Rest(
+        "POST",
+        f"{_SEVERAL}/withdraw",
+        _TAG,
+        example={"workers": ["calm-otter-17"], "reason": "Answers at random."},
+    ),
+    command=CommandLine(positional=("campaign",), text=texts.withdrawn_text),
+    page=FormPage(started=_("Their answers are being withdrawn.")),
 )
 register(
-    Operation(
-        name="restore_answers",
-        title=_("Restore workers' answers"),
-        request=worker_acts.RestoreAnswersRequest,
-        result=worker_acts.RecomputedAnswers,
-        permission=_ON_CAMPAIGN,
-        run=worker_acts.restore_answers,
-        before_job=worker_acts.name_workers,
-        errors=(CannotDo,),
-        as_job=True,
-        rest=Rest("POST", f"{_SEVERAL}/restore", _TAG, example={"workers": ["calm-otter-17"]}),
-        command=CommandLine(positional=("campaign",), text=texts.restored_text),
-        page=FormPage(started=_("Their answers are being restored.")),
-    )
+    title=_("Restore workers' answers"),
+    permission=_ON_CAMPAIGN,
+    run=worker_acts.restore_answers,
+    before_job=worker_acts.name_workers,
+    errors=(CannotDo,),
+    as_job=True,
+    rest=Rest("POST", f"{_SEVERAL}/restore", _TAG, example={"workers": ["calm-otter-17"]}),
+    command=CommandLine(positional=("campaign",), text=texts.restored_text),
+    page=FormPage(started=_("Their answers are being restored.")),
 )
 register(
-    Operation(
-        name="message_workers",
-        title=_("Send workers a message"),
-        request=emails.MessageWorkersRequest,
-        result=emails.MessagedWorkers,
-        permission=_ON_CAMPAIGN,
-        run=emails.message_workers,
-        errors=(MessageError,),
-        rest=Rest(
-            "POST",
-            "campaigns/<slug:campaign>/messages",
-            _TAG,
-            example={
-                "workers": ["calm-otter-17"],
-                "text": "Please draw boxes tighter: see the new examples.",
-            },
-        ),
-        command=None,
-        page=FormPage(done=texts.sent_message),
-    )
+    title=_("Send workers a message"),
+    permission=_ON_CAMPAIGN,
+    run=emails.message_workers,
+    errors=(MessageError,),
+    rest=Rest(
+        "POST",
+        "campaigns/<slug:campaign>/messages",
+        _TAG,
+        example={
+            "workers": ["calm-otter-17"],
+            "text": "Please draw boxes tighter: see the new examples.",
+        },
+    ),
+    command=None,
+    page=FormPage(done=texts.sent_message),
 )
 register(
-    Operation(
-        name="erase_worker",
-        title=_("Erase a worker's personal data"),
-        request=erasing.EraseWorkerRequest,
-        result=Erased,
-        permission=_SERVER,
-        run=erasing.erase_one,
-        errors=(CannotErase, OSError),
-        confirms=True,
-        command=CommandLine(positional=("worker",), text=texts.erased_text),
-        page=FormPage(
-            done=_("Worker erased: nothing links the pseudonym to a person any more."),
-            sure=_("I understand that this cannot be undone"),
-        ),
-    )
+    name="erase_worker",
+    title=_("Erase a worker's personal data"),
+    permission=_SERVER,
+    run=erasing.erase_one,
+    errors=(CannotErase, OSError),
+    confirms=True,
+    command=CommandLine(positional=("worker",), text=texts.erased_text),
+    page=FormPage(
+        done=_("Worker erased: nothing links the pseudonym to a person any more."),
+        sure=_("I understand that this cannot be undone"),
+    ),
 )
 register(
-    Operation(
-        name="erase_again",
-        title=_("Erase again whom a restored backup brought back"),
-        request=erasing.EraseAgainRequest,
-        result=erasing.ErasedAgain,
-        permission=_SERVER,
-        run=erasing.erase_restored,
-        errors=(OSError,),
-        command=CommandLine(text=texts.erased_again_text),
-    )
+    name="erase_again",
+    title=_("Erase again whom a restored backup brought back"),
+    permission=_SERVER,
+    run=erasing.erase_restored,
+    errors=(OSError,),
+    command=CommandLine(text=texts.erased_again_text),
 )

@@ -8,7 +8,6 @@ from annotation.common.operations import (
     CommandLine,
     FormPage,
     Has,
-    Operation,
     Rest,
     register,
     register_stored,
@@ -26,7 +25,6 @@ from evaluation.services.batches import (
     collecting,
     launching,
     listing,
-    planning,
     reassignment,
     rounds,
 )
@@ -41,127 +39,88 @@ _EXAMPLE = {"corpus": "harbour", "runs": ["first-annotation", "second-annotation
 
 register_stored(listing.STORED_BATCH)
 register(
-    Operation(
-        name="plan_batch",
-        title=_("Plan a batch"),
-        request=planning.BatchRequest,
-        result=launching.PlannedBatch,
-        permission=_ON_CORPUS,
-        run=launching.plan_batch,
-        errors=_PLANNING,
-        rest=Rest("POST", "batch-plans", "batches", own_transactions=True, example=_EXAMPLE),
-        command=CommandLine(text=texts.plan_text),
-        page=FormPage("evaluation:new_batch"),
-    )
+    title=_("Plan a batch"),
+    permission=_ON_CORPUS,
+    run=launching.plan_batch,
+    errors=_PLANNING,
+    rest=Rest("POST", "batch-plans", "batches", own_transactions=True, example=_EXAMPLE),
+    command=CommandLine(text=texts.plan_text),
+    page=FormPage("evaluation:new_batch"),
 )
 register(
-    Operation(
-        name="open_batch",
-        title=_("Open a batch"),
-        request=launching.OpenBatchRequest,
-        result=launching.OpenedBatch,
-        permission=_ON_CORPUS,
-        run=launching.open_batch,
-        before_job=launching.check_new,
-        errors=_PLANNING,
-        as_job=True,
-        rest=Rest("POST", "batches", "batches", route="batches", example={"name": "pool-1", **_EXAMPLE}),
-        command=CommandLine(positional=("name",), text=texts.opened_text),
-        page=FormPage(
-            "evaluation:new_batch",
-            started=_("Opening the batch."),
-        ),
-    )
+    title=_("Open a batch"),
+    permission=_ON_CORPUS,
+    run=launching.open_batch,
+    before_job=launching.check_new,
+    errors=_PLANNING,
+    as_job=True,
+    rest=Rest("POST", "batches", "batches", route="batches", example={"name": "pool-1", **_EXAMPLE}),
+    command=CommandLine(positional=("name",), text=texts.opened_text),
+    page=FormPage(
+        "evaluation:new_batch",
+        started=_("Opening the batch."),
+    ),
 )
 register(
-    Operation(
-        name="batch_status",
-        title=_("Show a batch"),
-        request=listing.BatchStatusRequest,
-        result=listing.BatchStatus,
-        permission=_ON_BATCH,
-        run=listing.batch_status,
-        errors=(BatchRefused, BadPool, UnknownMeasure),
-        rest=Rest("GET", _ONE, "batches", route="batch"),
-        command=CommandLine(positional=("batch",), text=texts.status_text),
-        page=FormPage("evaluation:batch"),
-    )
+    title=_("Show a batch"),
+    permission=_ON_BATCH,
+    run=listing.batch_status,
+    errors=(BatchRefused, BadPool, UnknownMeasure),
+    rest=Rest("GET", _ONE, "batches", route="batch"),
+    command=CommandLine(positional=("batch",), text=texts.status_text),
+    page=FormPage("evaluation:batch"),
 )
 register(
-    Operation(
-        name="collect_judgments",
-        title=_("Collect the answers of a batch"),
-        request=collecting.CollectRequest,
-        result=collecting.Collected,
-        permission=_ON_BATCH,
-        run=collecting.collect_judgments,
-        errors=(BatchRefused, ImportRefused, Busy),
-        as_job=True,
-        rest=Rest("POST", f"{_ONE}/judgments", "batches", example={}),
-        command=CommandLine(positional=("batch",), text=texts.collected_text),
-        page=FormPage("evaluation:act_on_batch", started=_("Collecting the answers.")),
-    )
+    title=_("Collect the answers of a batch"),
+    permission=_ON_BATCH,
+    run=collecting.collect_judgments,
+    errors=(BatchRefused, ImportRefused, Busy),
+    as_job=True,
+    rest=Rest("POST", f"{_ONE}/judgments", "batches", example={}),
+    command=CommandLine(positional=("batch",), text=texts.collected_text),
+    page=FormPage("evaluation:act_on_batch", started=_("Collecting the answers.")),
 )
 register(
-    Operation(
-        name="settle_batch",
-        title=_("Collect and freeze the answers of a batch"),
-        request=closing.SettleRequest,
-        result=closing.ClosedBatch,
-        permission=_ON_BATCH,
-        run=closing.settle_batch,
-        before_job=closing.check_rule,
-        errors=(UnknownName, BatchRefused, ImportRefused, Busy),
-        as_job=True,
-        rest=Rest("POST", f"{_ONE}/qrels", "batches", example={"qrels": "pool-1"}),
-        command=CommandLine(positional=("batch", "qrels"), text=texts.closed_text),
-        page=FormPage("evaluation:act_on_batch", started=_("Collecting and freezing the answers.")),
-    )
+    title=_("Collect and freeze the answers of a batch"),
+    permission=_ON_BATCH,
+    run=closing.settle_batch,
+    before_job=closing.check_rule,
+    errors=(UnknownName, BatchRefused, ImportRefused, Busy),
+    as_job=True,
+    rest=Rest("POST", f"{_ONE}/qrels", "batches", example={"qrels": "pool-1"}),
+    command=CommandLine(positional=("batch", "qrels"), text=texts.closed_text),
+    page=FormPage("evaluation:act_on_batch", started=_("Collecting and freezing the answers.")),
 )
 register(
-    Operation(
-        name="plan_reassignment",
-        title=_("Show whose pages would be reassigned"),
-        request=reassignment.ReassignRequest,
-        result=reassignment.Reassignment,
-        permission=_ON_BATCH,
-        run=reassignment.reassignment_plan,
-        errors=(BatchRefused,),
-        rest=Rest("GET", f"{_ONE}/reassignment", "batches", route="reassignment"),
-        command=CommandLine(positional=("batch",), text=texts.reassignment_text),
-        page=FormPage("evaluation:batch"),
-    )
+    name="plan_reassignment",
+    title=_("Show whose pages would be reassigned"),
+    permission=_ON_BATCH,
+    run=reassignment.reassignment_plan,
+    errors=(BatchRefused,),
+    rest=Rest("GET", f"{_ONE}/reassignment", "batches", route="reassignment"),
+    command=CommandLine(positional=("batch",), text=texts.reassignment_text),
+    page=FormPage("evaluation:batch"),
 )
 register(
-    Operation(
-        name="reassign_pages",
-        title=_("Reassign the pages of judges who do not count"),
-        request=reassignment.ReassignRequest,
-        result=reassignment.Reassignment,
-        permission=_ON_BATCH,
-        run=reassignment.reassign_pages,
-        errors=(BatchRefused, CannotDo),
-        as_job=True,
-        rest=Rest("POST", f"{_ONE}/reassignment", "batches", route="reassignment", example={}),
-        command=CommandLine(positional=("batch",), text=texts.reassignment_text),
-        page=FormPage(
-            "evaluation:act_on_batch", started=_("Withdrawing their answers and reassigning the pages.")
-        ),
-    )
+    title=_("Reassign the pages of judges who do not count"),
+    permission=_ON_BATCH,
+    run=reassignment.reassign_pages,
+    errors=(BatchRefused, CannotDo),
+    as_job=True,
+    rest=Rest("POST", f"{_ONE}/reassignment", "batches", route="reassignment", example={}),
+    command=CommandLine(positional=("batch",), text=texts.reassignment_text),
+    page=FormPage(
+        "evaluation:act_on_batch", started=_("Withdrawing their answers and reassigning the pages.")
+    ),
 )
 register(
-    Operation(
-        name="next_round",
-        title=_("Ask the next round of a batch"),
-        request=rounds.NextRoundRequest,
-        result=rounds.RoundStatus,
-        permission=_ON_BATCH,
-        run=rounds.next_round,
-        before_job=rounds.number_round,
-        errors=(BadPool, BatchRefused, Busy, CampaignError),
-        as_job=True,
-        rest=Rest("POST", f"{_ONE}/rounds", "batches", example={}),
-        command=CommandLine(positional=("batch",), text=texts.round_text),
-        page=FormPage("evaluation:act_on_batch", started=_("Selecting the pairs of the next round.")),
-    )
+    title=_("Ask the next round of a batch"),
+    permission=_ON_BATCH,
+    run=rounds.next_round,
+    before_job=rounds.number_round,
+    errors=(BadPool, BatchRefused, Busy, CampaignError),
+    as_job=True,
+    rest=Rest("POST", f"{_ONE}/rounds", "batches", example={}),
+    command=CommandLine(positional=("batch",), text=texts.round_text),
+    page=FormPage("evaluation:act_on_batch", started=_("Selecting the pairs of the next round.")),
 )

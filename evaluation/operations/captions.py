@@ -8,7 +8,6 @@ from annotation.common.operations import (
     File,
     FormPage,
     Has,
-    Operation,
     Rest,
     StoredThing,
     register,
@@ -22,7 +21,6 @@ from evaluation.operations import set_texts as texts
 from evaluation.operations.score_texts import report_command
 from evaluation.services.captions import judging, scoring, sets, writing
 from evaluation.services.captions.figures import tables_of_captions
-from evaluation.services.figure_requests import FigureReport
 from evaluation.services.predicting import PredictionSetsRequest
 from evaluation.services.stored import InUse, remove_stored
 from evaluation.services.stored_kinds import CAPTION_SETS
@@ -49,72 +47,53 @@ _ERRORS = (UnknownName, OSError, ValueError)
 
 register_stored(_SETS)
 register(
-    Operation(
-        name="download_caption_set",
-        title=_("Download captions"),
-        request=sets.DownloadCaptionSetRequest,
-        result=File("application/json"),
-        permission=_ON_SET,
-        run=sets.download_caption_set,
-        rest=Rest("GET", f"{_SETS.address}/coco", "caption-sets"),
-        command=CommandLine(positional=("caption_set",)),
-        page=FormPage(),
-    )
+    title=_("Download captions"),
+    result=File("application/json"),
+    permission=_ON_SET,
+    run=sets.download_caption_set,
+    rest=Rest("GET", f"{_SETS.address}/coco", "caption-sets"),
+    command=CommandLine(positional=("caption_set",)),
+    page=FormPage(),
 )
 register(
-    Operation(
-        name="generate_captions",
-        title=_("Write captions"),
-        request=writing.CaptionsRequest,
-        result=writing.WrittenSet,
-        permission=_ON_SYSTEM,
-        run=writing.generate_captions,
-        before_job=writing.check_captions,
-        errors=_ERRORS,
-        as_job=True,
-        rest=Rest("POST", "systems/<slug:system>/captions", "caption-sets", example={"split": "test"}),
-        command=CommandLine(positional=("system",), text=texts.written_text),
-        page=FormPage(
-            started=_("Writing captions."),
-        ),
-    )
+    title=_("Write captions"),
+    permission=_ON_SYSTEM,
+    run=writing.generate_captions,
+    before_job=writing.check_captions,
+    errors=_ERRORS,
+    as_job=True,
+    rest=Rest("POST", "systems/<slug:system>/captions", "caption-sets", example={"split": "test"}),
+    command=CommandLine(positional=("system",), text=texts.written_text),
+    page=FormPage(
+        started=_("Writing captions."),
+    ),
 )
 register(
-    Operation(
-        name="score_captions",
-        title=_("Score captions"),
-        request=scoring.CaptionsToScore,
-        result=FigureReport,
-        permission=Has((RESEARCHER,), on="corpus", corpora=True),
-        run=scoring.score_written_captions,
-        errors=(MeteorFailed, MeteorMissing, UnknownMeasure, *_ERRORS),
-        command=report_command(
-            "corpus", "captions", remarks=scoring.remarks_on_scored, tables=tables_of_captions
-        ),
-    )
+    name="score_captions",
+    title=_("Score captions"),
+    permission=Has((RESEARCHER,), on="corpus", corpora=True),
+    run=scoring.score_written_captions,
+    errors=(MeteorFailed, MeteorMissing, UnknownMeasure, *_ERRORS),
+    command=report_command(
+        "corpus", "captions", remarks=scoring.remarks_on_scored, tables=tables_of_captions
+    ),
 )
 register(
-    Operation(
-        name="judge_captions",
-        title=_("Mix captions to be judged"),
-        request=judging.MixRequest,
-        result=judging.Mixed,
-        permission=Has((RESEARCHER,), server=True),
-        run=judging.mix_captions,
-        before_job=judging.check_mixing,
-        errors=_ERRORS,
-        as_job=True,
-        rest=Rest(
-            "POST",
-            "caption-candidates",
-            "caption-sets",
-            example={"name": "candidates", "sets": ["captions"], "people": 1},
-        ),
-        command=CommandLine(positional=("name", "sets"), text=texts.mixed_text),
-        page=FormPage(
-            started=_(
-                "Mixing the captions. Then open a batch of the new corpus’s runs, with grades and depth 1."
-            )
-        ),
-    )
+    name="judge_captions",
+    title=_("Mix captions to be judged"),
+    permission=Has((RESEARCHER,), server=True),
+    run=judging.mix_captions,
+    before_job=judging.check_mixing,
+    errors=_ERRORS,
+    as_job=True,
+    rest=Rest(
+        "POST",
+        "caption-candidates",
+        "caption-sets",
+        example={"name": "candidates", "sets": ["captions"], "people": 1},
+    ),
+    command=CommandLine(positional=("name", "sets"), text=texts.mixed_text),
+    page=FormPage(
+        started=_("Mixing the captions. Then open a batch of the new corpus’s runs, with grades and depth 1.")
+    ),
 )

@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.operations import CommandLine, FormPage, Has, Operation, Rest, register
+from annotation.common.operations import CommandLine, FormPage, Has, Rest, register
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from evaluation.operations import set_texts as texts
@@ -13,85 +13,65 @@ _OF_SERVER = Has((RESEARCHER,), server=True)
 _ERRORS = (UnknownName, OSError, ValueError)
 
 register(
-    Operation(
-        name="import_parses",
-        title=_("Import parses"),
-        request=asked.ImportParsesRequest,
-        result=asked.StoredParses,
-        permission=Has((RESEARCHER,), on="corpus", corpora=True),
-        run=asked.import_asked_parses,
-        before_job=asked.check_parses,
-        errors=_ERRORS,
-        as_job=True,
-        rest=Rest("POST", "parses", "features", example={"corpus": "harbour", "file": "harbour.conllu"}),
-        command=CommandLine(positional=("corpus", "file"), text=texts.parses_text),
-        page=FormPage(started=_("Importing the parses.")),
-    )
+    name="import_parses",
+    title=_("Import parses"),
+    permission=Has((RESEARCHER,), on="corpus", corpora=True),
+    run=asked.import_asked_parses,
+    before_job=asked.check_parses,
+    errors=_ERRORS,
+    as_job=True,
+    rest=Rest("POST", "parses", "features", example={"corpus": "harbour", "file": "harbour.conllu"}),
+    command=CommandLine(positional=("corpus", "file"), text=texts.parses_text),
+    page=FormPage(started=_("Importing the parses.")),
 )
 register(
-    Operation(
-        name="list_weak_collections",
-        title=_("List weak collections"),
-        request=asked.WeakCollectionsRequest,
-        result=asked.CollectionSummary,
-        permission=Has((RESEARCHER,), corpora=True),
-        run=asked.list_collections,
-        listed=True,
-        rest=Rest("GET", "weak-collections", "features", route="weak_collections"),
-    )
+    name="list_weak_collections",
+    title=_("List weak collections"),
+    result=asked.CollectionSummary,
+    permission=Has((RESEARCHER,), corpora=True),
+    run=asked.list_collections,
+    listed=True,
+    rest=Rest("GET", "weak-collections", "features", route="weak_collections"),
 )
 register(
-    Operation(
-        name="import_weak_collection",
-        title=_("Import a weak collection"),
-        request=asked.ImportCollectionRequest,
-        result=asked.StoredCollection,
-        permission=_OF_SERVER,
-        run=asked.import_asked_collection,
-        before_job=asked.check_new_collection,
-        errors=_ERRORS,
-        as_job=True,
-        rest=Rest(
-            "POST",
-            "weak-collections",
-            "features",
-            route="weak_collections",
-            example={"name": "weak", "file": "weak.csv"},
-        ),
-        command=CommandLine(positional=("name", "file"), text=texts.collection_text),
-        page=FormPage(started=_("Importing the collection.")),
-    )
+    name="import_weak_collection",
+    title=_("Import a weak collection"),
+    permission=_OF_SERVER,
+    run=asked.import_asked_collection,
+    before_job=asked.check_new_collection,
+    errors=_ERRORS,
+    as_job=True,
+    rest=Rest(
+        "POST",
+        "weak-collections",
+        "features",
+        route="weak_collections",
+        example={"name": "weak", "file": "weak.csv"},
+    ),
+    command=CommandLine(positional=("name", "file"), text=texts.collection_text),
+    page=FormPage(started=_("Importing the collection.")),
 )
 register(
-    Operation(
-        name="import_collection_features",
-        title=_("Import features of a weak collection"),
-        request=feature_requests.CollectionFeaturesRequest,
-        result=feature_requests.StoredFeatures,
-        permission=_OF_SERVER,
-        run=feature_requests.import_collection_features,
-        before_job=feature_requests.check_collection,
-        errors=_ERRORS,
-        as_job=True,
-        rest=Rest(
-            "POST",
-            "weak-collections/<slug:collection>/features",
-            "features",
-            example={"name": "cnn", "file": "weak.npz"},
-        ),
-        command=None,
-        page=FormPage(started=_("Importing the features.")),
-    )
+    title=_("Import features of a weak collection"),
+    permission=_OF_SERVER,
+    run=feature_requests.import_collection_features,
+    before_job=feature_requests.check_collection,
+    errors=_ERRORS,
+    as_job=True,
+    rest=Rest(
+        "POST",
+        "weak-collections/<slug:collection>/features",
+        "features",
+        example={"name": "cnn", "file": "weak.npz"},
+    ),
+    command=None,
+    page=FormPage(started=_("Importing the features.")),
 )
 register(
-    Operation(
-        name="remove_weak_collection",
-        title=_("Remove a weak collection"),
-        request=asked.RemoveCollectionRequest,
-        result=None,
-        permission=_OF_SERVER,
-        run=asked.remove_asked_collection,
-        errors=_ERRORS,
-        command=CommandLine(positional=("collection",)),
-    )
+    name="remove_weak_collection",
+    title=_("Remove a weak collection"),
+    permission=_OF_SERVER,
+    run=asked.remove_asked_collection,
+    errors=_ERRORS,
+    command=CommandLine(positional=("collection",)),
 )

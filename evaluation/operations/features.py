@@ -3,7 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from annotation.common.locks import Busy
-from annotation.common.operations import CommandLine, File, FormPage, Has, Operation, Rest, register
+from annotation.common.operations import CommandLine, File, FormPage, Has, Rest, register
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from evaluation.operations import set_texts as texts
@@ -15,136 +15,102 @@ _ON_CORPUS = Has((RESEARCHER,), on="corpus", corpora=True)
 _ERRORS = (UnknownName, OSError, ValueError)
 
 register(
-    Operation(
-        name="list_features",
-        title=_("List feature sets"),
-        request=asked.FeaturesRequest,
-        result=asked.FeatureSetSummary,
-        permission=Has((RESEARCHER,), corpora=True),
-        run=asked.list_features,
-        listed=True,
-        rest=Rest("GET", "features", "features", route="features"),
-    )
+    title=_("List feature sets"),
+    result=asked.FeatureSetSummary,
+    permission=Has((RESEARCHER,), corpora=True),
+    run=asked.list_features,
+    listed=True,
+    rest=Rest("GET", "features", "features", route="features"),
 )
 register(
-    Operation(
-        name="remove_features",
-        title=_("Remove a feature set"),
-        request=asked.RemoveFeaturesRequest,
-        result=None,
-        permission=_ON_CORPUS,
-        run=asked.remove_features,
-        errors=(InUse, Busy, UnknownName),
-        rest=Rest("DELETE", "features/<slug:corpus>/<str:set>", "features"),
-        command=CommandLine(positional=("corpus", "set")),
-        page=FormPage(done=_("The feature set is removed.")),
-    )
+    title=_("Remove a feature set"),
+    permission=_ON_CORPUS,
+    run=asked.remove_features,
+    errors=(InUse, Busy, UnknownName),
+    rest=Rest("DELETE", "features/<slug:corpus>/<str:set>", "features"),
+    command=CommandLine(positional=("corpus", "set")),
+    page=FormPage(done=_("The feature set is removed.")),
 )
 register(
-    Operation(
-        name="import_features",
-        title=_("Import features"),
-        request=asked.ImportFeaturesRequest,
-        result=asked.StoredFeatures,
-        permission=_ON_CORPUS,
-        run=asked.import_asked_features,
-        errors=_ERRORS,
-        as_job=True,
-        rest=Rest(
-            "POST",
-            "feature-uploads",
-            "features",
-            example={"name": "net", "corpus": "harbour", "kind": "image"},
-        ),
-        command=CommandLine(positional=("corpus", "file"), text=texts.stored_text),
-        page=FormPage(started=_("Importing the features.")),
-    )
+    name="import_features",
+    title=_("Import features"),
+    permission=_ON_CORPUS,
+    run=asked.import_asked_features,
+    errors=_ERRORS,
+    as_job=True,
+    rest=Rest(
+        "POST",
+        "feature-uploads",
+        "features",
+        example={"name": "net", "corpus": "harbour", "kind": "image"},
+    ),
+    command=CommandLine(positional=("corpus", "file"), text=texts.stored_text),
+    page=FormPage(started=_("Importing the features.")),
 )
 register(
-    Operation(
-        name="train_word_vectors",
-        title=_("Train word vectors"),
-        request=asked.WordVectorsRequest,
-        result=asked.StoredFeatures,
-        permission=_ON_CORPUS,
-        run=asked.train_asked_vectors,
-        before_job=asked.check_word_vectors,
-        errors=_ERRORS,
-        as_job=True,
-        rest=Rest(
-            "POST",
-            "word-vectors",
-            "features",
-            example={"corpus": "harbour", "name": "own-words", "dimensions": 100},
-        ),
-        command=CommandLine(positional=("corpus",), text=texts.stored_text),
-        page=FormPage(started=_("Training the word vectors.")),
-    )
+    name="train_word_vectors",
+    title=_("Train word vectors"),
+    permission=_ON_CORPUS,
+    run=asked.train_asked_vectors,
+    before_job=asked.check_word_vectors,
+    errors=_ERRORS,
+    as_job=True,
+    rest=Rest(
+        "POST",
+        "word-vectors",
+        "features",
+        example={"corpus": "harbour", "name": "own-words", "dimensions": 100},
+    ),
+    command=CommandLine(positional=("corpus",), text=texts.stored_text),
+    page=FormPage(started=_("Training the word vectors.")),
 )
 register(
-    Operation(
-        name="extract_features",
-        title=_("Compute features"),
-        request=extracting.ExtractFeaturesRequest,
-        result=asked.StoredFeatures,
-        permission=_ON_CORPUS,
-        run=extracting.extract_asked_features,
-        errors=_ERRORS,
-        as_job=True,
-        rest=Rest(
-            "POST",
-            "features",
-            "features",
-            route="features",
-            example={"name": "net", "corpus": "harbour", "weights": "colours.onnx"},
-        ),
-        command=CommandLine(positional=("corpus",), text=texts.stored_text),
-        page=FormPage(started=_("Computing the features.")),
-    )
+    name="extract_features",
+    title=_("Compute features"),
+    permission=_ON_CORPUS,
+    run=extracting.extract_asked_features,
+    errors=_ERRORS,
+    as_job=True,
+    rest=Rest(
+        "POST",
+        "features",
+        "features",
+        route="features",
+        example={"name": "net", "corpus": "harbour", "weights": "colours.onnx"},
+    ),
+    command=CommandLine(positional=("corpus",), text=texts.stored_text),
+    page=FormPage(started=_("Computing the features.")),
 )
 register(
-    Operation(
-        name="extract_regions",
-        title=_("Find regions, and compute their features"),
-        request=extracting.ExtractRegionsRequest,
-        result=asked.StoredFeatures,
-        permission=_ON_CORPUS,
-        run=extracting.extract_asked_regions,
-        before_job=extracting.check_regions,
-        errors=_ERRORS,
-        as_job=True,
-        rest=Rest(
-            "POST",
-            "regions",
-            "features",
-            example={"name": "parts", "corpus": "harbour", "weights": "colours.onnx", "method": "grid"},
-        ),
-        command=CommandLine(positional=("corpus",), text=texts.stored_text),
-        page=FormPage(started=_("Computing the features.")),
-    )
+    name="extract_regions",
+    title=_("Find regions, and compute their features"),
+    permission=_ON_CORPUS,
+    run=extracting.extract_asked_regions,
+    before_job=extracting.check_regions,
+    errors=_ERRORS,
+    as_job=True,
+    rest=Rest(
+        "POST",
+        "regions",
+        "features",
+        example={"name": "parts", "corpus": "harbour", "weights": "colours.onnx", "method": "grid"},
+    ),
+    command=CommandLine(positional=("corpus",), text=texts.stored_text),
+    page=FormPage(started=_("Computing the features.")),
 )
 register(
-    Operation(
-        name="extract_visual_words",
-        title=_("Store the visual words of pictures"),
-        request=extracting.VisualWordsRequest,
-        result=extracting.Extracted,
-        permission=_ON_CORPUS,
-        run=extracting.extract_visual_words,
-        errors=_ERRORS,
-        as_job=True,
-        command=CommandLine(positional=("corpus",), text=texts.words_text),
-    )
+    title=_("Store the visual words of pictures"),
+    permission=_ON_CORPUS,
+    run=extracting.extract_visual_words,
+    errors=_ERRORS,
+    as_job=True,
+    command=CommandLine(positional=("corpus",), text=texts.words_text),
 )
 register(
-    Operation(
-        name="export_visual_words",
-        title=_("Export the visual words of pictures"),
-        request=extracting.VisualWordsRequest,
-        result=File("application/octet-stream"),
-        permission=_ON_CORPUS,
-        run=extracting.export_visual_words,
-        errors=_ERRORS,
-        command=CommandLine(positional=("corpus",), text=texts.words_text),
-    )
+    title=_("Export the visual words of pictures"),
+    result=File("application/octet-stream"),
+    permission=_ON_CORPUS,
+    run=extracting.export_visual_words,
+    errors=_ERRORS,
+    command=CommandLine(positional=("corpus",), text=texts.words_text),
 )

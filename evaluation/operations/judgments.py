@@ -7,7 +7,6 @@ from annotation.common.operations import (
     CommandLine,
     FormPage,
     Has,
-    Operation,
     Rest,
     StoredThing,
     register,
@@ -46,43 +45,34 @@ register_stored(
     )
 )
 register(
-    Operation(
-        name="import_judgments",
-        title=_("Import judgments"),
-        request=importing.JudgmentsImport,
-        result=importing.JudgmentsReport,
-        permission=Has((RESEARCHER,), on="corpus", corpora=True),
-        run=importing.import_judgments,
-        errors=(UnknownName, FormatError, BadScale, ImportRefused, Busy, OSError),
-        rest=Rest(
-            "POST",
-            "judgment-sets",
-            "judgment-sets",
-            route="judgment_sets",
-            own_transactions=True,
-            creates="judgment-sets/{corpus}:{judgments}",
-            example={"name": "grades", "corpus": "harbour", "format": "table", "scale": "0-5"},
-        ),
-        command=CommandLine(positional=("corpus", "file"), text=texts.judgments_text),
-        page=FormPage("evaluation:import_qrels"),
-    )
+    title=_("Import judgments"),
+    permission=Has((RESEARCHER,), on="corpus", corpora=True),
+    run=importing.import_judgments,
+    errors=(UnknownName, FormatError, BadScale, ImportRefused, Busy, OSError),
+    rest=Rest(
+        "POST",
+        "judgment-sets",
+        "judgment-sets",
+        route="judgment_sets",
+        own_transactions=True,
+        creates="judgment-sets/{corpus}:{judgments}",
+        example={"name": "grades", "corpus": "harbour", "format": "table", "scale": "0-5"},
+    ),
+    command=CommandLine(positional=("corpus", "file"), text=texts.judgments_text),
+    page=FormPage("evaluation:import_qrels"),
 )
 register(
-    Operation(
-        name="agreement",
-        title=_("Measure agreement"),
-        request=agreements.AgreementRequest,
-        result=agreements.Agreement,
-        permission=Has((RESEARCHER,), corpora=True),
-        run=agreements.agreement_of_sets,
-        errors=(AgreementError, FormatError, UnknownName, OSError),
-        rest=Rest(
-            "POST",
-            "agreement",
-            "judgment-sets",
-            own_transactions=True,
-            example={"judgments": "harbour:grades", "resamples": 100},
-        ),
-        command=CommandLine(positional=("file",), text=texts.agreement_text, layouts=texts.AGREEMENT_LAYOUTS),
-    )
+    name="agreement",
+    title=_("Measure agreement"),
+    permission=Has((RESEARCHER,), corpora=True),
+    run=agreements.agreement_of_sets,
+    errors=(AgreementError, FormatError, UnknownName, OSError),
+    rest=Rest(
+        "POST",
+        "agreement",
+        "judgment-sets",
+        own_transactions=True,
+        example={"judgments": "harbour:grades", "resamples": 100},
+    ),
+    command=CommandLine(positional=("file",), text=texts.agreement_text, layouts=texts.AGREEMENT_LAYOUTS),
 )

@@ -8,7 +8,6 @@ from annotation.common.operations import (
     File,
     FormPage,
     Has,
-    Operation,
     Rest,
     StoredThing,
     register,
@@ -18,7 +17,6 @@ from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from evaluation.operations import set_texts as texts
 from evaluation.operations.score_texts import report_command
-from evaluation.services.figure_requests import FigureReport
 from evaluation.services.localizations import files, listing, predicting, proposals, scores, sets
 from evaluation.services.localizations.tables import remarks_on_localization, tables_of_localization
 from evaluation.services.predicting import PredictionSetsRequest
@@ -48,95 +46,71 @@ _ERRORS = (UnknownName, OSError, ValueError)
 
 register_stored(_SETS)
 register(
-    Operation(
-        name="download_localization_set",
-        title=_("Download localizations"),
-        request=listing.DownloadLocalizationSetRequest,
-        result=File("application/octet-stream"),
-        permission=_ON_SET,
-        run=listing.download_localization_set,
-        rest=Rest("GET", f"{_SETS.address}/jsonl", "localization-sets"),
-        command=CommandLine(positional=("localization_set",)),
-        page=FormPage(),
-    )
+    title=_("Download localizations"),
+    result=File("application/octet-stream"),
+    permission=_ON_SET,
+    run=listing.download_localization_set,
+    rest=Rest("GET", f"{_SETS.address}/jsonl", "localization-sets"),
+    command=CommandLine(positional=("localization_set",)),
+    page=FormPage(),
 )
 register(
-    Operation(
-        name="localize",
-        title=_("Localize phrases"),
-        request=predicting.LocalizeRequest,
-        result=predicting.LocalizedSet,
-        permission=_ON_SYSTEM,
-        run=predicting.localize,
-        before_job=predicting.check_localizing,
-        errors=_ERRORS,
-        as_job=True,
-        rest=Rest(
-            "POST",
-            "systems/<slug:system>/localizations",
-            "localization-sets",
-            example={"regions": "proposals:1", "split": "test"},
-        ),
-        command=CommandLine(positional=("system",), text=texts.localized_text),
-        page=FormPage(
-            started=_("Localizing phrases."),
-        ),
-    )
+    title=_("Localize phrases"),
+    permission=_ON_SYSTEM,
+    run=predicting.localize,
+    before_job=predicting.check_localizing,
+    errors=_ERRORS,
+    as_job=True,
+    rest=Rest(
+        "POST",
+        "systems/<slug:system>/localizations",
+        "localization-sets",
+        example={"regions": "proposals:1", "split": "test"},
+    ),
+    command=CommandLine(positional=("system",), text=texts.localized_text),
+    page=FormPage(
+        started=_("Localizing phrases."),
+    ),
 )
 register(
-    Operation(
-        name="import_localizations",
-        title=_("Import localizations of phrases"),
-        request=files.LocalizationsImport,
-        result=files.ImportedLocalizations,
-        permission=Has((RESEARCHER,), on="corpus", corpora=True),
-        run=files.import_localizations,
-        errors=_ERRORS,
-        rest=Rest(
-            "POST",
-            "localization-sets",
-            "localization-sets",
-            route="localization_sets",
-            own_transactions=True,
-            creates="localization-sets/{name}",
-            example={"name": "theirs", "corpus": "harbour", "split": "test"},
-        ),
-        command=CommandLine(positional=("name", "file"), text=texts.imported_localizations_text),
-        page=FormPage("evaluation:bring"),
-    )
+    title=_("Import localizations of phrases"),
+    permission=Has((RESEARCHER,), on="corpus", corpora=True),
+    run=files.import_localizations,
+    errors=_ERRORS,
+    rest=Rest(
+        "POST",
+        "localization-sets",
+        "localization-sets",
+        route="localization_sets",
+        own_transactions=True,
+        creates="localization-sets/{name}",
+        example={"name": "theirs", "corpus": "harbour", "split": "test"},
+    ),
+    command=CommandLine(positional=("name", "file"), text=texts.imported_localizations_text),
+    page=FormPage("evaluation:bring"),
 )
 register(
-    Operation(
-        name="score_localization",
-        title=_("Score localizations"),
-        request=scores.LocalizationScoring,
-        result=scores.LocalizationScores,
-        permission=_ON_SET,
-        run=scores.score_localization,
-        before_job=scores.check_localization_scoring,
-        errors=_ERRORS,
-        as_job=True,
-        rest=Rest("POST", f"{_SETS.address}/score", "localization-sets", example={"layer": "import"}),
-        command=report_command(
-            "localization_set", remarks=remarks_on_localization, tables=tables_of_localization
-        ),
-        page=FormPage(started=_("The localizations are being scored.")),
-    )
+    title=_("Score localizations"),
+    permission=_ON_SET,
+    run=scores.score_localization,
+    before_job=scores.check_localization_scoring,
+    errors=_ERRORS,
+    as_job=True,
+    rest=Rest("POST", f"{_SETS.address}/score", "localization-sets", example={"layer": "import"}),
+    command=report_command(
+        "localization_set", remarks=remarks_on_localization, tables=tables_of_localization
+    ),
+    page=FormPage(started=_("The localizations are being scored.")),
 )
 register(
-    Operation(
-        name="score_proposals",
-        title=_("Score proposed regions"),
-        request=proposals.ProposalScoring,
-        result=FigureReport,
-        permission=Has((RESEARCHER,), on="corpus", corpora=True),
-        run=proposals.score_proposals,
-        errors=_ERRORS,
-        command=report_command(
-            "corpus",
-            "regions",
-            remarks=proposals.remarks_on_proposals,
-            tables=proposals.table_of_proposals,
-        ),
-    )
+    title=_("Score proposed regions"),
+    permission=Has((RESEARCHER,), on="corpus", corpora=True),
+    run=proposals.score_proposals,
+    errors=_ERRORS,
+    command=report_command(
+        "corpus",
+        "regions",
+        remarks=proposals.remarks_on_proposals,
+        tables=proposals.table_of_proposals,
+    ),
 )

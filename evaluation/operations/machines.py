@@ -5,36 +5,29 @@ from django.utils.translation import gettext_lazy as _
 from annotation.campaigns import CampaignError
 from annotation.campaigns.machines import TEACH_JOB
 from annotation.common.locks import Busy
-from annotation.common.operations import CommandLine, FormPage, Has, Operation, Rest, register
+from annotation.common.operations import CommandLine, FormPage, Has, Rest, register
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from evaluation.services.machines import lessons, stored_proposers
 
 register(
-    Operation(
-        name=TEACH_JOB,
-        title=_("Teach a machine"),
-        request=lessons.TeachMachineRequest,
-        result=lessons.Taught,
-        permission=Has((RESEARCHER,), on="campaign"),
-        run=lessons.teach,
-        before_job=lessons.check_machine_free,
-        errors=(CampaignError, OSError, ValueError),
-        as_job=True,
-        rest=Rest("POST", "campaigns/<slug:campaign>/machines/<slug:machine>/teach", "machines", example={}),
-        command=CommandLine(positional=("campaign", "machine"), text=lessons.taught_text),
-        page=FormPage(started=_("The machine is being taught.")),
-    )
+    name=TEACH_JOB,
+    title=_("Teach a machine"),
+    request=lessons.TeachMachineRequest,
+    result=lessons.Taught,
+    permission=Has((RESEARCHER,), on="campaign"),
+    run=lessons.teach,
+    before_job=lessons.check_machine_free,
+    errors=(CampaignError, OSError, ValueError),
+    as_job=True,
+    rest=Rest("POST", "campaigns/<slug:campaign>/machines/<slug:machine>/teach", "machines", example={}),
+    command=CommandLine(positional=("campaign", "machine"), text=lessons.taught_text),
+    page=FormPage(started=_("The machine is being taught.")),
 )
 register(
-    Operation(
-        name="train_proposer",
-        title=_("Train a proposer"),
-        request=stored_proposers.TrainProposerRequest,
-        result=stored_proposers.TrainedProposer,
-        permission=Has((RESEARCHER,), on="corpus", corpora=True),
-        run=stored_proposers.train_proposer,
-        errors=(Busy, UnknownName, OSError, ValueError),
-        command=CommandLine(positional=("name",), text=stored_proposers.trained_proposer_text),
-    )
+    title=_("Train a proposer"),
+    permission=Has((RESEARCHER,), on="corpus", corpora=True),
+    run=stored_proposers.train_proposer,
+    errors=(Busy, UnknownName, OSError, ValueError),
+    command=CommandLine(positional=("name",), text=stored_proposers.trained_proposer_text),
 )

@@ -8,7 +8,6 @@ from annotation.common.operations import (
     File,
     FormPage,
     Has,
-    Operation,
     Rest,
     StoredThing,
     register,
@@ -22,7 +21,7 @@ from evaluation.operations import judgment_texts as texts
 from evaluation.relevance.scales import BadScale
 from evaluation.services.common import ImportRefused
 from evaluation.services.judgments import freeze_request, listing, qrels_files
-from evaluation.services.judgments.freezing import QrelsReport, remove_qrels
+from evaluation.services.judgments.freezing import remove_qrels
 from evaluation.services.stored import InUse
 from evaluation.services.stored_kinds import QRELS
 
@@ -50,64 +49,51 @@ register_stored(
     )
 )
 register(
-    Operation(
-        name="freeze_qrels",
-        title=_("Freeze qrels"),
-        request=freeze_request.FreezeRequest,
-        result=QrelsReport,
-        permission=_ON_CORPUS,
-        run=freeze_request.freeze,
-        before_job=freeze_request.check_freezing,
-        errors=_REFUSED,
-        as_job=True,
-        rest=Rest(
-            "POST",
-            "qrels",
-            "qrels",
-            route="qrels",
-            example={
-                "name": "originals",
-                "corpus": "harbour",
-                "protocol": "first caption",
-                "split": "test",
-            },
-        ),
-        command=CommandLine(positional=("name",), text=texts.frozen_text),
-        page=FormPage("evaluation:freeze_qrels", started=_("Freezing the qrels. They will appear here.")),
-    )
+    name="freeze_qrels",
+    title=_("Freeze qrels"),
+    permission=_ON_CORPUS,
+    run=freeze_request.freeze,
+    before_job=freeze_request.check_freezing,
+    errors=_REFUSED,
+    as_job=True,
+    rest=Rest(
+        "POST",
+        "qrels",
+        "qrels",
+        route="qrels",
+        example={
+            "name": "originals",
+            "corpus": "harbour",
+            "protocol": "first caption",
+            "split": "test",
+        },
+    ),
+    command=CommandLine(positional=("name",), text=texts.frozen_text),
+    page=FormPage("evaluation:freeze_qrels", started=_("Freezing the qrels. They will appear here.")),
 )
 register(
-    Operation(
-        name="import_qrels",
-        title=_("Import qrels"),
-        request=qrels_files.QrelsImport,
-        result=QrelsReport,
-        permission=_ON_CORPUS,
-        run=qrels_files.import_qrels,
-        errors=_REFUSED,
-        rest=Rest(
-            "POST",
-            "qrels-uploads",
-            "qrels",
-            own_transactions=True,
-            creates="qrels/{qrels}:{version}",
-            example={"name": "pooled", "corpus": "harbour", "format": "trec"},
-        ),
-        command=CommandLine(positional=("name", "file"), text=texts.imported_qrels_text),
-        page=FormPage("evaluation:import_qrels"),
-    )
+    title=_("Import qrels"),
+    permission=_ON_CORPUS,
+    run=qrels_files.import_qrels,
+    errors=_REFUSED,
+    rest=Rest(
+        "POST",
+        "qrels-uploads",
+        "qrels",
+        own_transactions=True,
+        creates="qrels/{qrels}:{version}",
+        example={"name": "pooled", "corpus": "harbour", "format": "trec"},
+    ),
+    command=CommandLine(positional=("name", "file"), text=texts.imported_qrels_text),
+    page=FormPage("evaluation:import_qrels"),
 )
 register(
-    Operation(
-        name="export_qrels",
-        title=_("Export qrels"),
-        request=qrels_files.QrelsExport,
-        result=File("text/plain"),
-        permission=Has((RESEARCHER,), on="qrels", corpora=True),
-        run=qrels_files.export_qrels,
-        errors=(FormatError, ImportRefused, OSError),
-        rest=Rest("GET", "qrels/<str:qrels>/file", "qrels"),
-        command=CommandLine(positional=("qrels",)),
-        page=FormPage(),
-    )
+    title=_("Export qrels"),
+    result=File("text/plain"),
+    permission=Has((RESEARCHER,), on="qrels", corpora=True),
+    run=qrels_files.export_qrels,
+    errors=(FormatError, ImportRefused, OSError),
+    rest=Rest("GET", "qrels/<str:qrels>/file", "qrels"),
+    command=CommandLine(positional=("qrels",)),
+    page=FormPage(),
 )

@@ -8,7 +8,6 @@ from annotation.common.operations import (
     File,
     FormPage,
     Has,
-    Operation,
     Rest,
     StoredThing,
     register,
@@ -19,7 +18,7 @@ from annotation.common.roles import RESEARCHER
 from evaluation.metrics.table import UnknownMeasure
 from evaluation.services.reports import building, listing
 from evaluation.services.reports.building import BuiltReport, remove_report, report_folder
-from evaluation.services.reports.request import ReportRefused, ReportRequest
+from evaluation.services.reports.request import ReportRefused
 from evaluation.services.stored import set_archived
 from evaluation.services.stored_kinds import REPORTS
 
@@ -56,42 +55,33 @@ register_stored(
     )
 )
 register(
-    Operation(
-        name="build_report",
-        title=_("Build a report"),
-        request=ReportRequest,
-        result=BuiltReport,
-        permission=Has((RESEARCHER,), on="qrels", corpora=True),
-        run=building.build_report,
-        before_job=building.check_report,
-        errors=(UnknownName, UnknownMeasure, OSError, ValueError),
-        as_job=True,
-        rest=Rest(
-            "POST",
-            "reports",
-            "reports",
-            route="reports",
-            example={
-                "name": "first-report",
-                "qrels": "originals",
-                "runs": ["first-annotation", "second-annotation"],
-            },
-        ),
-        command=CommandLine(positional=("name",), text=_built_text),
-        page=FormPage("evaluation:new_report", started=_("Building the report. It will appear here.")),
-    )
+    title=_("Build a report"),
+    permission=Has((RESEARCHER,), on="qrels", corpora=True),
+    run=building.build_report,
+    before_job=building.check_report,
+    errors=(UnknownName, UnknownMeasure, OSError, ValueError),
+    as_job=True,
+    rest=Rest(
+        "POST",
+        "reports",
+        "reports",
+        route="reports",
+        example={
+            "name": "first-report",
+            "qrels": "originals",
+            "runs": ["first-annotation", "second-annotation"],
+        },
+    ),
+    command=CommandLine(positional=("name",), text=_built_text),
+    page=FormPage("evaluation:new_report", started=_("Building the report. It will appear here.")),
 )
 register(
-    Operation(
-        name="download_report",
-        title=_("Download a report"),
-        request=listing.DownloadReportRequest,
-        result=File("application/zip"),
-        permission=Has((RESEARCHER,), on="report", corpora=True),
-        run=listing.download_report,
-        errors=(ReportRefused,),
-        rest=Rest("GET", "reports/<str:report>/archive", "reports"),
-        command=CommandLine(positional=("report",)),
-        page=FormPage(),
-    )
+    title=_("Download a report"),
+    result=File("application/zip"),
+    permission=Has((RESEARCHER,), on="report", corpora=True),
+    run=listing.download_report,
+    errors=(ReportRefused,),
+    rest=Rest("GET", "reports/<str:report>/archive", "reports"),
+    command=CommandLine(positional=("report",)),
+    page=FormPage(),
 )

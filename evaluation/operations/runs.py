@@ -8,7 +8,6 @@ from annotation.common.operations import (
     File,
     FormPage,
     Has,
-    Operation,
     Rest,
     StoredThing,
     register,
@@ -54,111 +53,80 @@ register_stored(
     )
 )
 register(
-    Operation(
-        name="import_run",
-        title=_("Import a run"),
-        request=files.RunImport,
-        result=files.RunReport,
-        permission=Has((RESEARCHER,), on="corpus", corpora=True),
-        run=files.import_run,
-        errors=(FormatError, ImportRefused, UnknownName, Busy, ValueError),
-        rest=Rest(
-            "POST",
-            "runs",
-            "runs",
-            route="runs",
-            own_transactions=True,
-            creates="runs/{run}",
-            example={"name": "near", "corpus": "harbour"},
-        ),
-        command=CommandLine(positional=("name", "file"), text=texts.imported_run_text),
-        page=FormPage("evaluation:bring"),
-    )
+    title=_("Import a run"),
+    permission=Has((RESEARCHER,), on="corpus", corpora=True),
+    run=files.import_run,
+    errors=(FormatError, ImportRefused, UnknownName, Busy, ValueError),
+    rest=Rest(
+        "POST",
+        "runs",
+        "runs",
+        route="runs",
+        own_transactions=True,
+        creates="runs/{run}",
+        example={"name": "near", "corpus": "harbour"},
+    ),
+    command=CommandLine(positional=("name", "file"), text=texts.imported_run_text),
+    page=FormPage("evaluation:bring"),
 )
 register(
-    Operation(
-        name="export_run",
-        title=_("Export a run"),
-        request=files.ExportRunRequest,
-        result=File("text/plain"),
-        permission=_ON_RUN,
-        run=files.export_run,
-        errors=(FormatError, NotComparable, UnknownName),
-        rest=Rest("GET", "runs/<str:run>/trec", "runs"),
-        command=CommandLine(positional=("run",), text=texts.exported_text),
-        page=FormPage(),
-    )
+    title=_("Export a run"),
+    result=File("text/plain"),
+    permission=_ON_RUN,
+    run=files.export_run,
+    errors=(FormatError, NotComparable, UnknownName),
+    rest=Rest("GET", "runs/<str:run>/trec", "runs"),
+    command=CommandLine(positional=("run",), text=texts.exported_text),
+    page=FormPage(),
 )
 register(
-    Operation(
-        name="score_run",
-        title=_("Score a run"),
-        request=figures.ScoreRequest,
-        result=figures.RunScores,
-        permission=_ON_RUN,
-        run=figures.score_under_qrels,
-        errors=_SCORING,
-        rest=Rest("GET", "runs/<str:run>/scores", "runs"),
-        command=CommandLine(positional=("run",), text=texts.scores_text, layouts=texts.SCORES_LAYOUTS),
-        page=FormPage("evaluation:run"),
-    )
+    name="score_run",
+    title=_("Score a run"),
+    permission=_ON_RUN,
+    run=figures.score_under_qrels,
+    errors=_SCORING,
+    rest=Rest("GET", "runs/<str:run>/scores", "runs"),
+    command=CommandLine(positional=("run",), text=texts.scores_text, layouts=texts.SCORES_LAYOUTS),
+    page=FormPage("evaluation:run"),
 )
 register(
-    Operation(
-        name="compare_runs",
-        title=_("Compare runs"),
-        request=figures.CompareRequest,
-        result=figures.RunComparison,
-        permission=Has((RESEARCHER,), corpora=True),
-        run=figures.compare_under_qrels,
-        errors=_SCORING,
-        rest=Rest("GET", "comparisons", "runs"),
-        command=CommandLine(
-            positional=("runs",), text=texts.comparison_text, layouts=texts.COMPARISON_LAYOUTS
-        ),
-        page=FormPage("evaluation:compare"),
-    )
+    name="compare_runs",
+    title=_("Compare runs"),
+    permission=Has((RESEARCHER,), corpora=True),
+    run=figures.compare_under_qrels,
+    errors=_SCORING,
+    rest=Rest("GET", "comparisons", "runs"),
+    command=CommandLine(positional=("runs",), text=texts.comparison_text, layouts=texts.COMPARISON_LAYOUTS),
+    page=FormPage("evaluation:compare"),
 )
 register(
-    Operation(
-        name="export_values",
-        title=_("Export each query's values"),
-        request=figures.ValuesRequest,
-        result=File("application/octet-stream"),
-        permission=Has((RESEARCHER,), corpora=True),
-        run=figures.query_values,
-        errors=_SCORING,
-        rest=Rest("GET", "query-values", "runs"),
-        command=CommandLine(positional=("runs",)),
-        page=FormPage(),
-    )
+    name="export_values",
+    title=_("Export each query's values"),
+    result=File("application/octet-stream"),
+    permission=Has((RESEARCHER,), corpora=True),
+    run=figures.query_values,
+    errors=_SCORING,
+    rest=Rest("GET", "query-values", "runs"),
+    command=CommandLine(positional=("runs",)),
+    page=FormPage(),
 )
 register(
-    Operation(
-        name="list_queries",
-        title=_("List the queries of a run"),
-        request=queries.QueriesRequest,
-        result=queries.RunQuery,
-        permission=_ON_RUN,
-        run=queries.list_queries,
-        errors=(NotComparable, UnknownMeasure),
-        listed=True,
-        rest=Rest("GET", "runs/<str:run>/queries", "runs", route="run_queries"),
-        command=CommandLine(positional=("run",)),
-        page=FormPage("evaluation:queries"),
-    )
+    title=_("List the queries of a run"),
+    result=queries.RunQuery,
+    permission=_ON_RUN,
+    run=queries.list_queries,
+    errors=(NotComparable, UnknownMeasure),
+    listed=True,
+    rest=Rest("GET", "runs/<str:run>/queries", "runs", route="run_queries"),
+    command=CommandLine(positional=("run",)),
+    page=FormPage("evaluation:queries"),
 )
 register(
-    Operation(
-        name="show_query",
-        title=_("Show a query of a run"),
-        request=queries.QueryRequest,
-        result=queries.InspectedQuery,
-        permission=_ON_RUN,
-        run=queries.show_query,
-        errors=(NotComparable, UnknownMeasure),
-        rest=Rest("GET", "runs/<str:run>/queries/<int:query>", "runs", route="run_query"),
-        command=CommandLine(positional=("run", "query")),
-        page=FormPage("evaluation:query"),
-    )
+    title=_("Show a query of a run"),
+    permission=_ON_RUN,
+    run=queries.show_query,
+    errors=(NotComparable, UnknownMeasure),
+    rest=Rest("GET", "runs/<str:run>/queries/<int:query>", "runs", route="run_query"),
+    command=CommandLine(positional=("run", "query")),
+    page=FormPage("evaluation:query"),
 )

@@ -8,7 +8,6 @@ from annotation.common.operations import (
     File,
     FormPage,
     Has,
-    Operation,
     Rest,
     StoredThing,
     register,
@@ -48,101 +47,70 @@ _ERRORS = (UnknownName, OSError, ValueError)
 
 register_stored(_SETS)
 register(
-    Operation(
-        name="download_tag_set",
-        title=_("Download tags"),
-        request=listing.DownloadTagSetRequest,
-        result=File("application/octet-stream"),
-        permission=_ON_SET,
-        run=listing.download_tag_set,
-        rest=Rest("GET", f"{_SETS.address}/file", "tag-sets"),
-        command=CommandLine(positional=("tag_set",)),
-        page=FormPage(),
-    )
+    title=_("Download tags"),
+    result=File("application/octet-stream"),
+    permission=_ON_SET,
+    run=listing.download_tag_set,
+    rest=Rest("GET", f"{_SETS.address}/file", "tag-sets"),
+    command=CommandLine(positional=("tag_set",)),
+    page=FormPage(),
 )
 register(
-    Operation(
-        name="tag",
-        title=_("Tag images"),
-        request=writing.TagRequest,
-        result=writing.WrittenTags,
-        permission=_ON_SYSTEM,
-        run=writing.tag_images,
-        before_job=writing.check_tagging,
-        errors=_ERRORS,
-        as_job=True,
-        rest=Rest("POST", "systems/<slug:system>/tags", "tag-sets", example={"split": "test"}),
-        command=CommandLine(positional=("system",), text=texts.tagged_text),
-        page=FormPage(
-            started=_("Tagging the images."),
-        ),
-    )
+    name="tag",
+    title=_("Tag images"),
+    permission=_ON_SYSTEM,
+    run=writing.tag_images,
+    before_job=writing.check_tagging,
+    errors=_ERRORS,
+    as_job=True,
+    rest=Rest("POST", "systems/<slug:system>/tags", "tag-sets", example={"split": "test"}),
+    command=CommandLine(positional=("system",), text=texts.tagged_text),
+    page=FormPage(
+        started=_("Tagging the images."),
+    ),
 )
 register(
-    Operation(
-        name="score_tags",
-        title=_("Score tags"),
-        request=scores.TagScoringRequest,
-        result=scores.TagScores,
-        permission=_ON_SET,
-        run=scores.score_tags,
-        before_job=scores.check_tag_scoring,
-        errors=_ERRORS,
-        as_job=True,
-        rest=Rest("POST", f"{_SETS.address}/score", "tag-sets", example={"split": "test"}),
-        command=report_command("tag_set", remarks=scores.remarks_on_tags, tables=scores.table_of_tags),
-        page=FormPage(started=_("Scoring the tags. The figures will appear here.")),
-    )
+    title=_("Score tags"),
+    permission=_ON_SET,
+    run=scores.score_tags,
+    before_job=scores.check_tag_scoring,
+    errors=_ERRORS,
+    as_job=True,
+    rest=Rest("POST", f"{_SETS.address}/score", "tag-sets", example={"split": "test"}),
+    command=report_command("tag_set", remarks=scores.remarks_on_tags, tables=scores.table_of_tags),
+    page=FormPage(started=_("Scoring the tags. The figures will appear here.")),
 )
 register(
-    Operation(
-        name="import_user_tags",
-        title=_("Import the tags of users"),
-        request=user_tags.UserTagsRequest,
-        result=sets.TagSetSummary,
-        permission=Has((RESEARCHER,), server=True),
-        run=user_tags.import_user_tags,
-        errors=_ERRORS,
-        command=CommandLine(positional=("name",)),
-    )
+    title=_("Import the tags of users"),
+    permission=Has((RESEARCHER,), server=True),
+    run=user_tags.import_user_tags,
+    errors=_ERRORS,
+    command=CommandLine(positional=("name",)),
 )
 register(
-    Operation(
-        name="rank_tags",
-        title=_("Rank the tags of a corpus"),
-        request=ranked.TagsRequest,
-        result=ranked.StoredTags,
-        permission=_ON_CORPUS,
-        run=ranked.rank_tags,
-        before_job=ranked.check_tags,
-        errors=_ERRORS,
-        as_job=True,
-        rest=Rest("POST", "tag-rankings", "tag-sets", example={"corpus": "harbour"}),
-        command=CommandLine(positional=("corpus",), text=texts.stored_tags_text),
-        page=FormPage(started=_("Ranking the tags.")),
-    )
+    title=_("Rank the tags of a corpus"),
+    permission=_ON_CORPUS,
+    run=ranked.rank_tags,
+    before_job=ranked.check_tags,
+    errors=_ERRORS,
+    as_job=True,
+    rest=Rest("POST", "tag-rankings", "tag-sets", example={"corpus": "harbour"}),
+    command=CommandLine(positional=("corpus",), text=texts.stored_tags_text),
+    page=FormPage(started=_("Ranking the tags.")),
 )
 register(
-    Operation(
-        name="export_ranked_tags",
-        title=_("Export the ranked tags of a corpus"),
-        request=ranked.ExportTagsRequest,
-        result=File("application/octet-stream"),
-        permission=_ON_CORPUS,
-        run=ranked.export_ranked_tags,
-        errors=_ERRORS,
-        command=CommandLine(positional=("corpus",)),
-    )
+    title=_("Export the ranked tags of a corpus"),
+    result=File("application/octet-stream"),
+    permission=_ON_CORPUS,
+    run=ranked.export_ranked_tags,
+    errors=_ERRORS,
+    command=CommandLine(positional=("corpus",)),
 )
 register(
-    Operation(
-        name="judge_tags",
-        title=_("Mix tags to be judged"),
-        request=judging.TagMixRequest,
-        result=judging.MixedTags,
-        permission=Has((RESEARCHER,), server=True),
-        run=judging.mix_tags,
-        errors=_ERRORS,
-        command=CommandLine(positional=("name", "lists"), text=texts.mixed_tags_text),
-    )
+    name="judge_tags",
+    title=_("Mix tags to be judged"),
+    permission=Has((RESEARCHER,), server=True),
+    run=judging.mix_tags,
+    errors=_ERRORS,
+    command=CommandLine(positional=("name", "lists"), text=texts.mixed_tags_text),
 )

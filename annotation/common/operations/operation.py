@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from django.apps import apps
 from django.db.models import QuerySet
@@ -23,6 +24,7 @@ from annotation.common.registry import Registry, discover
 from annotation.common.roles import RESEARCHER, REVIEWER, WHOLE_SERVER
 
 _T = TypeVar("_T")
+_P = ParamSpec("_P")
 #: Who may see that a thing is there.
 _BROWSING = (REVIEWER, RESEARCHER)
 #: Names of a kind that an error lists at most.
@@ -175,23 +177,28 @@ class FormPage:
     leads: Callable[[Any], str] | None = None
 
 
+class _AsRunSays:
+    """What is said by the annotations of an operation's `run`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Operation:
     """Something that can be done: `run(request, context)` returns a `result`, a dataclass.
 
-    `name` is that of the command and of the job. `before_job` checks a request before its job is enqueued,
+    `name` is that of the command and of the job; that of `run` unless it is given, as are `request` and
+    `result`. `before_job` checks a request before its job is enqueued,
     and may fill it in. `errors` are those that `run` raises where things, and not we, are in the way, and
     `stale` those that say that somebody else was faster. A surface that is None does not offer it. Where it
     is `listed`, `run` returns a Listing or Pages, and `result` is that of a row. Where `confirms` is set, it
     asks for a password given within the last minutes. The field `secret` of the result is stored nowhere.
     """
 
-    name: str
     title: str | Promise
-    request: type[Any]
-    result: type[Any] | File | None
     permission: Has
     run: Callable[[Any, OperationContext], Any]
+    name: str = ""
+    request: type[Any] = _AsRunSays
+    result: type[Any] | File | None = _AsRunSays
     before_job: Callable[[Any, OperationContext], Any] | None = None
     errors: tuple[type[Exception], ...] = ()
     stale: tuple[type[Exception], ...] = ()
@@ -202,6 +209,20 @@ class Operation:
     rest: Rest | None = None
     command: CommandLine | None = field(default_factory=CommandLine)
     page: FormPage | None = None
+
+    def __post_init__(self) -> None:
+        said: dict[str, Any] = {"name": self.name or self.run.__name__}
+        parameters = inspect.signature(self.run).parameters
+        for name, parameter in (("request", next(iter(parameters))), ("result", "return")):
+            if getattr(self, name) is _AsRunSays:
+                annotation = self.run.__annotations__[parameter]
+                said[name] = (
+                    eval(annotation, self.run.__globals__) if isinstance(annotation, str) else annotation
+                )
+                if said[name] in (Listing, Pages, NewFile):
+                    raise TypeError(f"operation {said['name']} does not say its result")
+        for name, value in said.items():
+            object.__setattr__(self, name, value)
 
     @property
     def app(self) -> str:
@@ -269,9 +290,17 @@ _OPERATIONS: Registry[Operation] = Registry("operation")
 OPERATION_FOLDERS = PlugInFolders("operation")
 
 
-def register(operation: Operation) -> Operation:
-    """Add an operation to the table; raises ValueError where its name is taken."""
-    return _OPERATIONS.register(operation.name, operation)
+def _registering(make: Callable[_P, Operation]) -> Callable[_P, Operation]:
+    def registered(*args: _P.args, **kwargs: _P.kwargs) -> Operation:
+        operation = make(*args, **kwargs)
+        return _OPERATIONS.register(operation.name, operation)
+
+    return registered
+
+
+#: Declare an operation, as `Operation` takes it, and add it to the table; raises ValueError where its name is
+#: taken.
+register = _registering(Operation)
 
 
 def operation_named(name: str) -> Operation:

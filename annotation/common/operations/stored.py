@@ -17,7 +17,6 @@ from annotation.common.operations.operation import (
     FormPage,
     Has,
     Listing,
-    Operation,
     OperationContext,
     Rest,
     register,
@@ -106,63 +105,55 @@ def register_stored(thing: StoredThing) -> None:
     for run in (list_rows, show_row, archive_row, remove_row):
         run.__module__ = thing.summary.__module__
     register(
-        Operation(
-            name=f"list_{thing.words}",
-            title=thing.titles[0],
-            request=thing.listing,
-            result=thing.results[0],
-            permission=Has(thing.roles, corpora=True),
-            run=list_rows,
-            listed=True,
-            rest=Rest("GET", thing.path, tag, route=thing.words),
-        )
+        name=f"list_{thing.words}",
+        title=thing.titles[0],
+        request=thing.listing,
+        result=thing.results[0],
+        permission=Has(thing.roles, corpora=True),
+        run=list_rows,
+        listed=True,
+        rest=Rest("GET", thing.path, tag, route=thing.words),
     )
     if thing.detail is not None:
         register(
-            Operation(
-                name=f"show_{thing.word}",
-                title=thing.titles[1],
-                request=request(f"show_{thing.word}_request", "All that is stored of it."),
-                result=thing.results[1],
-                permission=on,
-                run=show_row,
-                errors=thing.errors,
-                rest=Rest("GET", thing.address, tag, route=route),
-                command=CommandLine(positional=(thing.word,)),
-            )
+            name=f"show_{thing.word}",
+            title=thing.titles[1],
+            request=request(f"show_{thing.word}_request", "All that is stored of it."),
+            result=thing.results[1],
+            permission=on,
+            run=show_row,
+            errors=thing.errors,
+            rest=Rest("GET", thing.address, tag, route=route),
+            command=CommandLine(positional=(thing.word,)),
         )
     if thing.archive is not None:
         register(
-            Operation(
-                name=f"archive_{thing.word}",
-                title=thing.titles[2],
-                request=request(
-                    f"archive_{thing.word}_request",
-                    "Lists leave out what is archived, unless they are asked for it. Nothing else changes.",
-                    ("archived", Annotated[bool, Help(_("Archived"))]),
-                ),
-                result=thing.results[0],
-                permission=on,
-                run=archive_row,
-                rest=Rest("PATCH", thing.address, tag, route=route, example={"archived": True}),
-                command=CommandLine(positional=(thing.word,)),
-                page=FormPage(),
-            )
+            name=f"archive_{thing.word}",
+            title=thing.titles[2],
+            request=request(
+                f"archive_{thing.word}_request",
+                "Lists leave out what is archived, unless they are asked for it. Nothing else changes.",
+                ("archived", Annotated[bool, Help(_("Archived"))]),
+            ),
+            result=thing.results[0],
+            permission=on,
+            run=archive_row,
+            rest=Rest("PATCH", thing.address, tag, route=route, example={"archived": True}),
+            command=CommandLine(positional=(thing.word,)),
+            page=FormPage(),
         )
     if thing.remove is not None:
         register(
-            Operation(
-                name=f"remove_{thing.word}",
-                title=thing.titles[3],
-                request=request(
-                    f"remove_{thing.word}_request", "It is refused while something else was made from it."
-                ),
-                result=None,
-                permission=on,
-                run=remove_row,
-                errors=thing.errors,
-                rest=Rest("DELETE", thing.address, tag, route=route),
-                command=CommandLine(positional=(thing.word,)),
-                page=FormPage(done=thing.removed),
-            )
+            name=f"remove_{thing.word}",
+            title=thing.titles[3],
+            request=request(
+                f"remove_{thing.word}_request", "It is refused while something else was made from it."
+            ),
+            result=None,
+            permission=on,
+            run=remove_row,
+            errors=thing.errors,
+            rest=Rest("DELETE", thing.address, tag, route=route),
+            command=CommandLine(positional=(thing.word,)),
+            page=FormPage(done=thing.removed),
         )

@@ -12,7 +12,6 @@ from annotation.common.operations import (
     Help,
     Named,
     OneOf,
-    Operation,
     OperationContext,
     Rest,
     register,
@@ -51,16 +50,14 @@ def count_long_captions(request: LengthsRequest, context: OperationContext) -> L
 
 
 register(
-    Operation(
-        name="count_long_captions",
-        title="Count long captions",
-        request=LengthsRequest,
-        result=Lengths,
-        permission=Has((RESEARCHER,), on="corpus", corpora=True),
-        run=count_long_captions,
-        as_job=True,
-        rest=Rest("POST", "caption-lengths", "corpora", example={"corpus": "harbour"}),
-        command=CommandLine(positional=("corpus",)),
-        page=FormPage(),
-    )
+    name="count_long_captions",
+    title="Count long captions",
+    request=LengthsRequest,
+    result=Lengths,
+    permission=Has((RESEARCHER,), on="corpus", corpora=True),
+    run=count_long_captions,
+    as_job=True,
+    rest=Rest("POST", "caption-lengths", "corpora", example={"corpus": "harbour"}),
+    command=CommandLine(positional=("corpus",)),
+    page=FormPage(),
 )
