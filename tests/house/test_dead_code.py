@@ -36,6 +36,7 @@ NAMED_BY_NOBODY = {
         ),
         "allauth calls it",
     ),
+    "field_title_should_be_set": "pydantic calls it",
     "on_epoch_end": "gensim calls it",
     "forward": "torch calls it",
     **dict.fromkeys(
