@@ -223,3 +223,12 @@ def _shown(value: object) -> str:
 def _lists(value: object) -> object:
     """Tuples as the lists that they were in a file."""
     return [_lists(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def toml_value(value: Any) -> str:
+    """A plain value as TOML has it; JSON's strings, numbers and words are TOML's too."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {toml_value(each)}" for key, each in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(toml_value, value)) + "]"
+    return json.dumps(value)

@@ -25,7 +25,6 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from annotation.backups import BackupRefused
-from annotation.common.schema import known_migrations
 
 #: Made with the tables, so that a database that holds nothing else is empty.
 MADE_WITH_TABLES = {"django_content_type", "auth_permission", "django_migrations"}
@@ -44,7 +43,7 @@ def applied() -> list[str]:
 
 def unknown_migrations(migrations: Iterable[str]) -> list[str]:
     """Those of `migrations` that this version of the code has not."""
-    known = {".".join(key) for key in known_migrations(MigrationLoader(None))}
+    known = {".".join(key) for key in MigrationLoader(None).disk_migrations or ()}
     return sorted(set(migrations) - known)
 
 

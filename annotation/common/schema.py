@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from django.core.management.base import CommandError
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.migrations.loader import MigrationLoader
 
 #: Unknown migrations that are named; more are counted.
 _NAMED = 3
-
-#: Squashed migrations of earlier versions: today's replace the same single ones and those that came since.
-#: A database that one of them made still has its name.
-RETIRED = frozenset(
-    {
-        ("annotation", "0001_squashed_0021_what_layers_show"),
-        ("evaluation", "0001_squashed_0008_imported_qrels_and_scales"),
-    }
-)
 
 
 class NewerSchema(ValueError):
@@ -29,17 +23,17 @@ def refuse_newer(database: str = DEFAULT_DB_ALIAS) -> None:
         raise NewerSchema(fault)
 
 
-def known_migrations(loader: MigrationLoader) -> set[tuple[str, str]]:
-    """App and name of the migrations that the code has, or had under another name."""
-    known = set(loader.disk_migrations or ()) | RETIRED
-    for squashed in loader.replacements.values():
-        known.update(squashed.replaces)
-    return known
+def refuse_to_migrate(using: str, **signal: Any) -> None:
+    """Before migrations are applied: refuse a database that is newer; raises CommandError."""
+    try:
+        refuse_newer(using)
+    except NewerSchema as error:
+        raise CommandError(str(error)) from error
 
 
 def newer(loader: MigrationLoader) -> str:
     """Which applied migrations the code does not have, and the remedy; "" where it has them all."""
-    unknown = sorted(set(loader.applied_migrations or ()) - known_migrations(loader))
+    unknown = sorted(set(loader.applied_migrations or ()) - set(loader.disk_migrations or ()))
     if not unknown:
         return ""
     names = ", ".join(f"{app}.{name}" for app, name in unknown[:_NAMED])

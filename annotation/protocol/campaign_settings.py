@@ -17,8 +17,7 @@ from annotation.protocol.paging import PagingSettings
 from annotation.protocol.state import ImageSettings, SavingSettings
 from annotation.protocol.trust_settings import TrustSettings
 from annotation.protocol.work import LeaseSettings, PaySettings, StopSettings
-from models_core.checked_fields import BadField, field_rules
-from models_core.toml import toml_value
+from models_core.checked_fields import BadField, field_rules, toml_value
 
 _T = TypeVar("_T")
 

@@ -29,11 +29,6 @@ Hashes = NDArray[np.uint64]
 NOT_KNOWN, NONE_SEEN = "not known", "none"
 #: A declaration of what learned from no image, such as features that are computed by hand.
 TRAINED_ON_NOTHING = "nothing"
-#: What `trained_on` of an upload means, as helps and pages say it.
-DECLARATION_HELP = (
-    "What it was trained on, in your words; images of CORPUS or CORPUS:SPLIT, if it is here, are counted; "
-    f"{TRAINED_ON_NOTHING!r} for what learns from none"
-)
 _COCO_SPLIT = re.compile(r"COCO_\w+?_(?=\d{12}$)")
 _IMAGES_AT_ONCE = 5_000
 _NO_PICTURE = 0

@@ -12,7 +12,7 @@ from evaluation.services.runs.figures import RunComparison, RunScores
 from evaluation.services.runs.files import RunFile, RunReport
 
 
-def imported_text(report: RunReport) -> str:
+def imported_run_text(report: RunReport) -> str:
     """What an import came to."""
     end = "already exists, nothing changed" if report.unchanged else "imported"
     best = f", the best {report.depth} stored" if report.depth else ""

@@ -71,7 +71,7 @@ register(
             creates="runs/{run}",
             example={"name": "near", "corpus": "harbour"},
         ),
-        command=CommandLine(positional=("name", "file"), text=texts.imported_text),
+        command=CommandLine(positional=("name", "file"), text=texts.imported_run_text),
         page=FormPage("evaluation:bring"),
     )
 )

@@ -139,8 +139,9 @@ def _choices(corpus: Corpus | None, form: RequestForm, find: str) -> dict[str, A
     there = {run.pk for run in runs}
     sets = JudgmentSet.objects.filter(corpus=corpus, published=True, batches=None).order_by("name")
     reused: Any = form.fields["reuse"].widget
+    pairs = _("%(pairs)s pairs")
     reused.choices = [
-        (one.name, f"{one.name} ({one.format}, {localize(one.pair_count)} {_('pairs')})")
+        (one.name, f"{one.name} ({one.format}, {pairs % {'pairs': localize(one.pair_count)}})")
         for one in sets
         if not one.format.startswith(BATCH_FORMAT)
     ]

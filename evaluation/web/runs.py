@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
@@ -57,9 +55,8 @@ RUN = AddressedThing(
 def run_list(request: HttpRequest) -> HttpResponse:
     """All runs, a page at a time."""
     registry.register_unlisted_systems()
-    filters: dict[str, Any] = {name: text_parameter(request.GET, name) for name in _FILTERS}
-    chosen: dict[str, Any] = {name: text or None for name, text in filters.items()}
-    asked = RunsRequest(**chosen)
+    filters = {name: text_parameter(request.GET, name) for name in _FILTERS}
+    asked = RunsRequest(direction=filters["direction"] or None, system=filters["system"] or None)
     found = narrow_runs(offered.published_runs(request).select_related("corpus", "made_by"), asked)
     page = list_page(
         found.filter(corpus__name=filters["corpus"]) if filters["corpus"] else found,

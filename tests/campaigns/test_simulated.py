@@ -23,7 +23,7 @@ from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
 from tests.sizes import usually_on
 from tests.web import world as people
-from tests.web.staff import press, said, words
+from tests.web.staff import press, words
 
 pytestmark = [pytest.mark.django_db, *usually_on("sqlite")]
 
@@ -112,7 +112,7 @@ def test_simulated_answers_go_out_only_where_they_are_asked_for_as_such(simulate
     ada = people.signed_in("ada", "researcher")
     jobs_page = "/campaigns/quay/jobs/"
     refused = press(ada, jobs_page, "Export", format="jsonl")
-    assert "“quay” are simulated: no person gave them" in said(refused)[0]
+    assert "“quay” are simulated: no person gave them" in words(refused)
     wanted = {"format": "jsonl", "unfinished": "include"}
     for how, status in (({}, 409), ({"simulated": True}, 202)):
         body = {**wanted, **how}

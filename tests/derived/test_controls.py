@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from copy import copy
-from importlib import import_module
 from typing import Any
 
 import pytest
-from django.apps import apps
 from django.urls import reverse
 
 from annotation import campaigns
@@ -90,18 +88,6 @@ def test_a_promoted_item_of_a_duplicated_campaign_is_not_held_against_its_own_an
     copied = Control.objects.get(campaign=again.campaign)
     assert (copied.active, copied.source) == (True, "copied")
     assert Control.objects.get(campaign=first).source == "promoted"
-
-
-def test_copies_of_earlier_versions_are_told_from_items_that_a_campaign_promoted_itself():
-    again, first = promoted_and_duplicated()
-    Control.objects.filter(campaign=again.campaign).update(source="promoted")
-    own = Control.objects.get(campaign=again.campaign)
-    own.pk, own.purpose = None, Control.QUALIFICATION
-    own.save(force_insert=True)
-    import_module("annotation.migrations.0038_copied_control_items").name_copies(apps, None)
-    assert Control.objects.get(campaign=first).source == "promoted"
-    told = dict(Control.objects.filter(campaign=again.campaign).values_list("purpose", "source"))
-    assert told == {Control.CONTROL: "copied", Control.QUALIFICATION: "promoted"}
 
 
 def test_what_somebody_may_still_answer_late_is_not_promoted():

@@ -673,7 +673,6 @@ post(
     flag=_mine(Flag),
     next="/campaigns/review/review/",
 )
-get("operation", RUNNERS, "open_campaign", corpus="quay")
 post(
     "operation",
     RUNNERS,

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import tomllib
 from datetime import timedelta
-from importlib import import_module
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from django.apps import apps
 from django.core.management import CommandError, call_command
-from django.db import DatabaseError, IntegrityError, connection, transaction
+from django.db import DatabaseError, IntegrityError, transaction
 from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation import audit, campaigns, instructions, jobs
 from annotation.campaigns import CampaignError, machines
-from annotation.common import database
 from annotation.models import (
     Account,
     AuditEntry,
@@ -38,7 +34,7 @@ from annotation.protocol.campaign_settings import CampaignSettings, as_toml, set
 from annotation.quality import controls
 from annotation.quality.controls import ControlItem
 from annotation.queue import leases
-from annotation.workers import invitations, pseudonyms
+from annotation.workers import invitations
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World
 
@@ -172,35 +168,6 @@ def test_a_line_of_the_audit_keeps_its_names_and_cannot_be_edited():
     campaigns.delete_campaign(campaign=campaign)
     line.refresh_from_db()
     assert (line.actor, line.actor_name, line.campaign, line.campaign_name) == (None, "ada", None, "c")
-
-
-@pytest.mark.django_db
-def test_older_lines_that_say_who_a_pseudonym_is_are_redacted_once_and_fixed_again():
-    ann, ada = Account.objects.create_user("ann"), Account.objects.create_user("ada")
-    campaign = opened()
-    study = Study.objects.create(campaign=campaign, provider="prolific", external_id="s", wanted=3)
-    identity = Identity.objects.create(worker=pseudonyms.new_worker(), provider="prolific")
-    came = {"external_id": "5f", "participant": "6a", "begun_at": database.now()}
-    visit = Visit.objects.create(identity=identity, study=study, **came)
-    audit.record(actor=ada, act="retire_known_items", campaign=campaign, items=1, ids=[8])
-    audit.record(actor=ann, act="retire_known_items", campaign=campaign, items=1, ids=[9])
-    audit.record(actor=ann, act="change_answer", campaign=campaign, worker="w-ann")
-    audit.record(actor=ada, act="confirm_visit", campaign=campaign, submission="5f", participant="6a")
-    editor = SimpleNamespace(connection=connection, execute=lambda sql: connection.cursor().execute(sql))
-    migration = import_module("annotation.migrations.0033_audit_without_people")
-    for step in migration.Migration.operations:
-        step.code(apps, editor)
-    found = (
-        AuditEntry.objects.filter(campaign=campaign).order_by("pk").values_list("act", "actor_name", "about")
-    )
-    assert list(found)[-4:] == [
-        ("retire_known_items", "ada", {"items": 1, "ids": [8]}),
-        ("retire_known_items", "", {"items": 1, "ids": [9]}),
-        ("change_answer", "", {"worker": "w-ann"}),
-        ("confirm_visit", "ada", {"visit": visit.pk}),
-    ]
-    with pytest.raises((DatabaseError, IntegrityError), match="cannot be edited"), transaction.atomic():
-        AuditEntry.objects.update(about={})
 
 
 @given(

@@ -358,7 +358,7 @@ def tried(client: Client, route: str, world: dict[str, Any]) -> Any:
 
 #: How it is said that what an address names is not there, or not open.
 NOT_THERE = re.compile(
-    r"There (is no (campaign|corpus|system|run|batch|report|qrels|set of judgments|job|webhook"
+    r"There (is no (campaign|corpus|system|run|batch|report|set of qrels|set of judgments|job|webhook"
     r"|(caption|localization|tag) set)"
     r"|are no qrels) \S+( here)?[.;]"
 )

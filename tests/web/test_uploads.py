@@ -78,14 +78,18 @@ def test_a_corpus_is_uploaded_checked_and_imported_by_page(ada: Client):
     page = whole(ada, {"forty.zip": zipped(forty())})
     assert "100 % received" in words(ada.get(page))
     press(ada, page, "Check", also="_upload")
-    assert "Check of an upload" in words(ada.get(page))
+    assert "Check an upload" in words(ada.get(page))
     assert run_jobs() == [Job.DONE]
     shown = words(ada.get(page))
     assert f"{SOUND} images are sound, with {2 * SOUND} captions and {SOUND} pictures." in shown
     assert "The files read as flickr8k." in shown
     assert "3 problems" in shown and "corrupt picture: 2" in shown and "no caption: 1" in shown
     assert all(name in shown for name in ("photos/p07.jpg", "photos/p21.jpg", "photos/p39.jpg"))
-    listed = b"".join(ada.get(f"{page}problems").streaming_content).decode().splitlines()  # type: ignore[attr-defined]
+    sent = ada.get(
+        reverse("operation_file", args=["download_upload_problems"]),
+        {"upload": page.rstrip("/").rpartition("/")[2]},
+    )
+    listed = b"".join(sent.streaming_content).decode().splitlines()  # type: ignore[attr-defined]
     assert len([json.loads(line) for line in listed]) == 3
     picture = ada.get(f"{page}preview/0")
     assert picture["Content-Type"] == "image/jpeg"

@@ -11,8 +11,7 @@ from django.utils.functional import Promise
 from pydantic_core import to_jsonable_python
 
 from annotation.common.operations.requests import read_text
-from models_core.checked_fields import FieldRule
-from models_core.toml import toml_value
+from models_core.checked_fields import FieldRule, toml_value
 
 #: Bounds from which on a number has none to speak of.
 _ENDLESS = 10**6

@@ -28,7 +28,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.common import database
 from annotation.models import Account
-from annotation.web.common import confirm, known_browsers, limits
+from annotation.web.common import known_browsers, limits
 from annotation.workers import rate_limit, sessions
 from annotation.workers.accounts import second_factor
 
@@ -110,7 +110,7 @@ def enter_with_rule(request: HttpRequest, account: Account) -> None:
     """Sign in an account that has just been made, with a password; where this server asks it for a second
     factor, that is set up before anything else."""
     login(request, account, backend=BACKEND)
-    confirm.mark_confirmed(request)
+    sessions.mark_confirmed(request.session)
     if second_factor.lacks_second_factor(account):
         request.session[sessions.SET_UP_FIRST] = True
 
@@ -170,7 +170,7 @@ def _signed_in(request: HttpRequest, account: Account, *, then: str, by_password
     # Who has a password may do more than work, also where they came by a platform's address before.
     request.session.pop(sessions.VISIT, None)
     if by_password:
-        confirm.mark_confirmed(request)
+        sessions.mark_confirmed(request.session)
     if second_factor.lacks_second_factor(account):
         request.session[sessions.SET_UP_FIRST] = True
         then = reverse("set_up_second_factor")
