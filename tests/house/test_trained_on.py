@@ -37,12 +37,7 @@ def commands_with_files() -> dict[str, bool]:
 def calls_with_files() -> dict[str, bool]:
     """Calls of evaluation that take a file, by their route, and whether it can be declared."""
     ours = (one.about for one in served() if one.handler.__module__.startswith("evaluation."))
-    return {
-        one.route: "trained_on"
-        in (request_fields(one.declared.request) if one.declared else one.body().fields if one.body else ())
-        for one in ours
-        if one.uploads
-    }
+    return {one.route: "trained_on" in request_fields(one.declared.request) for one in ours if one.uploads}
 
 
 def test_commands_and_calls_that_read_output_from_outside_take_a_declaration() -> None:
