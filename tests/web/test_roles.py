@@ -342,7 +342,8 @@ def tried(client: Client, route: str, world: dict[str, Any]) -> Any:
         if route in sent_as_forms():
             answer = client.post(address)
         elif name_of(route).startswith(("api_", ROUTE_PREFIX)):
-            body = json.dumps({"campaign": world["campaign"].name, "kind": q.COREF_LINK, "version": 1})
+            asked = {"campaign": world["campaign"].name, "kind": q.COREF_LINK}
+            body = json.dumps({"version": 1} if name_of(route) == "api_consent" else asked)
             method = route.rpartition(" ")[0]
             answer = (
                 client.generic(method, address, body, content_type="application/json")
