@@ -186,8 +186,8 @@ def test_which_open_question_is_answered_next_changes_neither_the_layer_nor_what
     assert answered(mentions, settings, truth, random.choice) == first
 
 
-def test_with_all_savings_off_the_questions_are_those_asked_before_there_were_any():
-    """Pinned: the questions and answers of twenty made-up images as the version before asked them."""
+def test_with_all_savings_off_the_questions_are_pinned():
+    """The questions and answers of twenty made-up images."""
     told = blake2b(digest_size=8)
     for number, (image, truth, _) in enumerate(world(20)):
         for order in ("likely_first", "as_printed"):
