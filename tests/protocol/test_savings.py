@@ -67,7 +67,7 @@ def test_learned_order_asks_about_the_likely_chain_first_and_shows_its_likely_me
     assert [(i, shown.text) for i, shown in ranked] == [(1, "a man"), (0, "a young lady")]
     with pytest.raises(ValueError, match="table of chances"):
         candidates(new, chains, order="learned", likeness=Likeness(image))
-    with pytest.raises(ValueError, match=r"order is 'learned': expected a table"):
+    with pytest.raises(ValueError, match=r"order is 'learned': expected a learned table"):
         ImageSettings(order="learned")
 
 
