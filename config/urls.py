@@ -3,7 +3,7 @@
 from django.urls import include, path, re_path
 
 from annotation.api.document import no_such_call
-from config import health, old_addresses
+from config import health
 
 handler500 = "config.errors.not_answered"
 urlpatterns = [
@@ -15,5 +15,4 @@ urlpatterns = [
     path("", include("annotation.recruitment.urls")),
     path("", include("annotation.web.urls")),
     path("evaluation/", include("evaluation.web.urls")),
-    *old_addresses.patterns(),
 ]

@@ -24,7 +24,7 @@ PhaseArrays = dict[str, NDArray[Any]]
 PhaseProgress = Callable[[str, int, int], None]
 
 #: Raised where what phases make changes, so that nothing old is taken for it.
-_DEFINITION = 2
+_DEFINITION = 1
 _KIND = "phase"
 
 

@@ -168,7 +168,8 @@ class Reader:
 
 @contextlib.contextmanager
 def open_backup(path: Path) -> Iterator[Reader]:
-    """Read the backup at `path`. Raises BackupRefused for what is none, or a damaged one, or a newer one."""
+    """Read the backup at `path`. Raises BackupRefused for what is none, or a damaged one, or one of another
+    layout."""
     try:
         with path.open("rb") as file, tarfile.open(fileobj=file, mode="r:") as tar:
             yield _begun(tar)
@@ -188,10 +189,8 @@ def _begun(tar: tarfile.TarFile) -> Reader:
     about = json.loads(first)
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise BackupRefused("it is not a backup")
-    if not isinstance(about.get("version"), int) or about["version"] > VERSION:
-        raise BackupRefused(
-            f"it was made by a newer version (layout {about.get('version')}); restore it with that"
-        )
+    if about.get("version") != VERSION:
+        raise BackupRefused(f"its layout is {about.get('version')!r}, and this version reads {VERSION}")
     return Reader(tar, about, first)
 
 

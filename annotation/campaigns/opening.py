@@ -160,7 +160,6 @@ def create_campaign(
             check_named(CampaignSettings(), wanted)
             SettingsVersion.objects.create(campaign=campaign, number=1, settings=frozen, created_by=actor)
             record(actor=actor, act="create_campaign", campaign=campaign, corpus=corpus, tasks=tasks)
-    # Settings that a newer version brings are at their defaults in what an older one wrote down.
     same = (campaign.corpus_id, campaign.tasks) == (target.pk, tasks)
     if not same or settings_of(campaign.settings) != wanted:
         raise CampaignError(

@@ -12,9 +12,6 @@ A text is paragraphs separated by blank lines, without markup. A paragraph that 
 `texts/consent.LANGUAGE.txt`, and belongs to the same version: a judgment or an agreement names that. So it is
 shown only where a campaign's text is the built-in one, word for word; what a researcher wrote is shown as it
 was written.
-
-Campaigns keep the text that was built in when they opened. What was built in before lies in the kind's
-folder `former`, in each language, so that those campaigns go on showing it in each.
 """
 
 from __future__ import annotations
@@ -79,12 +76,8 @@ def built_in_text(kind: str) -> CampaignText:
 
 
 def is_built_in_text(text: CampaignText, language: str | None) -> bool:
-    """Whether these are our own words, of today or of before, or ours in `language`: another text might mean
-    something else."""
-    own = {_built_in(text.kind), *_former(text.kind, "")}
-    if language:
-        own |= {_translated(text.kind, language), *_former(text.kind, language)} - {""}
-    return text.text in own
+    """Whether these are our words, or ours in `language`: another text might mean something else."""
+    return text.text in {_built_in(text.kind), language and _translated(text.kind, language)}
 
 
 def current_text(*, campaign: Campaign, kind: str) -> CampaignText:
@@ -95,16 +88,8 @@ def current_text(*, campaign: Campaign, kind: str) -> CampaignText:
 
 def text_in_language(text: CampaignText, language: str | None) -> CampaignText:
     """`text` in a language ("de"), under its own version; as it stands where that has no translation."""
-    if not language:
-        return text
-    for ours, translated in zip(
-        (_built_in(text.kind), *_former(text.kind, "")),
-        (_translated(text.kind, language), *_former(text.kind, language)),
-        strict=True,
-    ):
-        if translated and text.text == ours:
-            return replace(text, text=translated)
-    return text
+    translated = _translated(text.kind, language) if language and text.text == _built_in(text.kind) else ""
+    return replace(text, text=translated) if translated else text
 
 
 def publish_text(
@@ -219,16 +204,6 @@ def _built_in(kind: str) -> str:
 def _translated(kind: str, language: str) -> str:
     path = _file(kind, language)
     return _read(path) if path is not None else ""
-
-
-@cache
-def _former(kind: str, language: str) -> tuple[str, ...]:
-    """The texts that were built in before, the oldest first; "" for each that the language lacks."""
-    folder = discovery.kind_folder(kind) if kind != CONSENT else None
-    if folder is None:
-        return ()
-    paths = discovery.former_instructions(folder, language)
-    return tuple(_read(path) if path.is_file() else "" for path in paths)
 
 
 def _read(path: Path) -> str:

@@ -12,8 +12,7 @@ from annotation.common.roles import ADMIN, ANNOTATOR, ROLES, WHOLE_SERVER, Grant
 class Account(AbstractUser):
     """Somebody who can sign in. What they may do follows from their role grants.
 
-    `mails_messages`: they want messages of researchers by e-mail too. Addresses that were given before there
-    were such messages were given for a forgotten password alone.
+    `mails_messages`: they want messages of researchers by e-mail too.
     """
 
     mails_messages = models.BooleanField(default=False, db_default=False)

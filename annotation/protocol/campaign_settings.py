@@ -17,7 +17,7 @@ from annotation.protocol.paging import PagingSettings
 from annotation.protocol.state import ImageSettings, SavingSettings
 from annotation.protocol.trust_settings import TrustSettings
 from annotation.protocol.work import LeaseSettings, PaySettings, StopSettings
-from models_core.checked_fields import BadField, field_rules, toml_value
+from models_core.checked_fields import BadField, toml_value
 
 _T = TypeVar("_T")
 
@@ -138,18 +138,11 @@ def _made(kind: type[_T], values: Any, table: str) -> _T:
         message = f"unknown setting {unknown[0]!r}{where}; known: {', '.join(known)}"
         raise SettingError(f"{table}.{unknown[0]}" if table else unknown[0], message)
     try:
-        return kind(**{name: _read(kind, name, value) for name, value in values.items()})
+        return kind(**{name: _tuples(value) for name, value in values.items()})
     except ValueError as error:
         place = f"{table}." if table else ""
         setting = f"{place}{error.name}" if isinstance(error, BadField) else table
         raise SettingError(setting, f"setting {place}{error}") from error
-
-
-def _read(kind: type[Any], name: str, value: Any) -> Any:
-    """A value as the record has it. Earlier versions stored 60.0 for a whole number that was written so."""
-    if type(value) is float and value.is_integer() and is_dataclass(kind):
-        return int(value) if field_rules(kind)[name].sort == "integer" else value
-    return _tuples(value)
 
 
 def _tuples(value: Any) -> Any:

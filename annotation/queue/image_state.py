@@ -203,8 +203,7 @@ def image_difference(
     fold = fold_of(row)
     state = fold(vote.judgment for vote in votes)
     given = Counter(v.judgment.key for v in votes if v.judgment.role == q.VOTE)
-    # Earlier versions wrote a task's id before the numbers, and by the key of a double check.
-    before: Mapping[str, Sequence[int]] = {key: of[-2:] for key, of in row.state["open"].items()}
+    before: Mapping[str, Sequence[int]] = row.state["open"]
     withdrawn = row.state.get("withdrawn", [])
     if withdrawn:
         state = _without(state, withdrawn)

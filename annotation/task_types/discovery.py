@@ -1,9 +1,9 @@
 """Finding task types: a folder for each kind of question, in this package and in those that a site adds.
 
 A kind's folder holds `rules.py` (pure), `type.py` (pages and forms), `practice.py`, `simulate.py`,
-`task.html`, `sign.svg`, and `instructions.txt` in each language; where these were reworded, `former/` keeps
-what campaigns may still show. `rules`, `type`, `practice` and `simulate` register what they define when they
-are imported; `load_kind_modules` imports them. `annotation.checks` names what a kind lacks.
+`task.html`, `sign.svg`, and `instructions.txt` in each language. `rules`, `type`, `practice` and `simulate`
+register what they define when they are imported; `load_kind_modules` imports them. `annotation.checks` names
+what a kind lacks.
 """
 
 from __future__ import annotations
@@ -53,15 +53,6 @@ def kind_folder(kind: str) -> Path | None:
 def instructions_file(language: str = "") -> str:
     """The name of the file with what workers are told, in English or in another language ("de")."""
     return f"instructions.{language}.txt" if language else "instructions.txt"
-
-
-def former_instructions(folder: Path, language: str = "") -> list[Path]:
-    """The files of what was told before, the oldest first: `former/instructions.NUMBER.txt` in a kind's
-    folder, or where they would be in another language: `former/instructions.NUMBER.de.txt`."""
-    found: list[Path] = []
-    while (path := folder / "former" / f"instructions.{len(found) + 1}.txt").is_file():
-        found.append(path)
-    return [path.with_suffix(f".{language}.txt") for path in found] if language else found
 
 
 def can_load(folder: Path, part: str) -> bool:

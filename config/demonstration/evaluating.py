@@ -134,7 +134,7 @@ def _judge(names: DemoNames, made: files.Files, seed: int, call: Call) -> None:
     measures = ["--measures", ",".join(_MEASURES)]
     call("compare_runs", *names.runs(Run.SEARCH), "--qrels", names.qrels, *measures)
     if not _closed(second):
-        if not _stands(second):  # one of an earlier version stays as it is
+        if not _stands(second):
             call("open_batch", second, **_opening(names, made, DEPTHS["second"]), quiet=True)
         call("simulate_judges", second, **judges, workers=_WORKERS, mix=MIX, seed=seed + 2)
 

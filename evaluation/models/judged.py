@@ -32,8 +32,8 @@ class PackedQueries(models.Model):
 class JudgmentSet(StoredRow):
     """A file of judgments about one corpus; `digest` is over its pairs in their order.
 
-    `scale` is what `scales.scale_named` reads, empty where judgments are older than scales. `skipped` pairs
-    of the file are about images or captions that the corpus lacks.
+    `scale` is what `scales.scale_named` reads. `skipped` pairs of the file are about images or captions that
+    the corpus lacks.
 
     Of a batch, `counted` maps it and those before it to the judges whose answers from before they were
     reinstated it holds, as somebody asked by name.

@@ -14,7 +14,7 @@ class LocalizationSet(StoredPredictions):
     were ranked; both are empty for a set that was read from a file, `source`, with `source_digest`.
     `unknown_count` mentions had no word that the system knows, `clipped` regions reached out of their
     picture. `image_ids` are the images that were looked at, ids of rows as little-endian int64; None where
-    that is not known: for sets of earlier versions, and from files for which nobody said it (`split`).
+    that is not known: for files for which nobody said it (`split`).
     """
 
     layer = models.TextField(blank=True)

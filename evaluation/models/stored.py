@@ -65,7 +65,7 @@ class SystemOutput(StoredRow):
 
 class StoredPredictions(SystemOutput):
     """A set of captions, tags or localizations; no table. `asked_digest` is that of what was asked about,
-    empty for sets of earlier versions and from files."""
+    empty where a file does not say it."""
 
     seed = models.PositiveBigIntegerField(default=0)
     asked_digest = models.CharField(

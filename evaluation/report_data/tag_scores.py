@@ -12,7 +12,7 @@ from evaluation.report_data.tables import Titled, level_text
 #: What a set's scores hold: who it is of, what was compared, and its `measures`, a mapping each.
 ScoredTags = Mapping[str, Any]
 
-#: What is said of an interval, in words; scores that were kept before have none of it.
+#: What is said of an interval, in words.
 _WORDS = ("interval", "remark", "gain_remark")
 
 

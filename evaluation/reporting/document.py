@@ -23,7 +23,7 @@ from evaluation.report_data.tables import Titled, level_text
 from evaluation.report_data.tag_scores import ScoredTags, basis_of_tags, tag_remarks, tag_tables
 
 #: Raised where what a report's files mean changes.
-REPORT_DEFINITION = 6
+REPORT_DEFINITION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +119,12 @@ def sections_of(report: ReportDocument) -> list[Section]:
 def changed_inputs(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """What of a report's inputs is not as it was, a phrase each; empty where nothing changed."""
     said: list[str] = []
-    old, new = before.get("qrels", {}), now["qrels"]
-    if any(old.get(key) != new[key] for key in ("name", "version", "digest")):
+    old, new = before["qrels"], now["qrels"]
+    if any(old[key] != new[key] for key in ("name", "version", "digest")):
         said.append(
-            f"qrels are {new['name']} version {new['version']}, "
-            f"were {old.get('name')} version {old.get('version')}"
+            f"qrels are {new['name']} version {new['version']}, were {old['name']} version {old['version']}"
         )
-    runs = {run["run"]: run for run in before.get("runs", ())}
+    runs = {run["run"]: run for run in before["runs"]}
     for run in now["runs"]:
         if run["run"] not in runs:
             said.append(f"run {run['run']!r} is new")
@@ -138,14 +137,11 @@ def changed_inputs(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[st
         same = sets.get(one["tags"])
         if same is None or same["digest"] != one["digest"]:
             said.append(f"tag set {one['tags']!r} {'is new' if same is None else 'has other tags'}")
-        elif same.get("scored") != one.get("scored"):
-            said.append(f"tag set {one['tags']!r} is scored in another way")
     left = sorted(set(sets) - {one["tags"] for one in now.get("tags", ())})
     said += [f"tag set {name!r} was left out" for name in left]
     for key, word in (("settings", ""), ("batch", "batch "), ("versions", "version of ")):
         olds, news = before.get(key) or {}, now.get(key) or {}
-        # What an older version did not say is as if it had been empty.
-        changed = [n for n in sorted({*olds, *news}) if (olds.get(n) or "") != (news.get(n) or "")]
+        changed = [name for name in sorted({*olds, *news}) if olds.get(name) != news.get(name)]
         if key == "batch" and changed == ["digest"]:
             said.append("other data of the batch changed")
             continue

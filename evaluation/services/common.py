@@ -91,14 +91,12 @@ _FACTS = {
 def check_made_alike(standing: StoredPredictions, facts: Mapping[str, Any], word: str) -> None:
     """Raise ImportRefused where a set of predictions, a `word`, has other facts, and name those.
 
-    A file's name is none of them (`source`): its content is; nor are remarks. Which images and mentions one
-    of an earlier version was asked about is not known; it counts as these.
+    A file's name is none of them (`source`): its content is; nor are remarks.
     """
-    passed_over = {"source", "remarks"} | (set() if standing.asked_digest else {"asked_digest"})
     others = [
         _FACTS.get(key, key)
         for key, value in facts.items()
-        if key not in passed_over and getattr(standing, key) != value
+        if key not in ("source", "remarks") and getattr(standing, key) != value
     ]
     if others:
         raise ImportRefused(

@@ -1,9 +1,8 @@
 """Whether somebody at a browser can tell known items from others.
 
 `python -m tests.apart` lets watchers work through the API, keeps everything that they see, and asks a
-learner which items were known ones. It speaks of nothing but addresses and models, so it runs from a
-checkout of an older version too: copy this folder there. Known is what the database says; the learner
-sees only what went over the wire.
+learner which items were known ones. Known is what the database says; the learner sees only what went over the
+wire.
 
 campaigns   three campaigns with known items, and their workers
 watcher     a browser that works and keeps what it saw

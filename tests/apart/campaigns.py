@@ -72,8 +72,7 @@ class Place:
         self.campaign = campaigns.create_campaign(
             name=name, corpus=f"{name}-corpus", tasks=tasks, settings=settings
         )
-        if hasattr(Campaign, "open_to_all"):  # older versions, with which this one is compared, lack it
-            Campaign.objects.filter(pk=self.campaign.pk).update(open_to_all=True)
+        Campaign.objects.filter(pk=self.campaign.pk).update(open_to_all=True)
         self.settings = settings_of(self.campaign.settings)
         rows = list(Image.objects.filter(corpus=self.campaign.corpus, split=ASKED).order_by("position"))
         if tasks == "entities":

@@ -490,7 +490,7 @@ def test_pages_are_of_one_make_whatever_the_item():
 
 @pytest.mark.slow  # minutes for each seed
 def test_a_learner_cannot_tell_known_items_from_others():
-    """1,000 of each and more, five seeds. At the version before, the same learner reached 1.000."""
+    """1,000 of each and more, five seeds."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.apart", "--seeds", "5"],
         cwd=REPOSITORY,

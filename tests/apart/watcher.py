@@ -38,7 +38,6 @@ class Clock:
 
 
 clock = Clock()
-# An older version does not sleep, and has no clock there.
 vars(single_thread_worker)["time"] = SimpleNamespace(monotonic=clock, sleep=clock.sleep)
 
 

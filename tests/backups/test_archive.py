@@ -116,11 +116,12 @@ def test_names_that_lead_outside_and_what_is_no_file_are_refused(member: Member,
     [
         ({"format": "another"}, "it is not a backup"),
         ([1], "it is not a backup"),
-        (ABOUT | {"version": archive.VERSION + 1}, "made by a newer version"),
-        (ABOUT | {"version": "1"}, "made by a newer version"),
+        (ABOUT | {"version": archive.VERSION + 1}, "its layout is 2, and this version reads 1"),
+        (ABOUT | {"version": archive.VERSION - 1}, "its layout is 0, and this version reads 1"),
+        (ABOUT | {"version": "1"}, "its layout is '1', and this version reads 1"),
     ],
 )
-def test_another_tar_and_a_newer_layout_are_refused(about: Any, why: str, tmp_path: Path):
+def test_another_tar_and_another_layout_are_refused(about: Any, why: str, tmp_path: Path):
     with pytest.raises(BackupRefused, match=why):
         unpacked(forged(tmp_path / "b.tar", about), tmp_path / "out")
 

@@ -191,13 +191,6 @@ def test_every_setting_says_in_one_line_what_it_is_and_where_its_default_is_from
             assert rules[each.name].help and each.metadata["source"], each.name
 
 
-def test_a_whole_number_that_was_written_as_60_0_is_one() -> None:
-    settings = settings_of({"trust": {"drawing_wait_minutes": 60.0}, "lease": {"minutes": 9.0}})
-    assert repr(settings.trust.drawing_wait_minutes) == "60" and repr(settings.lease.minutes) == "9.0"
-    with pytest.raises(ValueError, match="^images is 60.0: expected a whole number"):
-        RECORDS["stop"](images=60.0)
-
-
 def test_a_number_of_more_digits_than_python_writes_is_refused_like_any_other() -> None:
     with pytest.raises(CampaignError, match=r"^setting stop.images is too long to print: expected a whole"):
         settings_of(tomllib.loads(f"stop.images = 0x{'f' * 6000}"))

@@ -69,7 +69,6 @@ from annotation.task_types.relevance.rules import RELEVANCE
 from annotation.workers import invitations
 from annotation.workers.accounts import inviting, second_factor
 from annotation.workers.picture_addresses import signed_picture_address
-from config.old_addresses import OLD_ADDRESSES
 from evaluation.models import System
 from models_core.estimators.base import METHODS
 from models_core.systems.table11 import TABLE_11
@@ -227,7 +226,7 @@ def _routes(found: Iterable[Any], space: str = "") -> Iterator[str]:
     for entry in found:
         if isinstance(entry, URLResolver):
             yield from _routes(entry.url_patterns, f"{entry.namespace}:" if entry.namespace else space)
-        elif isinstance(entry, URLPattern) and (entry.name or str(entry.pattern) not in OLD_ADDRESSES):
+        elif isinstance(entry, URLPattern):
             yield space + (entry.name or str(entry.pattern))
 
 

@@ -10,7 +10,6 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from annotation.api.urls import urlpatterns as api_urls
 from config.api_addresses import urlpatterns as operation_urls
-from config.old_addresses import OLD_ADDRESSES
 from tests.house.product import PRODUCTION, manage, migrated, serving
 
 OPEN = {
@@ -49,8 +48,7 @@ def test_every_other_view_asks_for_a_sign_in() -> None:
     }
     everything = {pattern.name or str(pattern.pattern) for pattern in routes(get_resolver().url_patterns)}
     api = {pattern.name for pattern in routes([*api_urls, *operation_urls])}
-    # An old address only leads to its successor, which asks.
-    assert everything - asking <= OPEN | api | set(OLD_ADDRESSES)
+    assert everything - asking <= OPEN | api
     assert "home" in asking
 
 

@@ -67,7 +67,7 @@ def test_learned_order_asks_about_the_likely_chain_first_and_shows_its_likely_me
     assert [(i, shown.text) for i, shown in ranked] == [(1, "a man"), (0, "a young lady")]
     with pytest.raises(ValueError, match="table of chances"):
         candidates(new, chains, order="learned", likeness=Likeness(image))
-    with pytest.raises(ValueError, match=r"order is 'learned': expected a table"):
+    with pytest.raises(ValueError, match=r"order is 'learned': expected a learned table"):
         ImageSettings(order="learned")
 
 
@@ -186,8 +186,8 @@ def test_which_open_question_is_answered_next_changes_neither_the_layer_nor_what
     assert answered(mentions, settings, truth, random.choice) == first
 
 
-def test_with_all_savings_off_the_questions_are_those_asked_before_there_were_any():
-    """Pinned: the questions and answers of twenty made-up images as the version before asked them."""
+def test_with_all_savings_off_the_questions_are_pinned():
+    """The questions and answers of twenty made-up images."""
     told = blake2b(digest_size=8)
     for number, (image, truth, _) in enumerate(world(20)):
         for order in ("likely_first", "as_printed"):

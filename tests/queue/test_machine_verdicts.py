@@ -202,20 +202,3 @@ def test_a_machine_that_is_reinstated_begins_anew() -> None:
     assert machine_at_work(world.campaign.pk) == machine
     with pytest.raises(discarding.CannotDo, match="a machine answers coref_link, box_drawing"):
         discarding.suspend_worker(campaign=world.campaign, worker=machine.worker.pk, kind=q.BOX_QUALITY)
-
-
-def test_boxes_whose_answers_note_no_category_have_those_of_their_chains() -> None:
-    """Earlier versions of Phrasebox noted the chance and the version alone."""
-    world, machine = to_draw(3)
-    assert turns(world) > 0
-    world.work([q.BOX_QUALITY])
-    own = Judgment.objects.filter(worker=machine.worker)
-    noted = [box.categories for box in judged_boxes(machine)]
-    assert {one for each in noted for one in each} == {"people", "clothing"}
-    for answer in own:
-        answer.content = {"chance": 0.9, "version": machine.version}
-        answer.save()
-    assert [box.categories for box in judged_boxes(machine)] == noted
-    newest = NewestVerdicts(machine)
-    assert newest.of_category("people", 2) == [True, True]
-    assert len(newest.of_category("people", 99)) == own.count() / 2

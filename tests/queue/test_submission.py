@@ -254,23 +254,6 @@ def test_no_task_is_over_assigned_after_everything():
     assert not Task.objects.filter(live__gt=F("wanted")).exists()
 
 
-def test_what_an_earlier_version_wrote_of_an_image_is_read():
-    world = World(some_images(2), settings={"trust": {**TRUSTING["trust"], "double_check_share": 1.0}})
-    world.submit(0, world.held(0), then=False)
-    before = [row.state for row in world.images()]
-    assert any(state["open"] for state in before) and any(state["checks"] for state in before)
-    for row in world.images():
-        ids = dict(Task.objects.filter(image=row).values_list("key", "pk"))
-        row.state["open"] = {key: [ids[key], *numbers] for key, numbers in row.state["open"].items()}
-        row.state["checks"] = {key: ids[key] for key in row.state["checks"]}
-        row.save(update_fields=["state"])
-    for row in world.images():
-        image_state.refold_image(row.pk)
-    assert [row.state for row in world.images()] == before
-    world.work()
-    assert all(row.complete for row in world.images())
-
-
 def test_a_connection_just_in_use_is_not_asked_whether_it_lives(monkeypatch):
     clock = [database.monotonic() + 1000]
     monkeypatch.setattr(database, "monotonic", lambda: clock[0])

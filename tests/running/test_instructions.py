@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from django.utils.translation import override
 
@@ -12,7 +10,6 @@ from annotation.campaigns import CampaignError, CampaignPlan, open_campaign
 from annotation.instructions import CONSENT, StaleText
 from annotation.models import Account, AuditEntry, Campaign, Consent, Instructions, Judgment, Worker
 from annotation.protocol import questions as q
-from annotation.task_types import discovery
 from annotation.task_types.base import TASK_TYPES
 from annotation.web.tags.examples import examples
 from tests.factories import a_corpus, some_images
@@ -46,38 +43,22 @@ def test_the_instructions_name_the_answers_that_can_be_given():
             assert str(choice.label) in instructions.built_in_text(kind).text, (kind, choice.label)
 
 
-FORMER = [
-    (kind, path)
-    for kind in q.QUESTIONS
-    for path in discovery.former_instructions(discovery.kind_folder(kind) or Path())
-]
-
-
-@pytest.mark.parametrize(("kind", "path"), FORMER)
-def test_a_campaign_keeps_the_text_of_before_in_each_language_with_its_pictures(kind, path):
+@pytest.mark.parametrize("kind", q.QUESTIONS)
+def test_a_campaign_shows_the_built_in_text_in_each_language_with_its_pictures(kind):
     campaign = a_campaign()
-    before = "\n\n".join(" ".join(part.split()) for part in path.read_text().strip().split("\n\n"))
-    assert before != instructions.built_in_text(kind).text
-    Instructions.objects.filter(campaign=campaign, kind=kind).update(text=before)
     shown = instructions.current_text(campaign=campaign, kind=kind)
-    assert (shown.version, shown.text) == (1, before)
     german = instructions.text_in_language(shown, "de")
-    assert german.version == 1 and german.text != before
+    assert german.version == shown.version == 1 and german.text != shown.text
     assert [part.sort for part in german.paragraphs] == [part.sort for part in shown.paragraphs]
     for text in (shown, german):
         assert instructions.is_built_in_text(text, "de")
     assert not instructions.is_built_in_text(german, None)
     with override("de"):
         assert "<img" in examples(shown) or "<svg" in examples(shown)
-    other = instructions.publish_text(campaign=campaign, kind=kind, text=before + " And more.")
+    other = instructions.publish_text(campaign=campaign, kind=kind, text=shown.text + " And more.")
     assert instructions.text_in_language(other, "de") == other and not instructions.is_built_in_text(
         other, "de"
     )
-
-
-def test_what_was_reworded_is_kept():
-    """A text that is changed without a former one loses its German wherever it is in use."""
-    assert {kind for kind, _path in FORMER} == set(q.QUESTIONS)
 
 
 def test_the_consent_text_says_what_is_kept_and_how_to_be_forgotten():

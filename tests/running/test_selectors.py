@@ -450,14 +450,3 @@ def test_a_process_that_is_used_every_day_counts_its_sums_anew_once_a_day(monkey
         assert earned(hours=2) == 2
     assert not any("NOT INDEXED" in query["sql"] for query in queries.captured_queries)
     assert any("annotation_campaignsums" in query["sql"] for query in queries.captured_queries)
-
-
-def test_what_is_kept_of_sums_by_a_version_before_is_not_read(monkeypatch, clock):
-    world = World(some_images(3), settings=PAID)
-    monkeypatch.setattr("annotation.selectors.campaign.ledger.timezone.now", clock)
-    world.submit(0, world.held(0), seconds=0.0, then=False)
-    one = world.campaign
-    before = f"campaign-{one.pk}-{one.created_at.timestamp()}-{one.revision}-{CampaignSums.EARNED}"
-    cache.set(before, (clock.at, {}))
-    clock.turn(minutes=20)
-    assert [line.answers for line in figures.earned(one)] == [1]

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 from django.db import transaction
 from django.test import Client
-from django.urls import URLPattern, URLResolver, get_resolver, resolve, reverse
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
 from annotation.api.rest.operations import ROUTE_PREFIX, served
@@ -29,7 +29,6 @@ from annotation.protocol.contents import plain_ruling
 from annotation.protocol.rulings import Closure
 from annotation.workers import invitations, sessions
 from annotation.workers.accounts import granting
-from config.old_addresses import OLD_ADDRESSES
 from evaluation.models import (
     Batch,
     CaptionSet,
@@ -104,8 +103,7 @@ def routes(resolver: URLResolver | None = None, space: str = "") -> Iterator[str
             yield from routes(each, space + (f"{each.namespace}:" if each.namespace else ""))
         else:
             assert isinstance(each, URLPattern)
-            if each.name or str(each.pattern) not in OLD_ADDRESSES:
-                yield space + (each.name or each.callback.__name__)
+            yield space + (each.name or each.callback.__name__)
 
 
 def name_of(route: str) -> str:
@@ -532,26 +530,3 @@ def test_a_page_of_an_operation_is_refused_to_who_lacks_its_roles(db: None):
         for role, client in clients.items():
             if one.permission.roles and role not in one.permission.roles:
                 assert outcome(client.post(address), "operation") == REFUSED, (one.name, role)
-
-
-@pytest.mark.parametrize(("old", "route"), OLD_ADDRESSES.items())
-def test_an_old_address_leads_where_its_successor_answers(world: dict[str, Any], old: str, route: str):
-    new = world["arguments"].address(route)
-    parts = resolve(new).kwargs
-    before = "/" + re.sub(r"<\w+:(\w+)>", lambda part: str(parts[part[1]]), old)
-    assert before != new and Client().get(before)["Location"] == new, "who is signed out is led on too"
-    ada = visitor(ADMIN, SERVER, world)
-    for method, moved in ((ada.get, 301), (ada.post, 308)):
-        answer = method(f"{before}?find=a%20man&n=2")
-        assert (answer.status_code, answer["Location"]) == (moved, f"{new}?find=a%20man&n=2")
-        direct, followed = (answered(method, address) for address in (new, before))
-        assert outcome(direct, route) == OPEN
-        assert (followed.status_code, followed.redirect_chain[0]) == (direct.status_code, (new, moved))
-
-
-def answered(method: Any, address: str) -> Any:
-    """The page that an address leads to; what it does is undone."""
-    with transaction.atomic():
-        answer = method(address, follow=True)
-        transaction.set_rollback(True)
-    return answer

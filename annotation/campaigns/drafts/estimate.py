@@ -35,8 +35,8 @@ from annotation.protocol.terms import NOT_VISUAL, LayerRecord
 from annotation.protocol.trust_settings import GoldCoverage, in_force
 from annotation.protocol.work import MICROS
 
-#: Raised where a sample that a draft keeps is no longer drawn as it was: 2, of the images that gold covers.
-_SAMPLE = 2
+#: Raised where a sample that a draft keeps is no longer drawn as it was.
+_SAMPLE = 1
 #: Images that the protocol is rehearsed on, in all; and the seconds that one look may take, after which it
 #: ends, but not before the first few.
 LARGEST_REHEARSAL, SECONDS_A_LOOK, AT_ONCE = 30, 0.7, 4

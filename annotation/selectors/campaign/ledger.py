@@ -67,8 +67,7 @@ class LedgerSums(Generic[_Key, _Sum]):
 
     def now(self, campaigns: Sequence[Campaign]) -> dict[int, _Sums[_Key, _Sum]]:
         """Campaign (its id) -> its sums until now; as many queries for any number of campaigns."""
-        # Ids alone are used again by databases that are thrown away. What earlier versions kept lacks when it
-        # was counted: it had other names.
+        # Ids alone are used again by databases that are thrown away.
         names = {
             each.pk: f"settled-{each.pk}-{each.created_at.timestamp()}-{each.revision}-{self.what}"
             for each in campaigns

@@ -41,7 +41,7 @@ from annotation.selectors.controls import control_facts, control_item_counts
 from annotation.selectors.settings_versions import images_by_version, settings_versions
 
 #: Rises when a key of the figures changes its meaning.
-DATASHEET_VERSION = 2
+DATASHEET_VERSION = 1
 #: Workers whose identity was deleted: nobody can tell any more where they came from.
 _UNKNOWN = "unknown"
 
@@ -215,11 +215,6 @@ def _people(campaign: Campaign, handed_in: QuerySet[Assignment]) -> dict[str, An
 def _settings(campaign: Campaign) -> list[dict[str, Any]]:
     """The versions of the settings, the oldest first, each with how many images were opened under it."""
     opened = dict(images_by_version(campaign))
-    rows = settings_versions(campaign)
-    if not rows:  # opened before versions were kept
-        number = campaign.settings_version
-        only = {"version": number, "since": _day(campaign.created_at), "images": opened.get(number, 0)}
-        return [{**only, "settings": campaign.settings}]
     return [
         {
             "version": row.number,
@@ -227,7 +222,7 @@ def _settings(campaign: Campaign) -> list[dict[str, Any]]:
             "images": opened.get(row.number, 0),
             "settings": row.settings,
         }
-        for row in reversed(rows)
+        for row in reversed(settings_versions(campaign))
     ]
 
 

@@ -6,11 +6,10 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from annotation.models import Campaign, Judgment, Machine, OpenImage
-from annotation.protocol.contents import mention_from
+from annotation.models import Campaign, Judgment, Machine
 from annotation.protocol.kinds import draws, judged_by, machine_kinds
 from annotation.protocol.questions import VOTE
-from annotation.protocol.terms import CATEGORIES, Chain
+from annotation.protocol.terms import CATEGORIES
 
 #: Boxes of a machine that are read at once: of the newest ones, and at most, as it goes further back.
 PORTION, LARGEST_PORTION = 400, 3200
@@ -112,42 +111,19 @@ def _portions(machine: Machine, since: int, *, at_most: int | None = None) -> It
     while left is None or left > 0:
         size = size if left is None else min(size, left)
         older = drawn.filter(pk__lt=before) if before else drawn
-        rows = list(older.values_list("pk", "image", "name", "key", "content")[:size])
+        rows = list(older.values_list("pk", "image", "name", "content")[:size])
         kept = [
-            (image, name, key, about)
-            for _pk, image, name, key, content in rows
-            if (about := content or {}).get("version", 0) >= since
+            MachineBox(image, name, about["version"], tuple(about["categories"]), about["chance"])
+            for _pk, image, name, about in rows
+            if about["version"] >= since
         ]
         if kept:
-            yield _with_categories(kept)
+            yield kept
         # Versions rise: where all of a portion are older, so is the rest.
         if len(rows) < size or not kept:
             return
         left = None if left is None else left - len(rows)
         before, size = rows[-1][0], min(2 * size, LARGEST_PORTION)
-
-
-def _with_categories(rows: Sequence[tuple[int, str, str, dict[str, Any]]]) -> list[MachineBox]:
-    """Boxes from (image, name, key, what the machine noted). Answers of earlier versions of Phrasebox do not
-    note the categories: those are the chain's."""
-    mentions = _mentions({image for image, _, _, about in rows if "categories" not in about})
-    found = []
-    for image, name, key, about in rows:
-        if "categories" in about:
-            categories = tuple(about["categories"])
-        else:
-            of_chain = [mentions[image][one] for one in key.split("|")[1].split() if one in mentions[image]]
-            categories = Chain("", tuple(of_chain)).categories
-        version, chance = int(about.get("version", 0)), float(about.get("chance", 0.0))
-        found.append(MachineBox(image, name, version, categories, chance))
-    return found
-
-
-def _mentions(images: set[int]) -> dict[int, dict[str, Any]]:
-    if not images:
-        return {}
-    rows = OpenImage.objects.filter(pk__in=images).values_list("pk", "mentions")
-    return {pk: {one.id: one for one in map(mention_from, plain)} for pk, plain in rows}
 
 
 def box_verdicts(campaign: Campaign, images: Collection[int]) -> dict[tuple[int, str], bool]:

@@ -231,15 +231,9 @@ def _kept(
         format=f"{BATCH_FORMAT}{batch.campaign.tasks}",
         source=source,
         scale=scale,
-        simulated=batch.campaign.simulated or _simulated_reused(batch),
+        simulated=batch.campaign.simulated,
     )
     return store_judgments(told, place, counted=counted, actor=actor)
-
-
-def _simulated_reused(batch: Batch) -> bool:
-    """Whether simulated answers are among those it reuses, as batches could that were opened before this was
-    refused."""
-    return JudgmentSet.objects.filter(corpus=batch.corpus, name__in=batch.reused, simulated=True).exists()
 
 
 def short_of(batch: Batch, answers: Answers, asked: Collection[tuple[int, int]]) -> int:

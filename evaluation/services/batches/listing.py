@@ -82,7 +82,7 @@ def batch_summary(row: Batch) -> BatchSummary:
         threshold=row.threshold,
         judges=row.judges,
         strategy=row.strategy,
-        asked=row.numbers.get("asked", 0),
+        asked=row.numbers["asked"],
         judgments=row.judgments.name if row.judgments is not None else None,
         digest=row.digest,
         created_at=row.created_at,

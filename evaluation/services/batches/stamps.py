@@ -26,7 +26,7 @@ from evaluation.models import Batch
 from evaluation.services.batches.sources import counted_by_name, earlier
 
 #: Raised where what figures mean changes.
-_DEFINITION = 2
+_DEFINITION = 1
 _OF_BATCH = ("pk", "judgments", "judgments__counted", "collections", "numbers", "waves")
 _OF_CAMPAIGN = ("campaign", "campaign__state", "campaign__revision", "campaign__settings_version")
 
@@ -59,15 +59,14 @@ def is_ending_outdated(batch: Batch) -> bool:
     """Whether a batch in rounds has ended by answers that do not all count now, or that are not all: some
     were withdrawn, restored, replaced, or changed by those who gave them.
 
-    Answers that came since to other batches end nothing. A batch that an earlier version ended, which kept no
-    answers, or no changes of them, stays ended, or ended whatever was changed.
+    Answers that came since to other batches end nothing.
     """
-    kept = batch.waves.get("answers")
-    if not batch.waves.get("ended") or kept is None:
+    if not batch.waves.get("ended"):
         return False
+    kept = batch.waves["answers"]
     if _digest_of_answers(batch, kept["newest"]) != kept["digest"]:
         return True
-    return "changes" in kept and _newest_changes(batch, kept["newest"]) != kept["changes"]
+    return bool(_newest_changes(batch, kept["newest"]) != kept["changes"])
 
 
 def _newest_changes(batch: Batch, newest: int) -> list[int]:

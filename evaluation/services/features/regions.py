@@ -200,8 +200,7 @@ def extract_regions(wanted: RegionsRequest, *, progress: PhaseProgress = no_prog
             # 0: none.
             "limit": 0 if wanted.method == "gold" else wanted.limit,
             "whole": wanted.whole,
-            # Origins of sets that were made before there were these have no such key.
-            **({"split": wanted.split} if wanted.split else {}),
+            "split": wanted.split,
             "layer": layer.name if layer else "",
             "boxes_from": wanted.file.name if wanted.file else "",
             **origin,

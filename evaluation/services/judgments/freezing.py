@@ -146,10 +146,10 @@ def freeze_qrels(
     batch = batch_of(source)
     numbers = {names.number[names.caption[pair.document]] for pair in pairs}
     if batch is not None:
-        numbers = set(batch.numbers.get("caption_numbers", numbers))
+        numbers = set(batch.numbers["caption_numbers"])
     asked = _asked_queries(source, batch, queries, subset, names, numbers)
     settings = QrelsSettings(
-        fitting_rule(relevance, asked_rule, source, read),
+        fitting_rule(relevance, asked_rule, source),
         originals,
         digest_of_images(some, names),
         digest_of_queries(asked, names),

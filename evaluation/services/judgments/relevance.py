@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any
@@ -11,26 +11,20 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import Help, OneOf
-from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
-from evaluation.formats.flickr8k_judgments import Flickr8kExpert
+from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.models import JudgmentSet
 from evaluation.relevance.grades import EXPONENTIAL, LINEAR, MEAN, MEAN_GRADE, SUMMARIES, GradedRule, rule_on
 from evaluation.relevance.qrels import MAJORITY, RELEVANCE_RULES, AnyRule, RelevanceRule, rule_named
 from evaluation.relevance.scales import (
     ONE_TO_FOUR,
     VOTE_SCALE,
-    BadScale,
     Scale,
     number,
     scale_named,
-    scale_of,
     score_named,
 )
 from evaluation.selectors import judgment_set
 from evaluation.services.common import ImportRefused
-
-#: Formats that hold grades for certain, though all of them should be 1, which elsewhere is a yes.
-GRADED_FORMATS = (Flickr8kExpert.key, "batch-graded")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,21 +92,14 @@ class ScoredAnswers:
 
 
 def check_relevance(corpus: str, judgments: str, relevance: RelevanceChoice) -> None:
-    """Raise UnknownName or ImportRefused where a rule or a score does not fit judgments whose scale is known.
-
-    The scale of older judgments is found out by reading them; of those, only the names are checked.
-    """
+    """Raise UnknownName or ImportRefused where a rule or a score does not fit the judgments."""
     asked = rule_named(relevance.rule) if relevance.rule is not None else None
-    source = judgment_set(corpus, judgments)
-    if source.scale or source.format in GRADED_FORMATS:
-        fitting_rule(relevance, asked, source, ())
+    fitting_rule(relevance, asked, judgment_set(corpus, judgments))
 
 
-def fitting_rule(
-    relevance: RelevanceChoice, asked: AnyRule | None, source: JudgmentSet, pairs: Sequence[JudgedPair]
-) -> AnyRule:
+def fitting_rule(relevance: RelevanceChoice, asked: AnyRule | None, source: JudgmentSet) -> AnyRule:
     """The rule asked for, or the usual one of the answers' scale; refused where it is for another scale."""
-    scale = _scale_of(relevance, source, pairs)
+    scale = _scale_of(relevance, source)
     try:
         if scale == VOTE_SCALE:
             usual: AnyRule | None = MAJORITY
@@ -164,18 +151,9 @@ def _said_beside(relevance: RelevanceChoice) -> str:
     return ", ".join(what for what, chosen in said.items() if chosen)
 
 
-def _scale_of(relevance: RelevanceChoice, source: JudgmentSet, pairs: Sequence[JudgedPair]) -> Scale:
-    """The scale of the answers; raises ImportRefused where another is asked for, or none is known."""
-    if source.scale:
-        known = scale_named(source.scale)
-        if relevance.scale not in (None, known):
-            raise ImportRefused(f"judgments {source.name!r} are on the scale {known.name}; name no other")
-        return known
-    if source.format in GRADED_FORMATS:
-        return ONE_TO_FOUR
-    if relevance.scale is not None:
-        return relevance.scale
-    try:
-        return scale_of(grade for pair in pairs for grade in pair.grades)
-    except BadScale as error:
-        raise ImportRefused(f"judgments {source.name!r}: {error}") from error
+def _scale_of(relevance: RelevanceChoice, source: JudgmentSet) -> Scale:
+    """The scale of the answers; raises ImportRefused where another is asked for."""
+    known = scale_named(source.scale)
+    if relevance.scale not in (None, known):
+        raise ImportRefused(f"judgments {source.name!r} are on the scale {known.name}; name no other")
+    return known

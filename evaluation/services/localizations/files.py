@@ -179,11 +179,6 @@ def import_localizations(request: LocalizationsImport, context: OperationContext
             found.image_ids = packed_ids(np.asarray(sorted(subset.images)))
 
     found, created = get_or_publish(LocalizationSet, name, facts, fill)
-    if subset is not None and found.image_ids is None:
-        raise ImportRefused(
-            f"localization set {name!r} was imported by an earlier version, which did not keep of which "
-            "images it is; remove it, and import it again"
-        )
     if declared.trained_on:
         wanted = registry.requested_by(context)
         registry.link_output(found, tag, wanted, trained_on=declared.trained_on, images=images)

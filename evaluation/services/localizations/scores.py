@@ -136,7 +136,6 @@ def localization_report(wanted: LocalizationScoring) -> dict[str, Any]:
         "everywhere": found.everywhere,
         "undetected": found.undetected,
         "part": found.part,
-        "suppressed": True,
         "missing": wanted.missing,
         "without_output": len(lacking),
         "basis": basis_of(len(mentions)),

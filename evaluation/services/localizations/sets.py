@@ -145,15 +145,11 @@ def packed_ids(ids: NDArray[np.int64]) -> bytes:
 
 
 def images_looked_at(found: LocalizationSet) -> frozenset[int]:
-    """The ids of the images that a set is of. Where that is not known, as of a file for which nobody said it,
-    or of an earlier version: of those in which it has a mention or a detection."""
+    """The ids of the images that a set is of. Where that is not known, as of a file for which nobody said it:
+    of those in which it has a mention."""
     if found.image_ids is not None:
         return frozenset(np.frombuffer(found.image_ids, _ID).tolist())
-    seen = set(found.mentions.values_list("image_id", flat=True))
-    if not found.source:
-        for one in detections_of(found):
-            seen.update(one.images.tolist())
-    return frozenset(seen)
+    return frozenset(found.mentions.values_list("image_id", flat=True))
 
 
 def localized_mentions(

@@ -68,13 +68,13 @@ def remarks_on_localization(report: dict[str, Any]) -> str:
         lines.append(
             "AP and mAP are 0: the best regions for any phrase might be wrong ones in missing images."
         )
-    undetected = report.get("undetected", 0)
+    undetected = report["undetected"]
     if undetected:
         lines.append(
             f"AP is of the images of each phrase's mentions alone: {undetected:,} phrases with regions have "
             "no line of detections."
         )
-    elif report.get("part"):
+    elif report["part"]:
         lines.append(
             "AP is of the images of each phrase's mentions alone: only a part of the set's images is scored, "
             "and the best detections in all of them were kept."

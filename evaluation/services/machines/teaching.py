@@ -146,7 +146,7 @@ def propose_boxes(
         if own.from_file or not folder.is_dir():
             raise CampaignError(
                 f"machine {own.name!r} has no proposer that could propose for further images: its boxes come "
-                "from a file, or it learnt last with an earlier version of this program; teach it"
+                "from a file, or it has not learnt yet; teach it"
             )
         from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 

@@ -32,7 +32,6 @@ from evaluation.services.batches.collecting import batch_named, staying_out
 from evaluation.services.batches.stamps import batch_stamp
 from evaluation.services.batches.state import batch_state
 from evaluation.services.stored_kinds import BATCHES, JUDGMENT_SETS, QRELS, STORED_RUNS, TAG_SETS
-from evaluation.services.tagging.scores import LISTS_DEFINITION
 from evaluation.services.tagging.sets import tag_set_named
 from evaluation.significance.randomisation import MOST_ROUNDS, ROUNDS
 
@@ -384,7 +383,6 @@ def _of_tags(tags: Sequence[TagSet]) -> dict[str, Any]:
             "digest": one.digest,
             "settings": one.settings,
             "split": one.split,
-            **({} if one.vocabulary else {"scored": LISTS_DEFINITION}),
         }
         for one in tags
     ]

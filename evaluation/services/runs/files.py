@@ -231,8 +231,6 @@ def _store(
                 raise ImportRefused(
                     f"run {name!r} already exists with other rankings or another corpus; choose another name"
                 )
-            if standing.made_by_id is None:  # it was made before systems were entered
-                Run.objects.filter(pk=standing.pk).update(made_by=made.made_by_id)
         else:
             if standing is not None:
                 standing.delete()

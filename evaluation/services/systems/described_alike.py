@@ -81,15 +81,15 @@ def _set(corpus: str, label: str) -> FeatureSet | None:
 
 
 def _differences(learned: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
-    """In what two descriptions differ, each as one phrase; settings that only one names count as equal, since
-    an earlier version had fewer. Digests are of all settings: they tell only where these are equal."""
+    """In what two descriptions differ, each as one phrase; digests tell only where all settings are
+    equal."""
     if learned["extractor"] != given["extractor"]:
         return [f"extractor {given['extractor']}, not {learned['extractor']}"]
     ours, theirs = learned.get("settings") or {}, given.get("settings") or {}
-    others = {name for name, own in ours.items() if name in theirs and theirs[name] != own}
+    others = {name for name in {*ours, *theirs} if ours.get(name) != theirs.get(name)}
     if not others and learned.get("sha256") != given.get("sha256"):
         return ["another network or other codebooks"]
-    return [f"{name} {theirs[name]!r}, not {ours[name]!r}" for name in sorted(others - _SHOWN)]
+    return [f"{name} {theirs.get(name)!r}, not {ours.get(name)!r}" for name in sorted(others - _SHOWN)]
 
 
 def _other_numbers(learned: FeatureSet, given: FeatureSet) -> str | None:

@@ -1,7 +1,8 @@
 """The registry of systems: entered when they are trained or brought, taken out where nothing hangs on them.
 
-What was trained before there was a registry is entered by its manifest the first time that somebody
-looks at the list, ranks by it or trains it again (`register_unlisted_systems`), with the runs that it made.
+A stored system without a row, whose folder was brought along or whose training was killed at its end, is
+entered by its manifest the first time that somebody looks at the list, ranks by it or trains it again
+(`register_unlisted_systems`).
 """
 
 from __future__ import annotations
@@ -98,8 +99,6 @@ def register_stored_system(name: str, wanted: RequestedBy = BY_COMMAND) -> Syste
         system, new = System.objects.get_or_create(name=name, defaults=values)
         if new:
             enter_seen_images(system, facts)
-            its = Run.objects.filter(made_by=None, format=MADE_HERE, source__startswith=f"system {name}, ")
-            its.update(made_by=system, system_digest=system.digest)
             note_addition("add_system", wanted, system=name, corpus=system.corpus.name)
         elif system.job_id is None and system.created_by_id is None and wanted != BY_COMMAND:
             system.job_id, system.created_by_id = wanted

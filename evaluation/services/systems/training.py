@@ -365,7 +365,6 @@ def _facts_of(corpus: str, sources: Sources) -> dict[str, Any]:
         "features": sources.features,
         "ids": sources.ids,
         "lemmas": sources.lemmas,
-        # Facts of systems that were trained before there were these have no such keys.
         **{field: label for field, label in sources.sets.items() if field != "features"},
         **({"layer": sources.layer} if sources.layer else {}),
         "files": digests,

@@ -10,7 +10,6 @@ from django.utils.translation import gettext_lazy as _
 from annotation.common.operations import Help, Named, NewFile, OneOf, OperationContext
 from evaluation.models import TagSet
 from evaluation.services.stored_kinds import TAG_SETS
-from evaluation.services.tagging.scores import kept_figures
 from evaluation.services.tagging.sets import TagSetSummary, tag_set_named, tag_set_summary, tags_of_set
 from evaluation.services.tags.ranked import tag_layouts, write_ranked_tags
 
@@ -34,7 +33,7 @@ class DownloadTagSetRequest:
 def tag_set_detail(row: TagSet) -> TagSetDetail:
     """All that is said of tags."""
     summary = asdict(tag_set_summary(row))
-    return TagSetDetail(**summary, settings=row.settings, figures=kept_figures(row))
+    return TagSetDetail(**summary, settings=row.settings, figures=row.figures)
 
 
 def download_tag_set(request: DownloadTagSetRequest, context: OperationContext) -> NewFile:

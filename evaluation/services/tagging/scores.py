@@ -23,7 +23,6 @@ Source: structured listwise tagging, section 4.3.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Annotated, Any, get_args
@@ -71,10 +70,6 @@ DISTRACTORS, POOL_DEPTHS = (0, 5, 10, 20), (1, 5)
 #: Below every score that a set holds: that of a tag which its list does not have.
 _ABSENT = float(np.finfo(np.float64).min)
 _PHASE = "reading true tags"
-#: Raised where figures of sets of lists change: in the first, wrong tags that no caption names did not count.
-LISTS_DEFINITION = 2
-#: Figures of lists that changed then.
-_OF_WHOLE_LISTS = re.compile(r"P@\d+|MiAP")
 _TOGETHER = 50  # images between two words of progress
 
 
@@ -298,16 +293,6 @@ def keep_figures(name: str, report: dict[str, Any]) -> None:
     same = TagSet.objects.filter(name=name, digest=report["digest"], published=True)
     if not same.update(figures=report):
         raise ImportRefused(f"tag set {name!r} was removed or replaced while it was scored; score it again")
-
-
-def kept_figures(row: TagSet) -> dict[str, Any]:
-    """The figures that are kept with a set. `outdated`: they are of lists and older than `LISTS_DEFINITION`;
-    P@k and MiAP, which have changed, are then left out."""
-    report = dict(row.figures)
-    if row.vocabulary or not report or "listed" in report:
-        return report
-    measures = [one for one in report["measures"] if not _OF_WHOLE_LISTS.fullmatch(one["measure"])]
-    return {**report, "measures": measures, "outdated": True}
 
 
 def tag_figures(known: TrueTags, how: TagScoring) -> list[dict[str, Any]]:

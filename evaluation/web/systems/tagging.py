@@ -15,7 +15,6 @@ from annotation.web.common.access import RUNNING, AddressedThing, account_of, fo
 from annotation.web.common.request_forms import RequestForm
 from evaluation.models import TaggedImage, TagSet
 from evaluation.report_data.tag_scores import interval_remarks
-from evaluation.services.tagging.scores import kept_figures
 from evaluation.web.frame import evaluation_frame, offer_splits, text_parameter
 
 #: Pictures on a page of tags.
@@ -57,7 +56,7 @@ def tag_set_page(request: HttpRequest, row: TagSet) -> HttpResponse:
     first = int(begin) if begin.isascii() and begin.isdigit() and len(begin) < 10 else 0
     rows = row.images.defer("scores").select_related("image").order_by("position")
     tagged = list(rows[first : first + TAGGED_PER_PAGE + 1])
-    figures = kept_figures(row)
+    figures = row.figures
     return render(
         request,
         "evaluation/tags.html",

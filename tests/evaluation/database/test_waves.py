@@ -161,21 +161,6 @@ def test_a_judge_who_changes_an_answer_after_the_end_has_the_batch_chosen_again(
     )
     seen = batch_state("first").rounds
     assert seen is not None and (seen.ended, seen.outdated) == ("", True)
-    # One that an earlier version ended did not keep what was changed by then.
-    del batch.waves["answers"]["changes"]
-    batch.save()
-    seen = batch_state("first").rounds
-    assert seen is not None and (seen.ended, seen.outdated) == (STABLE, False)
-
-
-def test_a_batch_that_an_earlier_version_ended_stays_ended(pooled_runs: list[str]) -> None:
-    batch = ended_batch(pooled_runs)
-    old = {key: value for key, value in batch.waves.items() if key != "answers"}
-    Batch.objects.update(waves=old)
-    worker = Judgment.objects.order_by("id").values_list("worker", flat=True)[0]
-    discarding.discard_worker(campaign=batch.campaign, worker=worker)
-    done = ask_next_round("first")
-    assert (done.ended, done.outdated) == (STABLE, False) and done.tau is not None
 
 
 def test_an_image_that_is_done_is_asked_more_and_its_answers_still_count(pooled_runs: list[str]) -> None:

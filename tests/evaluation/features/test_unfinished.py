@@ -78,7 +78,7 @@ def test_what_was_stopped_does_not_go_on_with_other_pictures(
     delete_corpus(corpus=Corpus.objects.get(name="drawn"))
     assert not part.exists()
     drawn(tmp_path, blue=20)
-    shutil.copytree(kept, part)  # As a version before this one left it.
+    shutil.copytree(kept, part)  # As a backup brings it back.
     found, new, _ = extract_set(ExtractRequest(corpus="drawn", name="look", extractor="layout"))
     fresh, _, _ = extract_set(ExtractRequest(corpus="drawn", name="fresh", extractor="layout"))
     assert new

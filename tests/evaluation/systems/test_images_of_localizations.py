@@ -13,7 +13,6 @@ from django.core.management import CommandError
 
 from annotation.models import Chain
 from evaluation.models import LocalizationSet
-from evaluation.services.localizations.kept_scores import kept_reports
 from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.localizing import (
     api_client,
@@ -65,8 +64,6 @@ def test_a_set_is_scored_on_the_images_it_is_of(grounded, fewer, tmp_path):
         localized(grounded, "--name", "some", "--split", listed, *other)
     listed.unlink()
     assert scored("some") == first
-    LocalizationSet.objects.update(image_ids=None, asked_digest="")  # as earlier versions kept it
-    assert scored("some") == first
 
 
 def test_a_fold_is_scored_on_the_images_that_it_was_dealt_among(fewer, tmp_path):
@@ -85,8 +82,6 @@ def test_a_layer_that_has_grown_is_not_localized_already(grounded):
     word.delete()
     with pytest.raises(CommandError, match=r"'grounded' already exists, made otherwise .* or remove"):
         localized(grounded)
-    LocalizationSet.objects.update(asked_digest="")  # as earlier versions kept it
-    assert localized(grounded)["unchanged"]
 
 
 def test_images_of_a_file_of_names_without_proposals_are_missing(grounded, fewer, tmp_path):
@@ -117,12 +112,6 @@ def test_images_of_a_split_without_proposals_count_in_differences_too(grounded: 
     assert report["everywhere"] and report["differences_everywhere"]
     page = world.signed_in("ada", "researcher").get("/evaluation/localizations/some/?from=12")
     assert "75.png" in page.content.decode(), "its mentions are missed"
-    # Of an earlier version, which kept the images with regions: what is asked for now is another set.
-    row = LocalizationSet.objects.get(name="some")
-    row.asked_digest = "0" * 64
-    row.save()
-    with pytest.raises(CommandError, match=r"'some' already exists, made otherwise \(images or mentions\)"):
-        localized(grounded, "--name", "some", "--regions", lacking)
 
 
 def test_a_split_of_which_nothing_has_regions_is_not_called_unknown(grounded: str, tmp_path: Path) -> None:
@@ -149,13 +138,6 @@ def test_precision_of_a_part_of_the_images_is_of_each_phrases_own(grounded: str,
     assert "AP and mAP are of the kept regions" not in page
     whole = scored(grounded)
     assert (whole["everywhere"], whole["part"]) == (True, False)
-    # As an earlier version kept it.
-    row = LocalizationSet.objects.get()
-    (report,) = row.scores[layer_name()]
-    del report["part"]
-    report["everywhere"] = True
-    row.save()
-    assert [one["earlier"] for one in kept_reports(row)] == [True]
 
 
 def test_precision_among_own_images_says_where_it_is_of_the_kept_regions(
@@ -231,12 +213,6 @@ def test_what_a_file_lacks_of_the_images_that_it_is_of_is_missing(scenes: str, t
     against = scored("theirs", *worst[:3], "leave-out", "--against", "listed", "--split", "test")
     assert against["differences_images"] == 2, "the second file has nothing of the other images"
     with pytest.raises(CommandError, match=r"'listed' already exists, made otherwise \(images or mentions\)"):
-        said("import_localizations", "listed", file, "--corpus", "scenes", "--split", listed)
-    # As earlier versions kept it: a word for readers.
-    LocalizationSet.objects.filter(name="listed").update(image_ids=None, asked_digest="")
-    with pytest.raises(
-        CommandError, match="was imported by an earlier version, .* remove it, and import it again"
-    ):
         said("import_localizations", "listed", file, "--corpus", "scenes", "--split", listed)
 
 

@@ -95,7 +95,7 @@ def test_the_same_file_under_another_name_changes_nothing(scenes: str, tmp_path:
     assert json.loads(said("import_localizations", "theirs", copied, "--corpus", "scenes", "--json"))[
         "unchanged"
     ]
-    with pytest.raises(CommandError, match=r"made otherwise \(split\); choose another name, or remove it"):
+    with pytest.raises(CommandError, match=r"made otherwise \(split, images or mentions\); choose another"):
         said("import_localizations", "theirs", file, "--corpus", "scenes", "--split", "test")
 
 

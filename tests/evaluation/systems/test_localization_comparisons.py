@@ -183,27 +183,6 @@ def test_figures_are_older_than_answers_that_the_layer_lacks(grounded: str) -> N
     assert report["outdated"]
 
 
-def test_figures_of_an_earlier_version_that_counted_otherwise_say_so(grounded: str) -> None:
-    localized(grounded, "--split", "")
-    scored(grounded, "--store")
-    row = LocalizationSet.objects.get()
-    (layer,) = row.scores
-    (report,) = row.scores[layer]
-    old = {key: own for key, own in report.items() if key != "undetected"} | {"images_digest": "of others"}
-    row.scores = {layer: [old]}
-    row.save()
-    (shown,) = kept_reports(row)
-    assert shown["earlier"] and shown["outdated"]
-    ada = world.signed_in("ada", "researcher")
-    says = "An earlier version of Phrasebox computed these figures"
-    assert says in words(ada.get(f"/evaluation/localizations/{grounded}/"))
-    # Scored again, the set's own figures are the new ones, and come first.
-    scored(grounded, "--store")
-    row.refresh_from_db()
-    assert [(one["whole"], one["earlier"]) for one in kept_reports(row)] == [(True, False), (False, False)]
-    assert says not in words(ada.get(f"/evaluation/localizations/{grounded}/"))
-
-
 def test_a_page_opens_on_the_layer_that_has_figures(grounded: str) -> None:
     layer = Layer.objects.get()
     records = [

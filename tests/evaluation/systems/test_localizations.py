@@ -15,7 +15,7 @@ from django.core.management import CommandError
 
 from annotation import jobs
 from annotation.datasets.importing import import_records
-from annotation.models import Campaign, Corpus, Job, Layer
+from annotation.models import Corpus, Job, Layer
 from annotation.protocol.terms import ImageRecord
 from evaluation.comparison.subsets import subset_named
 from evaluation.models import LocalizationSet, PhraseLocalization, Run, System
@@ -173,16 +173,13 @@ def test_phrases_are_localized_looked_at_scored_and_removed_by_page(grounded, tm
 
 def test_figures_of_other_images_stand_beside_and_the_page_says_of_which_they_are(grounded, tmp_path):
     """A split, two files of one name, and the set's own images: none stands for another, and each has its
-    level; an older report, which stood alone, stays until the same images are scored again."""
+    level."""
     localized(grounded)
-    of_old = {**scored(grounded, "--level", 0.8), "mentions": 59}
-    for new in ("images_digest", "whole"):
-        del of_old[new]
     layer = layer_name()
-    LocalizationSet.objects.update(scores={layer: of_old})
+    scored(grounded, "--level", 0.8, "--store")
     ada, page = world.signed_in("ada", "researcher"), f"/evaluation/localizations/{grounded}/"
     text = words(ada.get(page))
-    assert "Images: split test" in text and "59 boxed mentions" in text and "Interval of 80 %" in text
+    assert "Images: split test" in text and "60 boxed mentions" in text and "Interval of 80 %" in text
     assert "Figures of" not in text
     for folder, image in (("one", "80.png"), ("other", "81.png")):
         (tmp_path / folder).mkdir()
@@ -332,7 +329,7 @@ def test_recall_of_a_file_says_where_it_is_of_the_kept_regions(late: str, tmp_pa
         assert "of the kept regions" in remarks["R@100"] and "kept" not in remarks["R@10"]
 
 
-def test_pages_and_api_say_what_is_left_out_of_older_figures_too(late: str) -> None:
+def test_pages_and_api_say_what_is_left_out(late: str) -> None:
     keep_set("all", late, 105, {0: 1, 1: 50})
     keep_set("ten", late, 10, {0: 1, 1: 50})
     scored("ten", "--store", "--against", "all")
@@ -344,19 +341,6 @@ def test_pages_and_api_say_what_is_left_out_of_older_figures_too(late: str) -> N
         assert left.format(other) in words_of(shown)
         # The table of all, of categories, and of phrases.
         assert shown.count(">R@100<") == (0 if name == "ten" else 3), name
-    # As they were kept before, with every figure.
-    row = LocalizationSet.objects.get(name="ten")
-    (report,) = row.scores[row.layer]
-    for new in ("cut_at", "least_kept", "differences_cut_at"):
-        del report[new]
-    one = report["measures"][0]
-    report["measures"].append({**one, "measure": "R@100"})
-    report["differences"].append({**report["differences"][0], "measure": "R@100"})
-    for part in ("categories", "frequent"):
-        report[part] = [{**each, "R@100": each["R@10"]} for each in report[part]]
-    row.save()
-    shown = ada.get("/evaluation/localizations/ten/").content.decode()
-    assert left.format("the set") in words_of(shown) and ">R@100<" not in shown
     (told,) = by_api("ada", "localization-sets/ten")["scores"]
     assert told["cut_at"] == told["differences_cut_at"] == 10
     assert "R@100" not in json.dumps(told) and "R@10" in json.dumps(told)
@@ -383,14 +367,6 @@ def test_figures_against_a_layer_whose_boxes_change_say_so_until_they_are_made_a
     assert outdated()
     scored("all", "--store")
     assert not outdated()
-    # As earlier versions kept it: an imported layer stays as it is, one of a campaign may have grown.
-    row = LocalizationSet.objects.get(name="all")
-    row.scores[layer.name][0].pop("layer_state")
-    row.save()
-    assert not outdated()
-    Layer.objects.filter(pk=layer.pk).update(source="campaign")
-    Campaign.objects.create(name=layer.name, corpus=layer.corpus, tasks="entities", state=Campaign.CLOSED)
-    assert outdated()
 
 
 def words_of(page: str) -> str:

@@ -191,11 +191,7 @@ class BoxProposer:
         except RuntimeError as error:
             raise BadModel(f"{folder} is no proposer of this version; teach it again") from error
         network.eval()
-        # Those stored before there was a second look have none, and their first was at the whole picture;
-        # before there was a last one, one number said how much the first counts.
-        plain.setdefault("overview", plain["side"])
-        first_weight = plain.pop("first_weight", _EARLIER_WEIGHT)
-        weights = plain.pop("weights", (first_weight, 1.0) if closer else (1.0,))
+        weights = plain.pop("weights")
         return cls(
             ProposerSettings(**plain),
             words,

@@ -20,7 +20,7 @@ from evaluation.reporting.document import changed_inputs
 from evaluation.services.reports import building
 from evaluation.services.reports.request import ReportRefused
 from evaluation.services.stored import get_or_publish
-from evaluation.services.tagging.scores import LISTS_DEFINITION, TagScoring, score_tag_set
+from evaluation.services.tagging.scores import TagScoring, score_tag_set
 from evaluation.services.tagging.writing import fill_tag_set
 from tests.evaluation.database.conftest import said
 from tests.evaluation.database.reports.conftest import QUICK, built, wanted
@@ -111,10 +111,7 @@ def test_the_form_offers_the_tag_sets_of_the_corpus(qrels: str, runs: list[str],
     assert "Ranked tags" in ada.get("/evaluation/reports/paged/").content.decode()
 
 
-def test_a_report_of_lists_from_before_they_were_scored_as_now_is_told(
-    qrels: str, runs: list[str], tags: str
-) -> None:
-    """Lists alone: wrong tags that no caption names did not count once."""
+def test_a_report_says_what_lists_are_scored_among(qrels: str, runs: list[str], tags: str) -> None:
     row = TagSet.objects.get(name=tags)
     images = row.corpus.images.order_by("position")
     lists = iter([(image.pk, [["zebra", 1.0], ["dog", 0.5]], b"") for image in images])
@@ -125,9 +122,4 @@ def test_a_report_of_lists_from_before_they_were_scored_as_now_is_told(
     users, found = report["findings"]["tags"]
     assert (users["listed"], found["listed"], found["vocabulary"]) == (True, False, 4)
     assert f"among {users['vocabulary']} that captions or lists name" in str(report["sections"])
-    first, second = report["inputs"]["tags"]
-    assert first["scored"] == LISTS_DEFINITION and "scored" not in second
-    now = report["inputs"]
-    before = {**now, "tags": [{key: first[key] for key in first if key != "scored"}, second]}
-    assert changed_inputs(now, now) == []
-    assert changed_inputs(before, now) == ["tag set 'users' is scored in another way"]
+    assert changed_inputs(report["inputs"], report["inputs"]) == []

@@ -12,7 +12,6 @@ import torch
 from numpy.typing import NDArray
 
 from models_core.estimators.neural.proposer.box_proposer import (
-    PROPOSER_KIND,
     BoxProposer,
     NothingToLearn,
     box_overlap,
@@ -46,7 +45,7 @@ from models_core.estimators.neural.proposer.training import (
     fit_weights,
     phrase_loss,
 )
-from models_core.storage import BadModel, load_model, save_model
+from models_core.storage import BadModel
 
 SIDE = 64
 COLOURS = {"red": (220, 30, 30), "blue": (30, 30, 220)}
@@ -378,41 +377,6 @@ def test_looks_close_up_make_boxes_tighter(
         before += [box_overlap(a, b[None])[0] for a, b in zip(moved, boxes, strict=True)]
         after += [box_overlap(a, b[None])[0] for a, b in zip(found, boxes, strict=True)]
     assert np.mean(after) > np.mean(before) + gain
-
-
-def test_a_proposer_stored_before_there_was_a_second_look_proposes_by_its_first(
-    taught: BoxProposer, tmp_path: Path
-) -> None:
-    taught.save(tmp_path / "new")
-    stored = load_model(tmp_path / "new", PROPOSER_KIND)
-    arrays = {name: own for name, own in stored.arrays.items() if not name.startswith(("refiner.", "last."))}
-    new = ("overview", "looks", "close_epochs", "last_epochs", "weights")
-    settings = {name: own for name, own in stored.settings.items() if name not in new}
-    save_model(tmp_path / "old", PROPOSER_KIND, arrays, settings)
-    old, pictures = BoxProposer.load(tmp_path / "old"), scenes(3, 9)
-    assert old.closer_ == () and len(taught.closer_) == 2 and old.settings.overview == SIDE
-    assert list(old.weights_) == [1.0] and best(old, pictures) != best(taught, pictures)
-    # It goes on from there, and then it has one.
-    shortly = ProposerSettings(side=SIDE, epochs=1, close_epochs=1, last_epochs=1)
-    on = BoxProposer(shortly).fit(scenes(8, 1), begin=old)
-    assert len(on.closer_) == 2 and len(best(on, pictures)) == 6
-
-
-def test_a_proposer_stored_before_there_was_a_last_look_proposes_by_two(
-    taught: BoxProposer, tmp_path: Path
-) -> None:
-    taught.save(tmp_path / "new")
-    stored = load_model(tmp_path / "new", PROPOSER_KIND)
-    arrays = {name: own for name, own in stored.arrays.items() if not name.startswith("last.")}
-    settings = {
-        name: own for name, own in stored.settings.items() if name not in ("last_epochs", "weights")
-    } | {"first_weight": 0.25}
-    save_model(tmp_path / "old", PROPOSER_KIND, arrays, settings)
-    old, pictures = BoxProposer.load(tmp_path / "old"), scenes(3, 9)
-    assert len(old.closer_) == 1 and list(old.weights_) == [0.25, 1.0]
-    said = [[t.said[0] for t in p.phrases] for p in pictures]
-    rows = [row for own in old._looked([p.colours for p in pictures], said) for each in own for row in each]
-    assert all(len(row) == 6 and row[5] != 0 for row in rows)
 
 
 def test_the_looks_are_weighed_by_what_was_accepted() -> None:

@@ -1,7 +1,7 @@
-"""What the version before stored, and called by a digest, is the same now that methods have one interface.
+"""Stored systems score as they did when they were stored, and recipes have the same digests.
 
-`older/` holds two systems that it trained, `scores.npz` how it scored twelve new images with their captions,
-and `digests.json` the digests of the thirty recipes.
+`pinned/` holds two trained systems, `scores.npz` how they scored twelve new images with their captions, and
+`digests.json` the digests of the thirty recipes.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from models_core.systems.table11 import TABLE_11
 from models_core.systems.trained_system import TrainedSystem
 from tests.models_core.systems.worlds import material
 
-OLDER = Path(__file__).with_name("older")
+PINNED = Path(__file__).with_name("pinned")
 
 
 @pytest.mark.parametrize("name", ["BoW5", "NN5-F1-idf"])
 def test_a_stored_system_scores_as_it_did(name: str, tmp_path: Path) -> None:
-    wanted = np.load(OLDER / "scores.npz")
+    wanted = np.load(PINNED / "scores.npz")
     new = material(60).take(range(48, 60))
-    system = TrainedSystem.load(OLDER / name)
+    system = TrainedSystem.load(PINNED / name)
     for direction in DIRECTIONS:
         found = system.score_pairs(new.features, new.standing(), direction=direction)
         np.testing.assert_allclose(found, wanted[f"{name}.{direction}"], rtol=1e-9, atol=1e-9)
     system.save(tmp_path / "again")
     ours, theirs = (
-        json.loads((folder / "manifest.json").read_text()) for folder in (tmp_path / "again", OLDER / name)
+        json.loads((folder / "manifest.json").read_text()) for folder in (tmp_path / "again", PINNED / name)
     )
     assert (ours["settings"], ours["sha256"]) == (theirs["settings"], theirs["sha256"])
 
 
-def test_the_thirty_recipes_have_the_digests_that_they_had() -> None:
-    digests = json.loads((OLDER / "digests.json").read_text())
+def test_the_thirty_recipes_have_their_digests() -> None:
+    digests = json.loads((PINNED / "digests.json").read_text())
     assert {name: recipe.digest for name, recipe in TABLE_11.items()} == digests
 
 
-def test_a_recipe_of_before_is_read_from_its_stored_words() -> None:
+def test_a_recipe_is_read_from_its_stored_words() -> None:
     for name in ("BoW5", "NN5-F1-idf"):
-        stored = json.loads((OLDER / name / "manifest.json").read_text())["settings"]["recipe"]
+        stored = json.loads((PINNED / name / "manifest.json").read_text())["settings"]["recipe"]
         assert of_dict(name, stored).as_dict() == stored
