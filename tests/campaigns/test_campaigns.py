@@ -190,7 +190,7 @@ def test_the_cost_study_says_where_its_intervals_are_of_few_images(images, said)
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (["simulate_crowd", "none"], "open_campaign none --corpus"),
+        (["simulate_crowd", "none"], "there is no campaign 'none'; open one first"),
         (
             ["open_campaign", "x", "--corpus", "none", "--tasks", "entities"],
             "There is no corpus “none” here; known: scenes",
