@@ -260,7 +260,7 @@ def manages(newcomer: Newcomer) -> None:
     expect(page.get_by_role("link", name=re.compile(r"sim\d+-random-"))).to_be_visible()
     settings, exports = chosen(setting)
     newcomer.choose(settings)
-    expect(page.get_by_role("heading", name="Stop rules", exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name="Stop rules", exact=True).first).to_be_visible()
     newcomer.choose(exports)
     expect(page.locator("select[name=format]")).to_be_visible()
 

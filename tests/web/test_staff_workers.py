@@ -119,7 +119,7 @@ def test_a_worker_is_taken_off_one_kind_and_let_back_by_page(world, ada):
 def test_answers_are_withdrawn_and_restored_by_page_as_jobs(world, ada):
     before = [image_state.state_of(row).layer for row in world.images()]
     page = press(ada, ONE, "Withdraw their answers", reason="clicks at random")
-    assert "Withdrawing their answers" in said(page)[0]
+    assert "Their answers are being withdrawn." in said(page)[0]
     job = Job.objects.get()
     assert (job.kind, job.campaign, str(job.created_by)) == ("withdraw_answers", world.campaign, "ada")
     assert jobs.run_queued_job(job.pk) == Job.DONE

@@ -60,5 +60,5 @@ def test_who_agrees_to_an_older_text_reads_the_new_one(db: None, tmp_path: Path)
     ann = desk.at_work(work)
     instructions.publish_text(campaign=work.campaign, kind=instructions.CONSENT, text="And we publish them.")
     page = ann.post("/tasks/quay/consent/", {"version": "1"}, follow=True)
-    assert "has changed since" in text_of(page) and "And we publish them." in text_of(page)
+    assert "The text has changed" in text_of(page) and "And we publish them." in text_of(page)
     assert ann.get(desk.address()).status_code == 303
