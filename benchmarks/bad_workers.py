@@ -26,8 +26,8 @@ from annotation.protocol.trust import SUSPENDED, Event
 from annotation.simulation.driver import Crowd, SimulatedImage, simulate_image
 from annotation.simulation.gate import Gate, control_items_from_gold
 from annotation.simulation.workers import make_crowd
-from annotation.synthetic_corpus.generate import generate
 from annotation.task_types import discovery
+from config.sample import sample_records
 
 #: Images whose gold makes the known items; they are not annotated.
 KNOWN_FROM = 60
@@ -198,7 +198,7 @@ def main() -> None:
     discovery.load_kind_modules("simulate")
     images: list[Gold] = [
         (record.id, (record.width, record.height), record.layer)
-        for record in generate(KNOWN_FROM + options.images, seed=1, out=None)
+        for record in sample_records(KNOWN_FROM + options.images, seed=1)
         if record.layer is not None
     ]
     print(

@@ -57,9 +57,9 @@ from annotation.protocol.state import BOXES_NEVER
 from annotation.simulation.driver import Crowd, SimulatedImage, SimulationCost, simulate_image
 from annotation.simulation.gate import OPEN_DOOR, Gate
 from annotation.simulation.workers import SimulatedWorker, make_crowd
-from annotation.synthetic_corpus.generate import generate
 from annotation.task_types import discovery
 from benchmarks.scene_campaigns import imported_scenes, open_scene_campaign
+from config.sample import sample_records
 
 #: Intervals are counted from so many pairs on.
 LEAST_PAIRS = 100
@@ -288,7 +288,7 @@ def scenes(number: int) -> list[Gold]:
     """So many generated scenes with their gold."""
     return [
         (record.id, (record.width, record.height), record.layer)
-        for record in generate(number, seed=1, out=None)
+        for record in sample_records(number, seed=1)
         if record.layer is not None
     ]
 

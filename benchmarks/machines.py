@@ -39,6 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image as Picture
 
+from annotation.formats.jsonl import record_of
 from annotation.protocol import image as image_fold
 from annotation.protocol.dice import Dice
 from annotation.protocol.gold import TIGHT, Gold
@@ -59,12 +60,12 @@ from annotation.simulation.machine_study import (
     run_arm,
     study_of,
 )
-from annotation.synthetic_corpus.generate import generate_scene
 from annotation.task_types import discovery
 from models_core.device import CPU
 from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 from models_core.estimators.neural.proposer.examples import TaughtPhrase, TaughtPicture
 from models_core.estimators.neural.proposer.training import ProposerSettings
+from scenes.generate import generate_scene
 
 #: The seed of the scenes that are annotated, and of those that a machine is taught on.
 ANNOTATED, TAUGHT = 1, 7
@@ -77,7 +78,7 @@ Shown = tuple[Gold, NDArray[np.uint8]]
 def scene(place: int, seed: int, side: int) -> Shown:
     """A generated scene with its gold, and its picture as a square."""
     made = generate_scene(place, seed=seed)
-    record = made.record
+    record = record_of(made.image)
     assert record.layer is not None
     square = made.picture.convert("RGB").resize((side, side), Picture.Resampling.BOX)
     return (record.id, (record.width, record.height), record.layer), np.asarray(square, np.uint8)

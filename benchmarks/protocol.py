@@ -25,8 +25,8 @@ from annotation.protocol.questions import Judgment
 from annotation.protocol.terms import LayerRecord
 from annotation.simulation.driver import Crowd, SimulationCost, simulate_image
 from annotation.simulation.workers import make_crowd
-from annotation.synthetic_corpus.generate import generate
 from annotation.task_types import discovery
+from config.sample import sample_records
 
 FLICKR30K = 31_783
 MIX = {"careful": 12, "average": 6, "sloppy": 2}
@@ -88,7 +88,7 @@ def main() -> None:
     discovery.load_kind_modules("simulate")
     golds: list[Gold] = [
         (record.id, (record.width, record.height), record.layer)
-        for record in generate(given.distinct, seed=1, out=None)
+        for record in sample_records(given.distinct, seed=1)
         if record.layer is not None
     ]
     rows = folded(golds, given.seconds)

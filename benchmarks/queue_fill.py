@@ -53,9 +53,9 @@ def fill(tasks: int, *, scenes: int = SCENES, settings: dict[str, Any] = SETTING
     from annotation.moderation.control_items.from_layer import from_gold
     from annotation.protocol.campaign_settings import settings_of
     from annotation.queue import image_rows
-    from annotation.synthetic_corpus.generate import generate
+    from config.sample import sample_records
 
-    records = list(generate(scenes, seed=1, out=None))
+    records = list(sample_records(scenes, seed=1))
     import_records(name=NAME, records=iter(records), format="generated", source="benchmarks.queue")
     corpus = Corpus.objects.get(name=NAME)
     campaign = Campaign.objects.create(

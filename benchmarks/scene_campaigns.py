@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from annotation.protocol.campaign_settings import CampaignSettings
-from annotation.synthetic_corpus.generate import generate
+from config.sample import sample_records
 
 if TYPE_CHECKING:
     from annotation.models import Campaign, Corpus
@@ -24,7 +24,7 @@ def imported_scenes(count: int, *, source: str, pictures: Path | None = None, se
     from annotation.datasets.importing import import_records
     from annotation.models import Corpus
 
-    records = generate(count, seed=seed, out=pictures)
+    records = sample_records(count, seed=seed, out=pictures)
     import_records(name="scenes", records=records, format="generated", source=source)
     return Corpus.objects.get(name="scenes")
 

@@ -75,7 +75,7 @@ ANYWHERE = (
     "tests/library/",
     "tests/models_core/",
     "tests/protocol/",
-    "tests/sample/",
+    "tests/scenes/",
     "tests/simulation/",
 )
 

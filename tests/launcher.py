@@ -86,7 +86,7 @@ LIBRARIES = """
 
 #: Rooms of ours that know no framework (pyproject.toml, contract "pure"), and so nothing of settings.
 OURS = """
-    annotation.protocol annotation.formats annotation.synthetic_corpus annotation.simulation
+    annotation.protocol annotation.formats annotation.simulation scenes.generate
     annotation.images.metadata annotation.common.registry evaluation.agreement
     evaluation.comparison.cross_validation evaluation.figures evaluation.formats evaluation.metrics
     evaluation.pooling evaluation.relevance.qrels evaluation.reporting evaluation.reproduction
@@ -94,7 +94,7 @@ OURS = """
 """.split()
 
 #: Packages whose code is read beforehand, though not run.
-READ = ("annotation", "config", "evaluation", "models_core")
+READ = ("annotation", "config", "evaluation", "models_core", "scenes")
 
 #: By which kernels products are computed: with others the last bits are others.
 OF_BLAS = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")

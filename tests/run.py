@@ -30,7 +30,7 @@ from tests import cost, prepare, services
 from tests.lanes import LANES, POSTGRESQL, SECOND, SQLITE
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-PACKAGES = ("annotation", "config", "evaluation", "models_core", "phrasebox")
+PACKAGES = ("annotation", "config", "evaluation", "models_core", "phrasebox", "scenes")
 PASSED, NO_TESTS_COLLECTED = 0, 5  # pytest's exit statuses
 WORDS = {PASSED: "passed", NO_TESTS_COLLECTED: "no such test"}
 INTERRUPTED = 130

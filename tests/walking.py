@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from annotation.synthetic_corpus.generate import generate
+from config.sample import sample_records
 from tests.house.product import REPOSITORY
 from tests.intake.uploading import zipped
 
@@ -48,7 +48,7 @@ def captioned_pictures(folder: Path) -> list[CaptionedPicture]:
                 (folder / record.filename).read_bytes(),
                 tuple(caption.text for caption in record.captions[:CAPTIONS]),
             )
-            for record in generate(PICTURES, seed=1, out=folder)
+            for record in sample_records(PICTURES, seed=1, out=folder)
         ]
     written = defaultdict(list)
     for line in (real / "Flickr8k.token.txt").read_text(encoding="utf-8").splitlines():

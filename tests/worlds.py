@@ -19,7 +19,7 @@ import itertools
 import pickle
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 from django.apps import apps
@@ -30,7 +30,7 @@ from annotation.common import database
 from annotation.images.pictures import picture_path
 from annotation.models import Image
 from annotation.protocol.terms import ImageRecord
-from annotation.synthetic_corpus.generate import generate_scene, split_of
+from config.sample import sample_record
 
 T = TypeVar("T")
 
@@ -198,6 +198,5 @@ def painted(images: int, *, seed: int = 1) -> list[ImageRecord]:
     """The first `images` scenes of the sample corpus without their pictures, each painted once in a run."""
     known = _painted.setdefault(seed, [])
     while len(known) < images:
-        number = len(known)
-        known.append(replace(generate_scene(number, seed=seed).record, split=split_of(number, seed)))
+        known.append(sample_record(len(known), seed=seed))
     return known[:images]

@@ -111,6 +111,11 @@ def _check_header(value: Any, file: Path, line: int) -> None:
         )
 
 
+def record_of(image: dict[str, Any], *, images: Path | None = None) -> ImageRecord:
+    """An image as a line of a file has it. Raises FormatError where it is none."""
+    return _record(Fields(image, what="the image", file=Path(_FILE)), images)
+
+
 def _record(row: Fields, images: Path | None) -> ImageRecord:
     id = row.text("id")
     row.what = f"image {short_repr(id)}"

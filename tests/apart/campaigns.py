@@ -31,9 +31,9 @@ from annotation.queue.leases import NoTask
 from annotation.selectors.records import stream_records
 from annotation.simulation.workers import PRESETS
 from annotation.simulation.workers import SimulatedWorker as Simulated
-from annotation.synthetic_corpus.generate import generate_scene
 from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 from annotation.task_types.relevance.rules import RELEVANCE
+from config.sample import sample_record
 from tests.factories import a_corpus
 from tests.web import world
 
@@ -165,7 +165,7 @@ def _corpus(name: str, sizes: Sizes, seed: int, folder: Path) -> Corpus:
     folder.mkdir(parents=True, exist_ok=True)
     records = []
     for number in range(sizes.asked + sizes.known):
-        record = generate_scene(number, seed=seed).record
+        record = sample_record(number, seed=seed)
         picture = folder / f"{name}-{number}.png"
         shade = int(draw_number(seed, name, number) * 2**24)
         Pillow.new("RGB", (record.width, record.height), f"#{shade:06x}").save(picture)

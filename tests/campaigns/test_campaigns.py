@@ -179,8 +179,9 @@ def test_a_crowd_that_could_not_settle_an_image_is_refused():
 )
 def test_the_cost_study_says_where_its_intervals_are_of_few_images(images, said):
     out = StringIO()
-    small = ["--seeds", "1", "--rates", "0", "--resamples", "5"]
-    call_command("compare_question_orders", "--images", str(images), *small, stdout=out)
+    corpus(images)
+    small = ["--images", str(images), "--seeds", "1", "--rates", "0", "--resamples", "5"]
+    call_command("compare_question_orders", "--corpus", "scenes", *small, stdout=out)
     head = out.getvalue().splitlines()[0]
     assert head.startswith(f"{images} images, 1 seeds, 95 % bootstrap intervals over images{said}")
     assert head.endswith(said[-6:] + " too narrow)" if said else "images")
@@ -189,7 +190,7 @@ def test_the_cost_study_says_where_its_intervals_are_of_few_images(images, said)
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (["simulate_crowd", "none"], "there is no campaign 'none'"),
+        (["simulate_crowd", "none"], "there is no campaign 'none'; open one first"),
         (
             ["open_campaign", "x", "--corpus", "none", "--tasks", "entities"],
             "There is no corpus “none” here; known: scenes",
@@ -213,10 +214,10 @@ def test_the_cost_study_says_where_its_intervals_are_of_few_images(images, said)
             ["open_campaign", "bad name!", "--corpus", "scenes", "--tasks", "entities"],
             "name: This is no valid",
         ),
-        (["compare_question_orders", "--images", "0"], "--images 0"),
-        (["compare_question_orders", "--rates", "abc"], "--rates 'abc'"),
-        (["compare_question_orders", "--seeds", "-1"], "--seeds -1"),
-        (["compare_question_orders", "--resamples", "0"], "--resamples 0"),
+        (["compare_question_orders", "--corpus", "scenes", "--images", "0"], "--images 0"),
+        (["compare_question_orders", "--corpus", "scenes", "--rates", "abc"], "--rates 'abc'"),
+        (["compare_question_orders", "--corpus", "scenes", "--seeds", "-1"], "--seeds -1"),
+        (["compare_question_orders", "--corpus", "scenes", "--resamples", "0"], "--resamples 0"),
     ],
 )
 def test_commands_refuse_in_one_line(command, message):

@@ -16,7 +16,7 @@ from annotation.protocol.questions import BOX_QUALITY
 from annotation.protocol.state import ChainState, ImageState
 from annotation.protocol.terms import LayerRecord
 from annotation.queue.image_state import state_of
-from annotation.synthetic_corpus.generate import generate
+from config.sample import sample_records
 from tests.factories import some_images
 from tests.queue.world import World
 
@@ -38,7 +38,7 @@ def has_its_boxes(chain: ChainState) -> bool:
 
 def test_the_chains_with_boxes_of_images_under_way_are_learned_from(tmp_path, settings):
     settings.DATA_DIR = tmp_path
-    world = World(list(generate(3, seed=7, out=tmp_path / "pictures")))
+    world = World(list(sample_records(3, seed=7, out=tmp_path / "pictures")))
 
     def opened() -> list[tuple[OpenImage, ImageState]]:
         rows = OpenImage.objects.filter(campaign=world.campaign).select_related("image")
@@ -87,7 +87,7 @@ def test_the_chains_with_boxes_of_images_under_way_are_learned_from(tmp_path, se
 
 def test_images_without_a_box_or_a_picture_count_as_none(tmp_path, settings):
     settings.DATA_DIR = tmp_path
-    world = World(list(generate(3, seed=7, out=tmp_path / "pictures")))
+    world = World(list(sample_records(3, seed=7, out=tmp_path / "pictures")))
     world.work()
     assert to_learn_from.count_to_learn_from(world.campaign) == 3
     one, other, _ = OpenImage.objects.filter(campaign=world.campaign)

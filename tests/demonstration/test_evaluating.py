@@ -12,9 +12,9 @@ from django.core.management import call_command
 
 from annotation.datasets.importing import import_records
 from annotation.protocol.terms import CaptionRecord, Chain, ImageRecord, LayerRecord, Mention
-from annotation.synthetic_corpus.generate import generate
 from config.demonstration.evaluating import LEAST_IMAGES, DemoNames, make_demo_evaluation
 from config.demonstration.gold import described
+from config.sample import sample_records
 from evaluation.models import Batch, QrelsSnapshot, Report, Run, System
 from evaluation.services.batches.state import batch_state
 
@@ -48,7 +48,7 @@ def folder(tmp_path: Path, settings) -> Path:
 
 def paint(folder: Path, images: int) -> None:
     """The sample corpus in small, a third of it in each split."""
-    made = enumerate(generate(images, seed=1, out=folder / "images"))
+    made = enumerate(sample_records(images, seed=1, out=folder / "images"))
     records = (replace(record, split=SPLITS[number % 3]) for number, record in made)
     import_records(name=NAMES.corpus, records=records, format="jsonl", source="painted")
 

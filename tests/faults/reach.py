@@ -13,7 +13,7 @@ from pathlib import Path
 import coverage
 import pytest
 
-PACKAGES = ("annotation", "evaluation", "models_core", "config")
+PACKAGES = ("annotation", "evaluation", "models_core", "config", "scenes")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-PACKAGES = ("phrasebox", "config", "evaluation", "annotation", "models_core")
+PACKAGES = ("phrasebox", "config", "evaluation", "annotation", "models_core", "scenes")
 Linted = dict[tuple[str, ...], tuple[int, str]]
 
 
@@ -41,7 +41,10 @@ INTRUDERS = (
     ("circles", "evaluation/services/systems/intruder.py", "import evaluation.services.runs.ranking"),
     ("pure", "annotation/formats/intruder.py", "import annotation.models"),
     ("pure", "annotation/formats/intruder.py", "from django.db import models"),
-    ("pure", "annotation/synthetic_corpus/intruder.py", "import celery"),
+    ("scenes", "scenes/intruder.py", "import celery"),
+    ("scenes", "scenes/intruder.py", "import annotation.protocol.terms"),
+    ("corpus", "annotation/management/intruder.py", "import scenes.generate"),
+    ("corpus", "config/intruder.py", "import scenes.generate"),
     ("pure", "annotation/simulation/intruder.py", "import annotation.models"),
     ("pure", "phrasebox/intruder.py", "import evaluation.selectors"),
     ("simulator", "annotation/web/intruder.py", "import annotation.simulation.kinds"),

@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import REPOSITORY
 
 #: Packages whose public names all say what they are.
-HELD = ("annotation", "config", "evaluation", "models_core", "phrasebox")
+HELD = ("annotation", "config", "evaluation", "models_core", "phrasebox", "scenes")
 Public = ast.FunctionDef | ast.ClassDef
 
 

@@ -35,7 +35,7 @@ def test_what_means_something_on_one_database_alone_lies_where_both_lanes_look()
 
 
 def test_lanes_have_as_much_to_do_as_can_be() -> None:
-    seconds = {"tests/protocol/test_a.py": 5, "tests/sample/test_b.py": 4, "tests/formats/test_c.py": 3.5}
+    seconds = {"tests/protocol/test_a.py": 5, "tests/scenes/test_b.py": 4, "tests/formats/test_c.py": 3.5}
     pure = {file: {"SQLite": [1.0, own]} for file, own in seconds.items()}
     fixed = {"tests/queue/test_x.py": {"SQLite": [9.0, 2.0], "PostgreSQL": [9.0, 6.0]}}
     found = lanes.balanced([*pure, *fixed, "tests/protocol/test_new.py"], {**pure, **fixed})

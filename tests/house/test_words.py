@@ -22,7 +22,7 @@ def test_operation_lists_every_variable_that_the_settings_read() -> None:
 
 
 def test_nothing_but_the_settings_reads_the_environment() -> None:
-    rooms = ("annotation", "evaluation", "models_core", "config")
+    rooms = ("annotation", "evaluation", "models_core", "config", "scenes")
     files = {path for room in rooms for path in (REPOSITORY / room).rglob("*.py")}
     readers = {
         path.relative_to(REPOSITORY).as_posix()

@@ -71,8 +71,9 @@ def test_page_api_and_command_say_the_same(world: World) -> None:
 
 
 def test_a_study_names_the_seconds_of_a_campaign_or_says_that_there_are_none() -> None:
-    world, out = World(some_images(1)), StringIO()
-    arguments = ["--economy", "--images", "1", "--learn-from", "1", "--seeds", "1", "--resamples", "2"]
+    world, out = World(some_images(2)), StringIO()
+    arguments = ["--corpus", world.corpus.name, "--economy", "--images", "1", "--learn-from", "1"]
+    arguments += ["--seeds", "1", "--resamples", "2"]
     with pytest.raises(CommandError, match="people have not drawn and looked"):
         call_command("compare_question_orders", *arguments, campaign=world.campaign.name)
     world.work()

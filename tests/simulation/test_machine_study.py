@@ -34,7 +34,8 @@ from annotation.simulation.machine_study import (
     study_of,
 )
 from annotation.simulation.machine_study import people_alone as alone
-from annotation.synthetic_corpus.generate import generate
+from config.sample import sample_records
+from tests.factories import a_corpus
 
 pytestmark = pytest.mark.django_db
 
@@ -42,10 +43,16 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(scope="module")
 def images() -> list[Gold]:
     found = []
-    for record in generate(8, seed=1, out=None):
+    for record in sample_records(8, seed=1):
         assert record.layer is not None
         found.append((record.id, (record.width, record.height), record.layer))
     return found
+
+
+@pytest.fixture
+def corpus() -> str:
+    """The name of a corpus of the same images."""
+    return a_corpus("scenes", list(sample_records(8, seed=1))).name
 
 
 def gold_boxes(images: list[Gold], chance: float = 0.9) -> dict[str, Proposals]:
@@ -183,14 +190,14 @@ def test_a_machine_does_not_draw_a_refused_box_again(images: list[Gold]) -> None
     assert other.answer(asked(), truth) == (third, 0)
 
 
-def test_the_study_prints_the_table(images: list[Gold], tmp_path: Path) -> None:
+def test_the_study_prints_the_table(images: list[Gold], corpus: str, tmp_path: Path) -> None:
     file = tmp_path / "boxes.jsonl"
     write_proposals(file, gold_boxes(images).items())
 
     def call(*more: str) -> str:
         out = StringIO()
         arguments = ["--images", "4", "--seeds", "1", "--resamples", "20", "--machine", str(file)]
-        call_command("compare_question_orders", *arguments, *more, stdout=out)
+        call_command("compare_question_orders", *arguments, *more, corpus=corpus, stdout=out)
         return out.getvalue()
 
     report: dict[str, Any] = json.loads(call("--json"))
@@ -205,7 +212,7 @@ def test_the_study_prints_the_table(images: list[Gold], tmp_path: Path) -> None:
 
 
 def test_the_economy_table_has_each_saving_alone_all_together_and_with_each_machine(
-    images: list[Gold], tmp_path: Path
+    images: list[Gold], corpus: str, tmp_path: Path
 ) -> None:
     files = [tmp_path / "one.jsonl", tmp_path / "two.jsonl"]
     for file in files:
@@ -214,7 +221,7 @@ def test_the_economy_table_has_each_saving_alone_all_together_and_with_each_mach
     def call(*more: str) -> dict[str, Any]:
         out = StringIO()
         small = ["--economy", "--images", "2", "--learn-from", "1", "--seeds", "1", "--resamples", "5"]
-        call_command("compare_question_orders", *small, *more, "--json", stdout=out)
+        call_command("compare_question_orders", *small, *more, "--json", corpus=corpus, stdout=out)
         found: dict[str, Any] = json.loads(out.getvalue())
         return found
 

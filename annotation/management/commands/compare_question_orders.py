@@ -24,7 +24,6 @@ from annotation.selectors.records import stream_records
 from annotation.simulation.economy import arms_run, study_economy
 from annotation.simulation.machine_study import machine_table
 from annotation.simulation.study import MEASURES, RATES, SEEDS, as_dicts, study_costs
-from annotation.synthetic_corpus.generate import generate
 from annotation.task_types import discovery
 
 #: Images from which the chances of links are learnt.
@@ -36,14 +35,13 @@ class Command(ReportCommand):
         "Compare the two orders of candidate chains, likely_first and as_printed, at several error "
         "rates: questions per mention, judgments per image, B-cubed chain F1 and box IoU, with 95 % "
         "bootstrap intervals over images. With --economy, print instead what each saving, all of them, and "
-        "machines save people, by what a drawing and a look take. Uses the generated sample, or a "
-        "corpus that has gold."
+        "machines save people, by what a drawing and a look take."
     )
     refusals = (UnknownName, CampaignError, FormatError, OSError)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--corpus", help="A corpus with a gold layer (default: the generated sample)")
+        parser.add_argument("--corpus", required=True, help="A corpus with a gold layer")
         parser.add_argument("--images", type=int, default=60, help="How many images (default 60)")
         parser.add_argument("--seeds", type=int, default=SEEDS)
         parser.add_argument("--rates", default=",".join(map(str, RATES)), metavar="R,R,...")
@@ -193,17 +191,13 @@ def _rates(text: str) -> list[float]:
     return rates
 
 
-def _images(corpus: str | None, count: int) -> list[Gold]:
-    if corpus is None:
-        records = generate(count, seed=1, out=None)
-    else:
-        found = corpus_named(corpus)
-        layer = gold_layer(found)
-        if layer is None:
-            raise CommandError(f"corpus {corpus!r} has no gold layer; import one with mentions and boxes")
-        records = stream_records(corpus=found, layer=layer)
+def _images(name: str, count: int) -> list[Gold]:
+    corpus = corpus_named(name)
+    layer = gold_layer(corpus)
+    if layer is None:
+        raise CommandError(f"corpus {name!r} has no gold layer; import one with mentions and boxes")
     images: list[Gold] = []
-    for record in records:
+    for record in stream_records(corpus=corpus, layer=layer):
         if record.layer is not None:
             images.append((record.id, (record.width, record.height), record.layer))
         if len(images) == count:

@@ -96,7 +96,7 @@ class Command(BaseCommand):
                 "export_dataset", corpus, format=form, layer=campaign, out=export / form, simulated=True
             )
         self._run("dataset_stats", corpus, layer=campaign)
-        self._run("compare_question_orders", images=STUDY_IMAGES)
+        self._run("compare_question_orders", corpus=corpus, images=STUDY_IMAGES)
         self._people(corpus, PEOPLE + suffix, folder, seed=options["seed"], images=options["images"])
         names = DemoNames(corpus, suffix)
         evaluated = make_demo_evaluation(

@@ -14,7 +14,7 @@ from PIL import Image
 
 from annotation.datasets.importing import import_records
 from annotation.protocol.terms import ImageRecord
-from annotation.synthetic_corpus.generate import generate
+from config.sample import sample_records
 from tests.factories import put_on_server
 from tests.jobs.conftest import broker, installation
 from tests.models_core.features.image.networks import colours
@@ -54,7 +54,7 @@ class World:
 def painted(tmp_path_factory: pytest.TempPathFactory) -> World:
     """Pictures, features of them, and recorded votes about each pair of test image and ranked caption."""
     folder = tmp_path_factory.mktemp("painted")
-    made = generate(IMAGES, seed=3, out=folder / "images")
+    made = sample_records(IMAGES, seed=3, out=folder / "images")
     records = tuple(replace(record, split=SPLITS[n % 3]) for n, record in enumerate(made))
     features, ids, judgments = folder / "features.npy", folder / "ids.txt", folder / "truth.csv"
     np.save(features, np.stack([_described(record) for record in records]))

@@ -14,7 +14,7 @@ from django.core.management import call_command
 
 from annotation import campaigns
 from annotation.campaigns import machines
-from annotation.synthetic_corpus.generate import generate
+from config.sample import sample_records
 from models_core.estimators.neural.gradient_training import fitting_threads
 from models_core.estimators.neural.proposer import box_proposer
 from models_core.estimators.neural.proposer.training import ProposerSettings
@@ -24,7 +24,7 @@ from tests.queue.world import TRUSTING, World
 @pytest.fixture
 def world(tmp_path: Path, settings: Any) -> World:
     settings.DATA_DIR = tmp_path / "data"
-    records = list(generate(3, seed=5, out=tmp_path / "pictures"))
+    records = list(sample_records(3, seed=5, out=tmp_path / "pictures"))
     return World(records, settings={**TRUSTING, "machine": {"share": 1.0, "from_images": 1}})
 
 

@@ -1,0 +1,28 @@
+"""The sample corpus: the drawn scenes of `scenes/`, read as lines of a corpus file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+
+from annotation.formats.jsonl import record_of
+from annotation.protocol.terms import ImageRecord
+from scenes.generate import generate, generate_scene
+
+
+def sample_record(index: int, *, seed: int) -> ImageRecord:
+    """Image `index` (from 0) of the sample corpus `seed`, without a picture."""
+    return record_of(generate_scene(index, seed=seed).image)
+
+
+def sample_records(
+    number: int, *, seed: int, out: Path | None = None, parses: TextIO | None = None
+) -> Iterator[ImageRecord]:
+    """The first `number` images of the sample corpus `seed`; their pictures are written under `out`, and the
+    parses of their captions as CoNLL-U to `parses`, where given.
+
+    Raises ValueError where `number` is negative, OSError where `out` cannot be written.
+    """
+    for image in generate(number, seed=seed, out=out, parses=parses):
+        yield record_of(image, images=out)

@@ -1,0 +1,183 @@
+"""One picture in the making: things to be painted from back to front, referents, and what is said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from scenes.art.canvas import Canvas, Pen
+from scenes.art.colours import HARMONIES, Colour
+from scenes.referents import Entity, Group, Notion, Referent, ScenePerson, Weighted
+from scenes.terms import (
+    OTHER,
+    SCENE,
+)
+
+Painter = Callable[[Pen], None]
+
+
+#: Garments that may be mentioned together where everybody wears one ("two children in hats").
+_ALIKE = ("hat", "helmet", "jacket", "coat", "apron", "dress", "jersey", "scarf", "swimsuit")
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """Something that can be said: who, what they do, and how readily it is said.
+
+    A text is a verb phrase: `*word` is a verb to be inflected, `@key/style` a mention, `( ... )`
+    may be left out. With several subjects, they are coordinated.
+    """
+
+    subjects: tuple[Referent, ...]
+    texts: tuple[str, ...]
+    weight: float
+    main: bool
+    here: bool
+
+
+@dataclass
+class Floor:
+    """Where people stand: the ground's height in pixels and a grown man's, at the back and in front."""
+
+    back: float
+    front: float
+    small: float
+    tall: float
+
+    def at(self, depth: float) -> tuple[float, float]:
+        """The ground's height and a grown man's, in pixels, at `depth` from 0 (back) to 1 (front)."""
+        return self.back + (self.front - self.back) * depth, self.small + (self.tall - self.small) * depth
+
+
+@dataclass
+class SceneBoard:
+    """One picture until it is painted: what is to be painted when, what there is, what can be said of it."""
+
+    canvas: Canvas
+    rng: Random
+    floor: Floor = field(default_factory=lambda: Floor(0, 0, 1, 1))
+    code: str = "daily"
+    unlike: tuple[str, ...] = ()
+    shadow_colour: Colour = (30, 36, 60)
+    referents: list[Referent] = field(default_factory=list)
+    clauses: list[Clause] = field(default_factory=list)
+    places: list[tuple[str, float]] = field(default_factory=list)
+    around: list[str] = field(default_factory=list)
+    backdrops: list[str] = field(default_factory=list)
+    overlays: list[Painter] = field(default_factory=list)
+    landmarks: dict[str, Referent] = field(default_factory=dict)
+    waterline: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.width, self.height = self.canvas.width, self.canvas.height
+        self.harmony = self.rng.choice(HARMONIES)
+        self._queue: list[tuple[float, int, Painter]] = []
+
+    @property
+    def wide(self) -> bool:
+        """Whether the picture is wider than it is high."""
+        return self.width > self.height
+
+    @property
+    def unit(self) -> float:
+        """A grown man's height in front, in pixels."""
+        return self.floor.tall
+
+    def colour(self, *unlike: str) -> str:
+        """A colour of this picture's harmony by name."""
+        left = [c for c in self.harmony if c not in unlike and c not in self.unlike]
+        return self.rng.choice(left or [c for c in self.harmony if c not in unlike] or list(self.harmony))
+
+    # -- painting ----------------------------------------------------------------------------
+
+    def paint(self, depth: float, painter: Painter) -> None:
+        """Have `painter` called with a pen in picture coordinates when its turn comes, back to front."""
+        self._queue.append((depth, len(self._queue), painter))
+
+    def shadow(self, x: float, y: float, half: float, strength: float = 0.30) -> None:
+        """A soft shadow on the ground. Shadows lie under everything that stands on it."""
+        self.canvas.pen().glow(x, y, half, half * 0.24, self.shadow_colour, strength)
+
+    def play(self) -> None:
+        """Paint everything that was put here, and forget it.
+
+        Painters hold the board, and the board a canvas of megabytes: kept, they would be a circle
+        that waits for the garbage collector.
+        """
+        pen = self.canvas.pen()
+        for _, _, painter in sorted(self._queue, key=lambda entry: entry[:2]):
+            painter(pen)
+        for painter in self.overlays:
+            painter(pen)
+        self._queue.clear()
+        self.overlays.clear()
+
+    # -- referents ---------------------------------------------------------------------------
+
+    def entity(
+        self,
+        category: str,
+        nouns: Weighted | str,
+        *,
+        colour: str = "",
+        adjectives: tuple[str, ...] = (),
+        form: str = "one",
+        owner: ScenePerson | None = None,
+        parts: Sequence[int] | None = None,
+    ) -> Entity:
+        """A thing to be seen, with a part of its own unless `parts` are given."""
+        named: Weighted = ((nouns, 1.0),) if isinstance(nouns, str) else nouns
+        made = Entity(
+            len(self.referents),
+            category,
+            named,
+            colour,
+            adjectives,
+            form,
+            [self.canvas.part()] if parts is None else list(parts),
+            owner,
+        )
+        self.referents.append(made)
+        return made
+
+    def notion(self, *phrases: str, scene: bool = False) -> Notion:
+        """A place that is the whole scene, or something without a body, by its noun phrases."""
+        made = Notion(len(self.referents), SCENE if scene else OTHER, tuple((p, 1.0) for p in phrases))
+        self.referents.append(made)
+        return made
+
+    def group(
+        self, members: Sequence[Entity], noun: str = "", *, bunch: str = "", phrases: Weighted = ()
+    ) -> Group:
+        """`members` mentioned together; people need no noun but may have one (a role)."""
+        made = Group(len(self.referents), members[0].category, tuple(members), noun, bunch, phrases)
+        self.referents.append(made)
+        people = [m for m in members if isinstance(m, ScenePerson)]
+        for kind in _ALIKE if people else ():
+            worn = [g for p in people for g in p.worn if kind in dict(g.nouns)]
+            if len(worn) == len(people):
+                made.worn.append(self.group(worn, kind))
+        return made
+
+    # -- what can be said --------------------------------------------------------------------
+
+    def says(
+        self,
+        who: Referent | Sequence[Referent],
+        *texts: str,
+        weight: float = 1.0,
+        main: bool = True,
+        here: bool = True,
+    ) -> None:
+        """`who` (one, or several to be coordinated) can be said to do any of `texts`.
+
+        `main` clauses carry captions of their own; others come in after "while". `here` says
+        that a place may follow.
+        """
+        subjects = (who,) if isinstance(who, Referent) else tuple(who)
+        self.clauses.append(Clause(subjects, texts, weight, main, here))
+
+    def place(self, text: str, weight: float = 1.0) -> None:
+        """A phrase that says where the whole scene is ("in @3")."""
+        self.places.append((text, weight))

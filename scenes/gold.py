@@ -1,0 +1,116 @@
+"""Gold: from a painted stage and its captions to mentions, chains and boxes.
+
+A box is tight around the visible extent as drawn, after whatever stands in front; a person's
+holds what they wear. The layer is in canonical order and a fixed point of the merging of Plummer
+et al. (2015, section 2.3); what would not be is never mentioned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from scenes.art.canvas import Extents
+from scenes.captions import Sentence
+from scenes.referents import Entity, Group, Notion, Referent, may_coincide
+from scenes.terms import ANIMALS, BODYPARTS, CLOTHING, INSTRUMENTS, OTHER, PEOPLE, VEHICLES, Box
+
+#: The least width and height of a box, its least area, and the least share of it that is the thing.
+LEAST_SIDE = 7
+LEAST_AREA = 90
+LEAST_SHARE = 0.10
+
+#: From here on two boxes of different chains would merge (the lower of the two printed bounds).
+_ALIKE = 0.8
+#: Boxes of one chain overlap less than this.
+APART = 0.5
+
+#: Who stays when two things cannot be told apart: the earlier category here.
+_PRECEDENCE = (PEOPLE, ANIMALS, VEHICLES, INSTRUMENTS, CLOTHING, OTHER, BODYPARTS)
+
+#: How many chain ids an image may use.
+STRIDE = 100
+
+
+def visible(entities: Sequence[Entity], extents: Extents) -> dict[int, Box]:
+    """Entity key -> box, for all that show enough and are told apart from each other by their boxes."""
+    boxes: dict[int, Box] = {}
+    for entity in entities:
+        pixels = extents.pixels(entity.parts)
+        if pixels < LEAST_AREA * LEAST_SHARE:
+            continue
+        box = extents.box(entity.parts)
+        if box is None or box.width < LEAST_SIDE or box.height < LEAST_SIDE or box.area < LEAST_AREA:
+            continue
+        if pixels >= LEAST_SHARE * box.area:
+            boxes[entity.key] = box
+    by_key = {e.key: e for e in entities}
+    ranked = sorted(boxes, key=lambda k: (_rank(by_key[k]), k))
+    kept: dict[int, Box] = {}
+    for key in ranked:
+        box = boxes[key]
+        if all(
+            box != other and (box.iou(other) < _ALIKE or may_coincide(by_key[key], by_key[k]))
+            for k, other in kept.items()
+        ):
+            kept[key] = box
+    return kept
+
+
+def _rank(entity: Entity) -> int:
+    return _PRECEDENCE.index(entity.category) if entity.category in _PRECEDENCE else len(_PRECEDENCE)
+
+
+def mentionable(referents: Sequence[Referent], boxes: dict[int, Box]) -> dict[int, Referent]:
+    """Referents by key that can be seen; of a set, those members that can, if they are apart from each other.
+
+    No two stand for the same set of things.
+    """
+    found: dict[int, Referent] = {}
+    taken: set[tuple[int, ...]] = set()
+    for referent in referents:
+        if isinstance(referent, Notion):
+            found[referent.key] = referent
+            continue
+        seen = referent.seen(boxes) if isinstance(referent, Group) else referent
+        if seen is None or any(e.key not in boxes for e in seen.entities):
+            continue
+        keys = tuple(sorted(e.key for e in seen.entities))
+        shown = [boxes[k] for k in keys]
+        if keys not in taken and all(a.iou(b) < APART for k, a in enumerate(shown) for b in shown[k + 1 :]):
+            taken.add(keys)
+            found[referent.key] = seen
+    return found
+
+
+def layer(
+    index: int, sentences: Sequence[Sentence], referents: dict[int, Referent], boxes: dict[int, Box]
+) -> dict[str, list[Any]]:
+    """The gold layer of image `index` (from 0), in canonical order, as a corpus file has it.
+
+    Chains are numbered `index * STRIDE + 1` on, in the order of their first mention. Objects: for
+    each chain in that order, for each of its boxes from left to right (Box's own order), unless the
+    box is listed already; a box names its chains in chain order; a chain without boxes is one object.
+    """
+    mentions: dict[int, list[dict[str, Any]]] = {}
+    for number, sentence in enumerate(sentences):
+        for key, start, end in sentence.mentions:
+            mention = {"caption": number, "start": start, "end": end, "categories": [referents[key].category]}
+            mentions.setdefault(key, []).append(mention)
+    names = {key: str(index * STRIDE + k) for k, key in enumerate(mentions, start=1)}
+    depicted = {key: sorted(boxes[e.key] for e in referents[key].entities) for key in mentions}
+    objects: list[dict[str, Any]] = []
+    listed: set[Box] = set()
+    for key, own in depicted.items():
+        for box in own:
+            if box not in listed:
+                listed.add(box)
+                chains = [names[k] for k, theirs in depicted.items() if box in theirs]
+                objects.append({"chains": chains, "box": list(box)})
+        if not own:
+            place = isinstance(referents[key], Notion) and referents[key].category == "scene"
+            objects.append({"chains": [names[key]], "scene": place, "nobndbox": not place})
+    return {
+        "chains": [{"id": names[key], "mentions": said} for key, said in mentions.items()],
+        "objects": objects,
+    }
