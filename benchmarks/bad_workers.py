@@ -6,7 +6,7 @@ Generated scenes with gold go through a simulated crowd of which 30 % are bad (h
 random, half always say yes), without a qualification test. First table: whom the rules suspend, by
 kind of question. Second: B-cubed chain F1 and box IoU of the crowd's layer; the same after the
 judgments of everybody suspended were discarded and the others had answered what that opened again;
-and of a crowd in which the bad ones never came. `docs/trust.md` holds the output.
+and of a crowd in which the bad ones never came. `benchmarks/RESULTS.md` holds the output.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Localization of phrases, and ranking with them, on generated scenes: the tables of docs/localization.md.
+"""Localization of phrases, and ranking with them, on generated scenes: the tables of benchmarks/RESULTS.md.
 
     python -m benchmarks.localization [--only proposals localization retrieval] [--images 2400] [--seeds 5]
         [--components 30] [--folder FOLDER]

@@ -21,7 +21,7 @@ The chances of links are learnt from other scenes (`--learn-from`).
 
 `--boxes` says instead how good the first box of each chain is, by category and by the machine's own chance.
 
-The figures are those of `annotation.simulation.machine_study`; `docs/machines.md` holds the output.
+The figures are those of `annotation.simulation.machine_study`; `benchmarks/RESULTS.md` holds the output.
 """
 
 from __future__ import annotations

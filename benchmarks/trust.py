@@ -4,7 +4,7 @@
 
 Simulated are the answers to known items of many workers at once, who come where the rules put them;
 other items tell nothing. With `--drawers`: who is suspended from drawing under three rules.
-`docs/trust.md` holds both outputs. How a whole crowd fares is told by `benchmarks.bad_workers`.
+`benchmarks/RESULTS.md` holds both outputs. How a whole crowd fares is told by `benchmarks.bad_workers`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Captions written of 1,000 photographs of Flickr8k, and their scores: the table of docs/captions.md.
+"""Captions written of 1,000 photographs of Flickr8k, and their scores: the table of benchmarks/RESULTS.md.
 
     python -m benchmarks.written_captions --data DATA [--seeds 5] [--folder FOLDER]
 

@@ -203,19 +203,19 @@ def test_clickers_are_suspended_within_sixty_items_as_often_as_the_table_says():
     assert out["always yes"] == workers
 
 
-PAGE = Path(__file__).parents[2] / "docs" / "trust.md"
+PAGE = Path(__file__).parents[2] / "benchmarks" / "RESULTS.md"
 
 
-def test_the_table_of_drawers_in_the_docs_is_what_the_benchmark_prints():
+def test_the_table_of_drawers_of_the_results_is_what_the_benchmark_prints():
     assert drawers_markdown() in PAGE.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
-def test_the_table_of_workers_in_the_docs_is_what_the_benchmark_prints():
+def test_the_table_of_workers_of_the_results_is_what_the_benchmark_prints():
     assert markdown() in PAGE.read_text(encoding="utf-8")
 
 
-def test_the_table_of_workers_in_the_docs_begins_as_the_benchmark_prints():
+def test_the_table_of_workers_of_the_results_begins_as_the_benchmark_prints():
     page = PAGE.read_text(encoding="utf-8")
     short = list(rows(TrustSettings(), horizons=(60,)))
     assert len(short) == 20

@@ -73,7 +73,7 @@ def test_bad_workers_change_an_image_unless_they_are_discarded():
 
 
 @pytest.mark.slow
-def test_the_rules_suspend_bad_workers_and_keep_careful_ones_as_the_docs_say():
+def test_the_rules_suspend_bad_workers_and_keep_careful_ones_as_the_results_say():
     images = [
         (record.id, (record.width, record.height), record.layer)
         for record in painted(bad_workers.KNOWN_FROM + 300)
@@ -87,5 +87,5 @@ def test_the_rules_suspend_bad_workers_and_keep_careful_ones_as_the_docs_say():
     assert report.people["careful"]["ever"] <= 0.02 * report.people["careful"]["all"]
     assert report.before.f1 < report.discarded.f1 and report.before.iou < report.discarded.iou
     assert report.same == report.images
-    page = Path(__file__).parents[2] / "docs" / "trust.md"
+    page = Path(__file__).parents[2] / "benchmarks" / "RESULTS.md"
     assert bad_workers.markdown(report, good="careful") in page.read_text(encoding="utf-8")
