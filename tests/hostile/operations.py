@@ -1294,15 +1294,6 @@ def factor_removed(at: At) -> Call:
 
 
 get("own_tokens", READERS)
-post(
-    "own_tokens",
-    READERS,
-    name="nightly export",
-    days="30",
-    writes="1",
-    scope=lambda at: at.one("", "corpus:quay", "campaign:quay"),
-    password=web.PASSWORD,
-)
 
 
 def _webhook(at: At) -> Webhook:

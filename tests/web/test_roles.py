@@ -244,7 +244,6 @@ def built() -> dict[str, Any]:
                 "rule": [name, "man"],
                 "worker": [name, "q-review-w0"],
                 "person": [1],
-                "read_message": [1],
                 "webhook": [hook.pk],
                 "text": [name, "consent"],
                 **{

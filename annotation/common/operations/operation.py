@@ -165,8 +165,8 @@ class FormPage:
     """The page that holds the form of an operation; `route` where it is made by hand, else one is made.
 
     `started`: what is said when its job was enqueued; `done`: what is said when it was done at once, with
-    fields of the result, as "%(name)s", or what says it of the result. Then the page is shown whose path
-    `leads` makes of the result. A result with a secret is shown under it, on a page of its own.
+    fields of the result, as "%(name)s", or what says it of the result ("": nothing). Then the page is shown
+    whose path `leads` makes of the result. A result with a secret is shown under it, on a page of its own.
     `sure`: what whoever asks has to tick first, where nothing brings it back.
     """
 
