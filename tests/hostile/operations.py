@@ -1074,9 +1074,6 @@ get("evaluation:batches", RUNNERS, find="ba", sort="depth", down=1, after="3,1",
 get("evaluation:new_batch", RUNNERS, runs=RUN, **FORM_OF_BATCH)
 post("evaluation:new_batch", RUNNERS, name=lambda at: at.new("b"), runs=[RUN, OTHER], **FORM_OF_BATCH)
 get("evaluation:batch", RUNNERS, "batch", fresh=lambda at: at.one(1, 0))
-post("evaluation:act_on_batch", RUNNERS, "batch", act="collect_judgments")
-post("evaluation:act_on_batch", RUNNERS, "batch", act="settle_batch", qrels=lambda at: at.new("q"), rule="")
-post("evaluation:act_on_batch", RUNNERS, "batch", act="reassign_pages")
 get("evaluation:reports", RUNNERS, find="sp", sort="name", down=1, after="spring,1", archived="1")
 get("evaluation:new_report", RUNNERS, runs=RUN, **FORM_OF_REPORT)
 post(

@@ -259,7 +259,7 @@ def built() -> dict[str, Any]:
                 **{f"evaluation:{route}": ["q-run"] for route in ("run", "queries")},
                 "evaluation:query": ["q-run", 1],
                 "evaluation:qrels": ["q-qrels"],
-                **{f"evaluation:{route}": ["q-batch"] for route in ("batch", "act_on_batch")},
+                "evaluation:batch": ["q-batch"],
                 "evaluation:report": ["q-report"],
                 "evaluation:report_file": ["q-report", "report.html"],
                 **_places_of_the_api(world, name, export.pk),
