@@ -206,14 +206,8 @@ def built() -> dict[str, Any]:
                 "operation": ["pause_campaign"],
                 "operation_file": ["export_ledger"],
                 **{route: [world.corpus.name] for route in ("manage_corpus", "withdraw_picture")},
-                **{
-                    route: ["0" * 32]
-                    for route in (
-                        "upload",
-                        "upload_state",
-                    )
-                },
-                **{route: ["0" * 32, 0] for route in ("upload_part", "upload_preview")},
+                "upload": ["0" * 32],
+                "upload_preview": ["0" * 32, 0],
                 # Nobody's: a draft is open to whoever began it, and to nobody else.
                 **{route: [0] for route in ("draft_settings", "delete_draft")},
                 "draft_step": [0, "corpus"],

@@ -137,7 +137,7 @@ class Rest:
 
     `route` names the address, which several methods share ("" for the operation's name); `own_transactions`:
     the work takes long, or several transactions. `creates` is the address of what was made, with fields of
-    the result, as "runs/{name}".
+    the result, as "runs/{name}". Calls are limited to so many a minute where they are `paced`.
     """
 
     method: str
@@ -145,6 +145,7 @@ class Rest:
     tag: str
     route: str = ""
     own_transactions: bool = False
+    paced: bool = True
     creates: str = ""
     example: Any = None
 
