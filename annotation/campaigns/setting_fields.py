@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import Any, Final
 
 from django.utils.functional import Promise
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from annotation.common.operations import SettingField
@@ -109,7 +110,7 @@ def _fields(table: str, kinds: tuple[str, ...], defaults: CampaignSettings) -> I
         if name == ITEM_PAY.rstrip("."):
             assert rule.each is not None
             for kind in kinds:
-                label = kind_in_words(kind)
+                label = format_lazy(_("Pay of an answer: {kind}"), kind=kind_in_words(kind))
                 yield SettingField(
                     name=f"{ITEM_PAY}{kind}", rule=rule.each, default=0.0, label=label, group=group
                 )

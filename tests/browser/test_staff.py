@@ -44,7 +44,7 @@ PAGES = (
     "/campaigns/walks/texts/",
     "/campaigns/walks/jobs/",
     "/campaigns/walks/recruiting/",
-    "/open-campaign/",
+    "/operations/open_campaign/",
     "/roles/",
     "/people/",
     "/people/audit/",

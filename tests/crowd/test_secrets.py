@@ -149,7 +149,7 @@ def test_no_page_that_asks_for_a_sign_in_is_kept(tmp_path: Path) -> None:
         "/corpora/scenes/",
         "/evaluation/",
         "/campaigns/none/",
-        "/open-campaign/",
+        "/operations/open_campaign/",
     ):
         assert "no-store" in reader.get(address)["Cache-Control"], address
     assert "no-store" not in reader.get(address_in(reader))["Cache-Control"]

@@ -239,6 +239,7 @@ def _of(value: Any, at: At) -> Any:
 PASSWORD = {"new_password1": "quite-another-Word-7", "new_password2": "quite-another-Word-7"}
 
 get("sign_in", ALL, next="/tasks/")
+get("api_nothing", ALL)
 post(
     "sign_in", ALL, username=lambda at: at.one("annotator", "admin"), password=web.PASSWORD, next="/account/"
 )

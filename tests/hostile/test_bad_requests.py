@@ -78,7 +78,8 @@ def test_an_emoji_written_as_two_halves_is_one_character(ann: Client) -> None:
 
 
 def test_brackets_within_a_text_do_not_make_it_deep(ann: Client) -> None:
-    assert told(ann, NEXT, json.dumps({**ASKED, "note": "[" * 400 + '"]'}))[0] == 200
+    status, said = told(ann, "/api/spelling", json.dumps({"text": "[" * 390 + '"]'}).encode())
+    assert status == 200, said
 
 
 def test_parts_of_a_form_are_no_call_of_the_api(ann: Client) -> None:
@@ -125,9 +126,10 @@ def test_a_null_character_where_a_row_is_written_or_looked_for_breaks_nothing(wo
     client = people.signed_in("ada", "researcher")
     pause = {"campaign": "quay", "reason": "\0", "next": "/"}
     assert client.post(reverse("operation", args=["pause_campaign"]), pause).status_code == 302
-    assert client.post("/open-campaign/", {"name": "new", "corpus": "\0"}).status_code == 409
-    export = {"act": "export", "format": "\0", "layer": "\0"}
-    assert client.post("/campaigns/quay/jobs/start/", export).status_code == 302
+    opening = {"campaign": "new", "corpus": "\0"}
+    assert client.post(reverse("operation", args=["open_campaign"]), opening).status_code == 400
+    export = {"campaign": "quay", "format": "\0"}
+    assert client.post(reverse("operation", args=["export_campaign"]), export).status_code == 400
 
 
 @pytest.mark.parametrize("charset", ["undefined", "hex", "rot13", "utf-16", "idna"])
@@ -168,15 +170,15 @@ def test_an_operation_leads_on_to_pages_of_this_server_alone(sent: str) -> None:
 @pytest.mark.parametrize(
     "fields",
     [
-        {"settings": "x = " + "9" * 5_000},
-        {"settings": "x = " + "[" * 20_000},
+        {"campaign_settings": "x = " + "9" * 5_000},
+        {"campaign_settings": "x = " + "[" * 20_000},
         {"images": "9" * 5_000},
     ],
 )
 def test_what_no_campaign_can_be_opened_with_is_said_on_the_form(work: World, fields: dict[str, str]) -> None:
     client = people.signed_in("ada", "researcher")
-    sent = {"name": "new", "corpus": "quay", "tasks": "captions", **fields}
-    assert client.post("/open-campaign/", sent).status_code == 409
+    sent = {"campaign": "new", "corpus": "quay", "tasks": "captions", **fields}
+    assert client.post(reverse("operation", args=["open_campaign"]), sent).status_code == 400
 
 
 @pytest.mark.parametrize(

@@ -178,21 +178,24 @@ class RequestForm(forms.Form):
         return place
 
     def _filled_in(self, sent: QueryDict | None) -> QueryDict | None:
-        """What was sent, with settings that came as TOML in their fields."""
-        if sent is None or not any(sent.get(name, "").strip() for name in self.settings):
+        """What was sent, with a value for each setting: that of the TOML where there is one, else what was
+        typed, else the default."""
+        if sent is None or not self.settings:
             return sent
         filled = sent.copy()
         for name, settings in self.settings.items():
+            text = _clean(sent.get(name, ""))
             try:
-                table = tomllib.loads(_clean(sent.get(name, "")))
+                table = tomllib.loads(text)
             except (ValueError, RecursionError):
                 continue  # which is said when it is read
             rest = deepcopy(table)
             for part in settings:
                 _drop(rest, part.name)
-                value = part.of(table)
-                text = str(value).lower() if isinstance(value, bool) else part.text(value)
-                filled[f"{name}.{part.name}"] = text
+                if text or f"{name}.{part.name}" not in sent:
+                    value = part.of(table)
+                    shown = str(value).lower() if isinstance(value, bool) else part.text(value)
+                    filled[f"{name}.{part.name}"] = shown
             if not rest:  # else what is not among them is refused by its name
                 filled[name] = ""
         return filled

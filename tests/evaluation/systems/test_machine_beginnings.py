@@ -43,7 +43,7 @@ def test_a_stored_proposer_is_taken_as_it_is_before_enough_images_are_finished(w
         "images": 3,
         "unreadable": 0,
     }
-    with pytest.raises(CommandError, match="is stored already; give another name, or replace it"):
+    with pytest.raises(CommandError, match="exists already: choose another name"):
         call_command("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=2)
     added = call("add_machine", world.campaign.name, "drawer")

@@ -75,6 +75,10 @@ def test_an_address_tells_what_its_batch_comes_to_and_writes_nothing(ada: Client
     assert f"Pages lack {made.filling.missing} captions: there are too few filtered pairs" in page
     assert "or use smaller pages" in page
     assert "Only one direction" not in page and not Batch.objects.exists()
+    shown = ada.get(f"{BUILD}?{urlencode(chosen(pooled_runs))}").content.decode()
+    # What the TOML says, and what nobody said.
+    assert 'name="campaign_settings.pay.per_item.relevance" value="0.2"' in shown
+    assert 'name="campaign_settings.trust.window" value="20"' in shown
     whole = look(ada, f"{BUILD}?{urlencode(chosen(pooled_runs[:1], threshold='0', known_from=''))}")
     assert "Only one direction of sharp is pooled" in whole and "0 filtered pairs" in whole
     assert "every judge counts" in whole and "With a filter, filtered pairs fill them" in whole
