@@ -28,6 +28,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 from PIL import Image as Picture
@@ -35,6 +36,8 @@ from PIL import Image as Picture
 from annotation.common.plain_text import plain_table
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+#: What stands between the fields of a form.
+_BOUNDARY = "phrasebox-part"
 #: Shares of the file at which the line is cut, and the server killed.
 CUT, KILLED = 0.3, 0.7
 _ACCOUNT = """
@@ -100,27 +103,33 @@ class Sender:
         said = {"Host": host, "Cookie": cookies, "X-CSRFToken": self.token, "Referer": f"http://{host}/"}
         return {**said, **{name.replace("_", "-"): value for name, value in more.items()}}
 
-    def part(self, page: str, data: bytes, offset: int) -> int:
+    def part(self, upload: str, data: bytes, offset: int) -> int:
         """Send a part; how much has come of the file."""
-        status, text = self.ask("POST", f"{page}files/0", data, **_described(data, offset))
-        assert status in (200, 409), (status, text[:200])
+        kind, body = _form(data, offset)
+        status, text = self.ask("POST", f"{upload}/files/0", body, Content_Type=kind)
+        assert status == 200, (status, text[:200])
         return int(json.loads(text)["received"])
 
-    def half_a_part(self, page: str, data: bytes, offset: int) -> socket.socket:
+    def half_a_part(self, upload: str, data: bytes, offset: int) -> socket.socket:
         """Send the beginning of a part, and leave the line open."""
         line = socket.create_connection(("127.0.0.1", self.port))
-        told = self.headers(**_described(data, offset), Content_Length=str(len(data)))
+        kind, body = _form(data, offset)
+        told = self.headers(Content_Type=kind, Content_Length=str(len(body)))
         head = "".join(f"{name}: {value}\r\n" for name, value in told.items())
-        line.sendall(f"POST {page}files/0 HTTP/1.1\r\n{head}\r\n".encode() + data[: len(data) // 2])
+        line.sendall(f"POST {upload}/files/0 HTTP/1.1\r\n{head}\r\n".encode() + body[: len(body) // 2])
         return line
 
 
-def _described(data: bytes, offset: int) -> dict[str, str]:
-    return {
-        "Content_Type": "application/octet-stream",
-        "X_Part_Offset": str(offset),
-        "X_Part_SHA256": hashlib.sha256(data).hexdigest(),
-    }
+def _form(data: bytes, offset: int) -> tuple[str, bytes]:
+    """The type and the body of the form that sends a part."""
+    fields = {"offset": str(offset), "sha256": hashlib.sha256(data).hexdigest()}
+    begin = f"--{_BOUNDARY}\r\nContent-Disposition: form-data; name="
+    lines = [f'{begin}"{name}"\r\n\r\n{value}\r\n' for name, value in fields.items()]
+    lines.append(f'{begin}"part"; filename="part"\r\n\r\n')
+    return (
+        f"multipart/form-data; boundary={_BOUNDARY}",
+        "".join(lines).encode() + data + f"\r\n--{_BOUNDARY}--\r\n".encode(),
+    )
 
 
 class Server:
@@ -181,34 +190,34 @@ def send(server: Server, sender: Sender, file: Path) -> tuple[str, int]:
     """Send the file, cut off twice; the address of its page, and the parts it took."""
     size = file.stat().st_size
     sender.ask("GET", "/uploads/")
-    body = json.dumps({"name": "large", "files": [[file.name, size]]}).encode()
-    begun = json.loads(sender.ask("POST", "/uploads/begin", body, Content_Type="application/json")[1])
-    page, received, parts = begun["page"], 0, 0
+    body = json.dumps({"name": "large", "files": [{"path": file.name, "size": size}]}).encode()
+    begun = json.loads(sender.ask("POST", "/api/v1/uploads", body, Content_Type="application/json")[1])
+    upload, received, parts = f"/api/v1/uploads/{begun['key']}", 0, 0
     to_come = [("cut", CUT * size), ("killed", KILLED * size)]
     with file.open("rb") as stream:
         while received < size:
             stream.seek(received)
-            data = stream.read(begun["part"])
+            data = stream.read(begun["part_bytes"])
             if to_come and received > to_come[0][1]:
-                line = sender.half_a_part(page, data, received)
+                line = sender.half_a_part(upload, data, received)
                 time.sleep(0.3)
                 if to_come.pop(0)[0] == "killed":
                     server.end(signal.SIGKILL)
                     server.start()
                 line.close()
-                state = json.loads(sender.ask("GET", f"{page}state")[1])
-                received = state["files"][0][1]
+                received = json.loads(sender.ask("GET", upload)[1])["received"]
                 print(f"goes on at {received:,} of {size:,} bytes", flush=True)
                 continue
-            received = sender.part(page, data, received)
+            received = sender.part(upload, data, received)
             parts += 1
     server.look()
-    return page, parts
+    return f"/uploads/{begun['key']}/", parts
 
 
 def job(server: Server, sender: Sender, page: str, act: str) -> str:
     """Have the upload checked or imported, and wait for the end; the page then."""
-    sender.ask("POST", f"{page}act", f"act={act}".encode(), Content_Type="application/x-www-form-urlencoded")
+    fields = urlencode({"upload": page.split("/")[2], "next": page}).encode()
+    sender.ask("POST", f"/operations/{act}_upload/", fields, Content_Type="application/x-www-form-urlencoded")
     while True:
         server.look()
         status, text = sender.ask("GET", page)

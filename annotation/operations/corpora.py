@@ -94,7 +94,7 @@ register(
     run=withdrawing.withdraw_named_picture,
     errors=(withdrawing.CannotWithdraw,),
     command=_ON_IMAGE,
-    page=FormPage(done=_withdrawn),
+    page=FormPage(done=_withdrawn, sure=_("I understand that this cannot be undone")),
 )
 register(
     title=_("List the images of a corpus"),

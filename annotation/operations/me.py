@@ -3,6 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from annotation.common.operations import FormPage, Has, Rest, register
+from annotation.common.roles import RESEARCHER, REVIEWER
 from annotation.selectors.people import accounts
 from annotation.selectors.workers import earnings
 from annotation.workers import api_tokens, messages
@@ -24,6 +25,18 @@ register(
     listed=True,
     rest=Rest("GET", "tokens", _TAG, route="tokens"),
     command=None,
+)
+register(
+    title=_("Make a token"),
+    permission=Has((REVIEWER, RESEARCHER)),
+    run=api_tokens.make_token,
+    errors=(api_tokens.TokenRefused,),
+    confirms=True,
+    secret="secret",
+    command=None,
+    page=FormPage(
+        done=_("The token “%(name)s” is made. Copy it now: it is not shown again."),
+    ),
 )
 register(
     title=_("Revoke a token of yours"),
@@ -57,4 +70,5 @@ register(
     run=messages.read_message,
     rest=Rest("POST", "me/messages/<int:message>/read", _TAG),
     command=None,
+    page=FormPage(done=lambda nothing: ""),
 )

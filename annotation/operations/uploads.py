@@ -65,6 +65,7 @@ register(
         _TAG,
         route="upload_file_part",
         own_transactions=True,
+        paced=False,
         example={"offset": 0, "sha256": 64 * "0"},
     ),
     command=None,

@@ -39,7 +39,9 @@ class MailForm(forms.Form):
     """An e-mail address, or none, and whether messages of researchers go there too."""
 
     email = forms.EmailField(label=gettext_lazy("Email"), max_length=254, required=False)
-    messages = forms.BooleanField(required=False)
+    messages = forms.BooleanField(
+        label=gettext_lazy("Also send me messages from researchers about my work"), required=False
+    )
 
 
 @method_decorator([login_not_required, never_cache], name="dispatch")

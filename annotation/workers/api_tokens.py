@@ -13,22 +13,24 @@ from datetime import datetime, timedelta
 from typing import Annotated, NamedTuple
 
 from django.db.models import QuerySet
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from pydantic import Field
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.common.operations import Help, Listing, Named, OperationContext, StoredKind
+from annotation.common.operations import Help, Listing, Named, OneOf, OperationContext, StoredKind
 from annotation.common.roles import ADMIN, ANNOTATOR, WHOLE_SERVER, Granted, Scope
 from annotation.models import Account, ApiToken, Campaign, Corpus, RoleGrant
+from annotation.selectors.stored_kinds import ScopeRequest
 
 #: How every secret begins, so that scanners of code find one that was published.
 TOKEN_PREFIX = "phrasebox_"
 #: Characters of a secret; what is longer is none.
 LONGEST_SECRET = 128
-#: Days that a token may be good for, and those that the page offers.
+#: Days that a token may be good for.
 LONGEST_TOKEN_DAYS = 366
-TOKEN_DAYS = (7, 30, 90, LONGEST_TOKEN_DAYS)
 #: Tokens that an account may have at a time.
 MOST_TOKENS = 50
 #: How exactly it is kept when a token was used: one row is written an hour, not one a call.
@@ -49,6 +51,32 @@ API_TOKENS = StoredKind(gettext_lazy("token"), tokens_of, column="pk")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokensRequest:
     """Your tokens, the newest first; by a token for a corpus or a campaign, that token alone."""
+
+
+def _access() -> dict[str, Promise]:
+    return {"read": gettext_lazy("read only"), "write": gettext_lazy("read and write")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MakeTokenRequest(ScopeRequest):
+    """With a token, a program of yours can do what you can do: never more than your roles allow at that
+    time."""
+
+    name: Annotated[str, Field(min_length=1, max_length=100), Help(gettext_lazy("What it is for"))]
+    access: Annotated[str, OneOf(_access), Help(gettext_lazy("It may"))] = "read"
+    days: Annotated[
+        int, Field(ge=1, le=LONGEST_TOKEN_DAYS), Help(gettext_lazy("Valid for"), gettext_lazy("days"))
+    ] = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewToken:
+    """A token's secret, which is not shown again."""
+
+    number: int
+    name: str
+    expires_at: datetime
+    secret: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +186,20 @@ def make_api_token(
             corpus=corpus.name if corpus else None,
         )
     return MadeToken(made, secret)
+
+
+def make_token(request: MakeTokenRequest, context: OperationContext) -> NewToken:
+    """Make a token of the caller. Raises TokenRefused."""
+    limit = request.rows()
+    row, secret = make_api_token(
+        account=context.actor,
+        name=request.name,
+        days=request.days,
+        writes=request.access == "write",
+        corpus=limit.corpus,
+        campaign=limit.campaign,
+    )
+    return NewToken(number=row.pk, name=row.name, expires_at=row.expires_at, secret=secret)
 
 
 def revoke_token(request: RevokeTokenRequest, context: OperationContext) -> None:

@@ -72,14 +72,6 @@ def told_to(campaign: Campaign, worker: int) -> list[WorkerMessage]:
     return list(found.select_related("sent_by").order_by("-pk")[:NEWEST_MESSAGES])
 
 
-def mark_read(*, worker: Worker, message: int) -> bool:
-    """Note that a worker has read a message, by its number; False where they have no such message."""
-    with database.writing():
-        own = WorkerMessage.objects.filter(worker=worker, pk=message)
-        own.filter(read_at__isnull=True).update(read_at=database.now())
-        return own.exists()
-
-
 def received_by(account: Account, *roles: str) -> QuerySet[WorkerMessage]:
     """What researchers told an account that works here; to a call under a token, what that is limited to."""
     rows = WorkerMessage.objects.filter(worker__identity__account_id=account.pk)
@@ -124,7 +116,8 @@ def list_received_messages(request: ReceivedMessagesRequest, context: OperationC
 
 def read_message(request: ReadMessageRequest, context: OperationContext) -> None:
     """Note that a message was read."""
-    mark_read(worker=WorkerMessage.objects.get(pk=request.message).worker, message=request.message)
+    with database.writing():
+        WorkerMessage.objects.filter(pk=request.message, read_at=None).update(read_at=database.now())
 
 
 def _received(row: WorkerMessage) -> ReceivedMessage:

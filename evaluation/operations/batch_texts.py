@@ -147,9 +147,9 @@ def _reinstated(before: dict[str, int], counted: dict[str, int], batch: str) -> 
         f"counted by name: {answers} answers that {judge} gave {why}" for judge, answers in counted.items()
     ]
     if before:
-        lines.append(f"collect judgments again, counting {', '.join([*counted, *before])}, to have these too")
+        lines.append(f"collect judgments again, counting {', '.join(before)}, to have these too")
     if counted:
-        lines.append("collect judgments again, counting nobody, to leave all of them out")
+        lines.append(f"collect judgments again, leaving out {', '.join(counted)}, to have them without these")
     return lines
 
 

@@ -78,7 +78,7 @@ register(
     as_job=True,
     rest=Rest("POST", f"{_ONE}/judgments", "batches", example={}),
     command=CommandLine(positional=("batch",), text=texts.collected_text),
-    page=FormPage("evaluation:act_on_batch", started=_("Collecting the answers.")),
+    page=FormPage(started=_("Collecting the answers.")),
 )
 register(
     title=_("Collect and freeze the answers of a batch"),
@@ -89,7 +89,7 @@ register(
     as_job=True,
     rest=Rest("POST", f"{_ONE}/qrels", "batches", example={"qrels": "pool-1"}),
     command=CommandLine(positional=("batch", "qrels"), text=texts.closed_text),
-    page=FormPage("evaluation:act_on_batch", started=_("Collecting and freezing the answers.")),
+    page=FormPage(started=_("Collecting and freezing the answers.")),
 )
 register(
     name="plan_reassignment",
@@ -109,9 +109,7 @@ register(
     as_job=True,
     rest=Rest("POST", f"{_ONE}/reassignment", "batches", route="reassignment", example={}),
     command=CommandLine(positional=("batch",), text=texts.reassignment_text),
-    page=FormPage(
-        "evaluation:act_on_batch", started=_("Withdrawing their answers and reassigning the pages.")
-    ),
+    page=FormPage(started=_("Withdrawing their answers and reassigning the pages.")),
 )
 register(
     title=_("Ask the next round of a batch"),
@@ -122,5 +120,5 @@ register(
     as_job=True,
     rest=Rest("POST", f"{_ONE}/rounds", "batches", example={}),
     command=CommandLine(positional=("batch",), text=texts.round_text),
-    page=FormPage("evaluation:act_on_batch", started=_("Selecting the pairs of the next round.")),
+    page=FormPage(started=_("Selecting the pairs of the next round.")),
 )

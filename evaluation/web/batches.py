@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
-from annotation import jobs
-from annotation.common.operations import Invalid, operation_named
+from annotation.common.operations import operation_named
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.work import UNPAID
 from annotation.selectors.campaign import earned_in_campaigns, money, open_tasks_of_campaigns
@@ -25,21 +22,18 @@ from annotation.selectors.jobs import Job
 from annotation.selectors.pair_judgments import Judge, judges_left_out
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles, for_roles_on
 from annotation.web.common.lists import SortColumn, list_page
-from annotation.web.common.request_forms import RequestForm, sent_request
-from annotation.web.staff.frame import said
+from annotation.web.common.request_forms import RequestForm
 from evaluation.models import Batch, QrelsSnapshot
 from evaluation.relevance.grades import GRADED_RULES
 from evaluation.relevance.pair_tasks import pair_tasks
 from evaluation.relevance.qrels import RELEVANCE_RULES
 from evaluation.selectors import judgments_source
-from evaluation.services.batches.collecting import CollectRequest, judges_of, staying_out
+from evaluation.services.batches.collecting import staying_out
 from evaluation.services.batches.reassignment import CLOSED_MESSAGE
-from evaluation.services.batches.sources import counted_by_name
 from evaluation.services.batches.state import BatchState, cached_batch_state
-from evaluation.services.batches.stored_answers import BatchRefused
 from evaluation.services.judgments.freezing import is_made_of
 from evaluation.web import offered
-from evaluation.web.frame import evaluation_frame, offer_choices, text_parameter
+from evaluation.web.frame import evaluation_frame, offer_choices
 from evaluation.web.job_lines import NEWEST_JOBS, job_lines, pages_of_made
 
 #: Batches on a page, and judges on a batch's.
@@ -52,10 +46,7 @@ _SORTS = {
 }
 #: Kinds of jobs about batches, and how many of the newest are looked through for one batch's.
 OPENING = ("open_batch",)
-#: Operations that a batch's page has a button for; and those of buttons that say whose answers count.
-_ACTS = ("settle_batch", "collect_judgments", "reassign_pages", "next_round")
-_COUNTING = {"count": "collect_judgments", "leave_out": "collect_judgments"}
-ABOUT_ONE = (*_ACTS, *OPENING)
+ABOUT_ONE = ("settle_batch", "collect_judgments", "reassign_pages", "next_round", *OPENING)
 _LOOKED_THROUGH = 60
 
 
@@ -192,37 +183,6 @@ def batch_detail(request: HttpRequest, row: Batch) -> HttpResponse:
             live=any(line.live for line in lines),
         ),
     )
-
-
-@require_POST
-@for_roles_on(BATCH, *RUNNING)
-def batch_act(request: HttpRequest, row: Batch) -> HttpResponse:
-    """Have the operation done whose button was used, as a job."""
-    act = request.POST.get("act", "")
-    with said(request, jobs.JobError, BatchRefused, Invalid) as tell:
-        if act not in (*_ACTS, *_COUNTING):
-            raise jobs.JobError(_("Nothing was chosen: use one of the buttons."))
-        operation = operation_named(_COUNTING.get(act, act))
-        assert operation.page is not None
-        if act in _COUNTING:  # a form cannot say that nobody counts: an empty field is as by default
-            count = _to_count(row, text_parameter(request.POST, "judge"), count=act == "count")
-            wanted: Any = CollectRequest(batch=row.name, count=count)
-        else:
-            wanted, _of = sent_request(operation, account_of(request), request.POST, batch=row.name)
-        jobs.enqueue_operation(operation, wanted, row=row, actor=account_of(request))
-        tell(str(operation.page.started))
-    return redirect("evaluation:batch", row.name)
-
-
-def _to_count(row: Batch, judge: str, *, count: bool) -> list[str]:
-    """The judges whose answers from before they were reinstated are to count, with `judge` or without."""
-    there = {name for name, one in judges_of(row).items() if one.before and not one.unused}
-    if judge not in there:
-        raise BatchRefused(
-            _("“%(name)s” gave no answers before they were suspended and reinstated.") % {"name": judge[:60]}
-        )
-    now = there & set(counted_by_name(row))
-    return sorted(now | {judge} if count else now - {judge})
 
 
 def _leads(done: Sequence[Job]) -> dict[int, str]:

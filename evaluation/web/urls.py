@@ -40,7 +40,6 @@ urlpatterns = [
     path("batches/", batches.batch_list, name="batches"),
     path("new-batch/", batch_builder.batch_build, name="new_batch"),
     path("batches/<slug:name>/", batches.batch_detail, name="batch"),
-    path("batches/<slug:name>/act/", batches.batch_act, name="act_on_batch"),
     path("reports/", reports.report_list, name="reports"),
     path("new-report/", reports.report_build, name="new_report"),
     path("reports/<slug:name>/", reports.report_detail, name="report"),

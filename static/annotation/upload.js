@@ -96,7 +96,7 @@ class Sender {
       if (await this.sendAll(begun)) {
         this.say(this.form.dataset.done);
         this.busy = false;
-        this.check(begun.page);
+        this.check(begun.key);
       }
     } catch (error) {
       this.say(error.message);
@@ -107,38 +107,36 @@ class Sender {
     }
   }
 
-  // What the server has of each file, of a new upload or of one that resumes.
+  // The upload as the server has it: a new one, or one that resumes.
   async begin() {
-    const again = this.form.dataset.again;
-    if (again) {
-      const state = await this.asked(() => fetch(`${again}state`, { headers: this.headers() }));
-      if (state.files.length !== this.files.length || state.files.some(([number, , size]) => this.files[number].file.size !== size)) {
+    const { uploads, key } = this.form.dataset;
+    if (key) {
+      const upload = await this.stored(key);
+      if (upload.files.length !== this.files.length || upload.files.some(({ number, size }) => this.files[number].file.size !== size)) {
         this.say(this.form.dataset.other);
         return null;
       }
-      return { ...state, page: again };
+      return upload;
     }
-    const body = JSON.stringify({ name: this.form.elements.name.value.trim(), files: this.files.map(({ path, file }) => [path, file.size]) });
-    return this.asked(() => fetch(this.form.dataset.begin, { method: "POST", headers: this.headers({ "Content-Type": "application/json" }), body }));
+    const body = JSON.stringify({ name: this.form.elements.name.value.trim(), files: this.files.map(({ path, file }) => ({ path, size: file.size })) });
+    return this.asked(() => fetch(uploads, { method: "POST", headers: this.headers({ "Content-Type": "application/json" }), body }));
   }
 
-  async sendAll({ page, part, files }) {
-    const total = files.reduce((sum, [, , size]) => sum + size, 0);
-    let sent = files.reduce((sum, [, received]) => sum + received, 0);
+  stored(key) { return this.asked(() => fetch(`${this.form.dataset.uploads}/${key}`, { headers: this.headers() })); }
+
+  async sendAll({ key, part_bytes: most, files }) {
+    const total = files.reduce((sum, { size }) => sum + size, 0);
+    let sent = files.reduce((sum, { received }) => sum + received, 0);
     this.show(sent, total);
-    for (const [number, received, size] of files) {
+    for (const { number, received, size } of files) {
       let at = received;
       // An empty file has one part without a byte, so that it is there.
       let whole = size > 0 && at === size;
       while (!whole) {
         if (this.paused) { this.say(""); return false; }
-        const data = await this.files[number].file.slice(at, at + part).arrayBuffer();
-        const sha256 = hex(await crypto.subtle.digest("SHA-256", data));
-        const headers = this.headers({ "Content-Type": "application/octet-stream", "X-Part-Offset": String(at), "X-Part-SHA256": sha256 });
-        const answer = await this.asked(() => fetch(`${page}files/${number}`, { method: "POST", headers, body: data }), [409]);
-        if (!Number.isInteger(answer.received)) throw new Error(this.form.dataset.signIn);
-        sent += answer.received - at;
-        at = answer.received;
+        const reached = await this.sendPart(key, number, at, this.files[number].file.slice(at, at + most));
+        sent += reached - at;
+        at = reached;
         whole = at === size;
         this.show(sent, total);
       }
@@ -146,18 +144,31 @@ class Sender {
     return true;
   }
 
+  // How much has come of a file once a part is sent; where that came before, the server says how much.
+  async sendPart(key, number, at, part) {
+    const body = new FormData();
+    body.append("offset", at);
+    body.append("sha256", hex(await crypto.subtle.digest("SHA-256", await part.arrayBuffer())));
+    body.append("part", part, "part");
+    const address = `${this.form.dataset.uploads}/${key}/files/${number}`;
+    const answer = await this.asked(() => fetch(address, { method: "POST", headers: this.headers(), body }), [409]);
+    if ("received" in answer) return answer.received;
+    const { received } = (await this.stored(key)).files[number];
+    if (received === at) throw new Error(answer.detail);
+    return received;
+  }
+
   // What the server answers; without a network, or while it is away, it is asked again.
   async asked(ask, also = []) {
     for (let tries = 0; ; tries += 1) {
       let answer = null;
       try { answer = await ask(); } catch { /* no network */ }
-      if (answer && answer.status < 500) {
-        const json = answer.headers.get("Content-Type")?.startsWith("application/json");
-        // Whose session has ended is led to the page where one signs in, or lacks the token of the new one.
-        if (answer.redirected || (!json && (answer.ok || answer.status === 403))) throw new Error(this.form.dataset.signIn);
-        const told = json ? await answer.json() : {};
-        if (answer.ok || (also.includes(answer.status) && "received" in told)) return told;
-        throw new Error(told.error || `${answer.status} ${answer.statusText}`);
+      if (answer && answer.status < 500 && answer.status !== 429) {
+        const told = answer.headers.get("Content-Type")?.includes("json") ? await answer.json() : {};
+        // Whose session has ended is nobody, or lacks the token of the new one.
+        if (answer.status === 401 || told.code === "csrf") throw new Error(this.form.dataset.signIn);
+        if (answer.ok || also.includes(answer.status)) return told;
+        throw new Error(told.detail || `${answer.status} ${answer.statusText}`);
       }
       const seconds = AGAIN[Math.min(tries, AGAIN.length - 1)];
       this.say(filled(this.form.dataset.lost, { seconds }));
@@ -171,12 +182,13 @@ class Sender {
     this.say(filled(this.form.dataset.sending, { part: readable(sent), size: readable(total) }));
   }
 
-  // The check is an act of the upload's page, which this leads to.
-  check(page) {
+  // The check is asked for as a form does it, which leads to the upload's page.
+  check(key) {
+    const { check, pages } = this.form.dataset;
     const sent = document.createElement("form");
     sent.method = "post";
-    sent.action = `${page}act`;
-    for (const [name, value] of [["csrfmiddlewaretoken", this.form.elements.csrfmiddlewaretoken.value], ["act", "check"]]) {
+    sent.action = check;
+    for (const [name, value] of [["csrfmiddlewaretoken", this.form.elements.csrfmiddlewaretoken.value], ["upload", key], ["next", `${pages}${key}/`]]) {
       const field = document.createElement("input");
       field.type = "hidden";
       field.name = name;

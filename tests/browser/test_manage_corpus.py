@@ -28,6 +28,7 @@ def test_a_picture_is_withdrawn_and_then_the_corpus_deleted(scenes: Corpus, open
     page.get_by_role("link", name="Withdraw this picture").click()
     expect(page.get_by_role("heading", name="Withdraw a picture")).to_be_visible()
     for_everybody(page)
+    page.get_by_label("I understand that this cannot be undone").check()
     page.get_by_role("button", name="Withdraw this picture permanently").click()
     expect(page.get_by_text("Picture withdrawn from scenes")).to_be_visible()
     assert Image.objects.get(key=key).picture == ""

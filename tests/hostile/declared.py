@@ -77,6 +77,14 @@ post(
 )
 post("operation", [ADMIN], "revoke_staff_invitation", invitation=_invitation)
 post("operation", READERS, "revoke_token", token=_token)
+post(
+    "operation",
+    READERS,
+    "make_token",
+    name="nightly export",
+    access="write",
+    corpus=lambda at: at.one("", "quay"),
+)
 
 
 def _roles(one: Declared) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ looked up when a call is made: earlier calls have changed them.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -1074,9 +1073,6 @@ get("evaluation:batches", RUNNERS, find="ba", sort="depth", down=1, after="3,1",
 get("evaluation:new_batch", RUNNERS, runs=RUN, **FORM_OF_BATCH)
 post("evaluation:new_batch", RUNNERS, name=lambda at: at.new("b"), runs=[RUN, OTHER], **FORM_OF_BATCH)
 get("evaluation:batch", RUNNERS, "batch", fresh=lambda at: at.one(1, 0))
-post("evaluation:act_on_batch", RUNNERS, "batch", act="collect_judgments")
-post("evaluation:act_on_batch", RUNNERS, "batch", act="settle_batch", qrels=lambda at: at.new("q"), rule="")
-post("evaluation:act_on_batch", RUNNERS, "batch", act="reassign_pages")
 get("evaluation:reports", RUNNERS, find="sp", sort="name", down=1, after="spring,1", archived="1")
 get("evaluation:new_report", RUNNERS, runs=RUN, **FORM_OF_REPORT)
 post(
@@ -1174,24 +1170,7 @@ def _checked(at: At) -> uploads.Upload:
 get("uploads", RUNNERS)
 
 
-@by("begin_upload", "sent", RUNNERS)
-def upload_begun(at: At) -> Call:
-    for old in uploads.uploads_of(at.account):
-        uploads.remove_upload(old)
-    files = [["photos/a.jpg", 10], ["captions.csv", len(CAPTIONS)]]
-    return Call("POST", reverse("begin_upload"), json={"name": at.new("sent"), "files": files})
-
-
-@by("upload_part", "sent", RUNNERS)
-def part_sent(at: At) -> Call:
-    upload = _upload(at, b"")
-    headers = {"X-Part-Offset": "0", "X-Part-SHA256": hashlib.sha256(CAPTIONS).hexdigest()}
-    address = reverse("upload_part", args=[upload.key, 0])
-    return Call("POST", address, headers=headers, body=CAPTIONS, kind="application/octet-stream")
-
-
 get("upload", RUNNERS, lambda at: _checked(at).key)
-get("upload_state", RUNNERS, lambda at: _upload(at).key)
 get("operation_file", RUNNERS, "download_upload_problems", upload=lambda at: _checked(at).key)
 
 
@@ -1214,7 +1193,7 @@ get("withdraw_picture", RUNNERS, "quay", image="scene-1")
 def picture_withdrawn(at: At) -> Call:
     name = _spare_corpus(at)
     address = reverse("operation", args=["withdraw_picture"])
-    return Call("POST", address, fields=[("corpus", name), ("image", "a")])
+    return Call("POST", address, fields=[("corpus", name), ("image", "a"), ("sure", "on")])
 
 
 get("phrases", RUNNERS, "quay", "scene-1")
@@ -1294,15 +1273,6 @@ def factor_removed(at: At) -> Call:
 
 
 get("own_tokens", READERS)
-post(
-    "own_tokens",
-    READERS,
-    name="nightly export",
-    days="30",
-    writes="1",
-    scope=lambda at: at.one("", "corpus:quay", "campaign:quay"),
-    password=web.PASSWORD,
-)
 
 
 def _webhook(at: At) -> Webhook:

@@ -47,7 +47,7 @@ def _message(at: At) -> int:
 
 
 get("earnings", SIGNED_IN)
-post("read_message", SIGNED_IN, _message)
+post("operation", SIGNED_IN, "read_message", message=_message)
 get("dashboard", READERS, "quay", part=lambda at: at.one("", "1"))
 get("payments", RUNNERS, "quay", after=lambda at: at.one("", "1", "x"))
 get("operation_file", RUNNERS, "export_ledger", campaign="quay")

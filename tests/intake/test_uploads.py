@@ -78,7 +78,7 @@ def test_the_list_of_files_is_read_once_and_not_for_every_part(ada: Account, mon
 def test_a_part_of_an_upload_that_is_removed_meanwhile_is_told_so(
     ada: Account, monkeypatch: pytest.MonkeyPatch
 ):
-    """The moment between looking the upload up and writing the part, by page and by API."""
+    """The moment between looking the upload up and writing the part."""
     upload, free = begun(ada, 4), uploads.free_bytes
 
     def removed() -> int:
@@ -86,16 +86,7 @@ def test_a_part_of_an_upload_that_is_removed_meanwhile_is_told_so(
         return free()
 
     monkeypatch.setattr(uploads, "free_bytes", removed)
-    page, program, digest = Client(), Caller(ada), hashlib.sha256(b"part").hexdigest()
-    page.force_login(ada)
-    told = page.post(
-        reverse("upload_part", args=[upload.key, 0]),
-        b"part",
-        "application/octet-stream",
-        headers={"X-Part-Offset": "0", "X-Part-SHA256": digest},
-    )
-    assert told.status_code == 404 and "no such upload" in told.json()["error"]
-    upload = begun(ada, 4)
+    program, digest = Caller(ada), hashlib.sha256(b"part").hexdigest()
     fields = {"offset": 0, "sha256": digest, "part": SimpleUploadedFile("part", b"part")}
     told = program.client.post(f"/api/v1/uploads/{upload.key}/files/0", fields)
     assert (told.status_code, told.json()["code"]) == (404, "unknown")

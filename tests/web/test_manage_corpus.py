@@ -53,6 +53,8 @@ def test_a_picture_is_shown_and_then_withdrawn(drawn: Corpus, reader: Client):
     shown = words(reader.get(address))
     assert "Picture number 1" in shown and "It goes from every corpus that has the same picture" in shown
     page = press(reader, address, "Withdraw this picture permanently")
+    assert page.status_code == 400 and picture_path(image.picture).exists()
+    page = press(reader, address, "Withdraw this picture permanently", sure="on")
     assert said(page) == ["Picture withdrawn from drawn, with 0 open tasks and 0 exports."]
     assert not picture_path(image.picture).exists()
     assert Image.objects.get(pk=image.pk).picture == ""
@@ -87,7 +89,8 @@ def test_a_picture_that_corpora_of_others_have_is_an_admins_to_withdraw(
     address = reverse("withdraw_picture", args=["drawn"])
     shown = words(client.get(f"{address}?image={image.key}"))
     assert ("Withdraw this picture permanently" in shown) == goes
-    sent = {"corpus": "drawn", "image": image.key, "next": reverse("manage_corpus", args=["drawn"])}
+    sent = {"corpus": "drawn", "image": image.key, "sure": "on"}
+    sent["next"] = reverse("manage_corpus", args=["drawn"])
     page = client.post(reverse("operation", args=["withdraw_picture"]), sent, follow=True)
     told = {
         True: "Picture withdrawn from drawn, secret, with 0 open tasks and 0 exports.",

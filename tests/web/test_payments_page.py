@@ -323,7 +323,7 @@ def test_nobody_reads_or_dismisses_the_message_of_somebody_else(world, ada):
     wanda = annotator(world, 1)
     (sent,) = messages.send_messages(campaign=world.campaign, workers=world.workers[:1], text="For w0 alone.")
     assert "For w0 alone." not in words(wanda.get(reverse("tasks")))
-    assert wanda.post(reverse("read_message", args=[sent.pk])).status_code == 404
+    assert wanda.post("/operations/read_message/", {"message": sent.pk}).status_code == 400
     assert WorkerMessage.objects.get().read_at is None
 
 

@@ -204,14 +204,8 @@ def built() -> dict[str, Any]:
                 "operation": ["pause_campaign"],
                 "operation_file": ["export_ledger"],
                 **{route: [world.corpus.name] for route in ("manage_corpus", "withdraw_picture")},
-                **{
-                    route: ["0" * 32]
-                    for route in (
-                        "upload",
-                        "upload_state",
-                    )
-                },
-                **{route: ["0" * 32, 0] for route in ("upload_part", "upload_preview")},
+                "upload": ["0" * 32],
+                "upload_preview": ["0" * 32, 0],
                 # Nobody's: a draft is open to whoever began it, and to nobody else.
                 **{route: [0] for route in ("draft_settings", "delete_draft")},
                 "draft_step": [0, "corpus"],
@@ -242,7 +236,6 @@ def built() -> dict[str, Any]:
                 "rule": [name, "man"],
                 "worker": [name, "q-review-w0"],
                 "person": [1],
-                "read_message": [1],
                 "webhook": [hook.pk],
                 "text": [name, "consent"],
                 **{
@@ -258,7 +251,7 @@ def built() -> dict[str, Any]:
                 **{f"evaluation:{route}": ["q-run"] for route in ("run", "queries")},
                 "evaluation:query": ["q-run", 1],
                 "evaluation:qrels": ["q-qrels"],
-                **{f"evaluation:{route}": ["q-batch"] for route in ("batch", "act_on_batch")},
+                "evaluation:batch": ["q-batch"],
                 "evaluation:report": ["q-report"],
                 "evaluation:report_file": ["q-report", "report.html"],
                 **_places_of_the_api(world, name, export.pk),

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import pytest
 from django.conf import settings
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
@@ -38,31 +39,32 @@ def ada() -> Client:
     return world.signed_in("ada", "researcher")
 
 
-def begin(client: Client, files: dict[str, bytes], name: str = "mine") -> Any:
-    body = {"name": name, "files": [[path, len(content)] for path, content in files.items()]}
-    return client.post(reverse("begin_upload"), json.dumps(body), content_type="application/json")
+UPLOADS = "/api/v1/uploads"
 
 
-def send(
-    client: Client,
-    page: str,
-    number: int,
-    data: bytes,
-    offset: int = 0,
-    *,
-    sha256: str = "",
-    begins: str = "",
-) -> Any:
-    told = {
-        "X-Part-Offset": begins or str(offset),
-        "X-Part-SHA256": sha256 or hashlib.sha256(data).hexdigest(),
+def begin(client: Client, files: dict[str, bytes], name: str = "mine") -> str:
+    """Begin an upload; the address of its page."""
+    body = {"name": name, "files": [{"path": path, "size": len(content)} for path, content in files.items()]}
+    key = client.post(UPLOADS, json.dumps(body), content_type="application/json").json()["key"]
+    return reverse("upload", args=[key])
+
+
+def stored(client: Client, page: str) -> Any:
+    return client.get(f"{UPLOADS}/{page.split('/')[2]}")
+
+
+def send(client: Client, page: str, number: int, data: bytes, offset: int = 0, *, sha256: str = "") -> Any:
+    part = {
+        "offset": offset,
+        "sha256": sha256 or hashlib.sha256(data).hexdigest(),
+        "part": SimpleUploadedFile("part", data),
     }
-    return client.post(f"{page}files/{number}", data, content_type="application/octet-stream", headers=told)
+    return client.post(f"{UPLOADS}/{page.split('/')[2]}/files/{number}", part)
 
 
 def whole(client: Client, files: dict[str, bytes], name: str = "mine", part: int = 20_000) -> str:
     """Send files in parts; the address of the upload's page."""
-    page: str = begin(client, files, name).json()["page"]
+    page = begin(client, files, name)
     for number, content in enumerate(files.values()):
         for at in range(0, max(1, len(content)), part):
             assert send(client, page, number, content[at : at + part], at).status_code == 200
@@ -174,10 +176,11 @@ def test_no_folder_of_the_server_is_named_where_files_cannot_be_read_or_imported
 
 def test_other_peoples_uploads_are_not_there(ada: Client):
     content = b"a.jpg#0\tA dog .\n"
-    page = begin(ada, {"captions.token.txt": content}).json()["page"]
+    page = begin(ada, {"captions.token.txt": content})
     eve = world.signed_in("eve", "researcher")
     assert send(eve, page, 0, content).status_code == 404
-    for way in ("", "state", "preview/0"):
+    assert stored(eve, page).status_code == 404
+    for way in ("", "preview/0"):
         assert eve.get(page + way).status_code == 404, way
     sent = {"upload": page.rstrip("/").rpartition("/")[2]}
     for name in ("check_upload", "import_upload", "remove_upload"):
@@ -185,7 +188,7 @@ def test_other_peoples_uploads_are_not_there(ada: Client):
     problems = reverse("operation_file", args=["download_upload_problems"])
     assert eve.get(problems, sent).status_code == 404
     assert page not in eve.get(reverse("uploads")).content.decode()
-    assert ada.get(f"{page}state").json()["files"] == [[0, 0, len(content)]]
+    assert stored(ada, page).json()["received"] == 0
     # Nor is somebody's job about it: whoever knows the key can neither stop nor see it.
     send(ada, page, 0, content)
     ada.post(reverse("operation", args=["check_upload"]), sent)
@@ -194,27 +197,17 @@ def test_other_peoples_uploads_are_not_there(ada: Client):
 
 
 def test_parts_say_what_is_wrong_with_them(ada: Client):
-    page = begin(ada, {"a.zip": bytes(20)}).json()["page"]
+    page = begin(ada, {"a.zip": bytes(20), "empty.txt": b""})
     assert send(ada, page, 0, bytes(10)).json() == {"received": 10}
     again = send(ada, page, 0, bytes(10))
-    assert (again.status_code, again.json()["received"]) == (409, 10)
-    assert send(ada, page, 0, bytes(10), 10, sha256="0" * 64).status_code == 422
-    assert send(ada, page, 0, bytes(10), begins="-1").status_code == 400
-    assert send(ada, page, 7, bytes(10)).status_code == 422
-    assert ada.get(f"{page}state").json() == {
-        "key": page.split("/")[2],
-        "part": uploads.PART_BYTES,
-        "files": [[0, 10, 20]],
-    }
-
-
-@pytest.mark.parametrize(
-    "body",
-    [b"", b"[]", b"{", b'{"name": "x"}', b'{"name": 3, "files": [["a", 1]]}', b'{"name": "x", "files": [3]}'],
-)
-def test_a_beginning_that_makes_no_sense_is_refused(ada: Client, body: bytes):
-    answer = ada.post(reverse("begin_upload"), body, content_type="application/json")
-    assert answer.status_code == 400 and answer.json()["error"]
+    assert (again.status_code, again.json()["code"]) == (409, "refused")
+    assert send(ada, page, 0, bytes(10), 10, sha256="0" * 64).status_code == 409
+    assert send(ada, page, 0, bytes(10), -1).status_code == 400
+    assert send(ada, page, 7, bytes(10)).status_code == 409
+    assert send(ada, page, 1, b"").json() == {"received": 0}
+    told = stored(ada, page).json()
+    assert told["part_bytes"] == uploads.PART_BYTES
+    assert [(file["size"], file["received"]) for file in told["files"]] == [(20, 10), (0, 0)]
 
 
 def test_names_are_escaped_wherever_they_are_shown(ada: Client):

@@ -104,7 +104,8 @@ class OperationView(APIView):
         about, handler = self.operations["GET" if request.method == "HEAD" else str(request.method)]
         account = request.user
         assert isinstance(account, Account)
-        check_pace(account.pk, reads=about.reads)
+        if about.declared.rest is None or about.declared.rest.paced:
+            check_pace(account.pk, reads=about.reads)
         check_place(place)
         check_permission(about.declared.permission, account)
         if (

@@ -137,7 +137,7 @@ class Rest:
 
     `route` names the address, which several methods share ("" for the operation's name); `own_transactions`:
     the work takes long, or several transactions. `creates` is the address of what was made, with fields of
-    the result, as "runs/{name}".
+    the result, as "runs/{name}". Calls are limited to so many a minute where they are `paced`.
     """
 
     method: str
@@ -145,6 +145,7 @@ class Rest:
     tag: str
     route: str = ""
     own_transactions: bool = False
+    paced: bool = True
     creates: str = ""
     example: Any = None
 
@@ -165,8 +166,8 @@ class FormPage:
     """The page that holds the form of an operation; `route` where it is made by hand, else one is made.
 
     `started`: what is said when its job was enqueued; `done`: what is said when it was done at once, with
-    fields of the result, as "%(name)s", or what says it of the result. Then the page is shown whose path
-    `leads` makes of the result. A result with a secret is shown under it, on a page of its own.
+    fields of the result, as "%(name)s", or what says it of the result ("": nothing). Then the page is shown
+    whose path `leads` makes of the result. A result with a secret is shown under it, on a page of its own.
     `sure`: what whoever asks has to tick first, where nothing brings it back.
     """
 

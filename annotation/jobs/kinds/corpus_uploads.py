@@ -320,7 +320,7 @@ def _about(upload: Upload) -> dict[str, Any]:
         "size": upload.size,
         "received": sum(file.received for file in upload.progress()),
         "complete": upload.complete,
-        "part_bytes": PART_BYTES,
+        "part_bytes": uploads.PART_BYTES,
         "expires_at": datetime.fromtimestamp(upload.begun + uploads.UPLOAD_KEPT_SECONDS, UTC),
     }
 

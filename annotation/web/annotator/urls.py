@@ -7,12 +7,10 @@ from annotation.web.annotator.own_answers import answer_again, answer_list
 from annotation.web.annotator.practice import practice
 from annotation.web.annotator.task_texts import consent_page, instructions_page
 from annotation.web.annotator.tasks import task, task_list, test_begin
-from annotation.web.annotator.told import message_read
 
 urlpatterns = [
     path("", task_list, name="tasks"),
     path("earnings/", earnings_page, name="earnings"),
-    path("messages/<int:message>/read/", message_read, name="read_message"),
     path("<slug:name>/consent/", consent_page, name="task_consent"),
     path("<slug:name>/<slug:kind>/", task, name="task"),
     path("<slug:name>/<slug:kind>/answers/", answer_list, name="task_answers"),

@@ -145,7 +145,8 @@ def _page(
 
 def _after(request: HttpRequest, operation: Operation, done: str) -> HttpResponse:
     """Say that it was done, on the page that asked for it."""
-    messages.success(request, done)
+    if done:
+        messages.success(request, done)
     return redirect(_next(request) or reverse("operation", args=[operation.name]))
 
 

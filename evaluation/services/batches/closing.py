@@ -53,7 +53,8 @@ def settle_batch(request: SettleRequest, context: OperationContext) -> ClosedBat
     check_rule(request, context)
     corpus = batch_named(request.batch).corpus.name
     tell, actor = context.tell, context.actor
-    collected = collect(request.batch, count=request.count, tell=part_listener(tell, 0.0, 0.6), actor=actor)
+    counted = request.counted()
+    collected = collect(request.batch, count=counted, tell=part_listener(tell, 0.0, 0.6), actor=actor)
     frozen = freeze_qrels(
         name=request.qrels,
         corpus=corpus,

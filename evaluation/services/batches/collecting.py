@@ -80,21 +80,30 @@ class CollectRequest:
 
     batch: Annotated[str, Named(BATCHES), Help(_("Batch"))]
     count: Annotated[
-        Sequence[str] | None,
+        tuple[str, ...],
         Field(max_length=1000),
-        Help(
-            _("Judges who count"),
-            _(
-                "Those whose answers from before they were reinstated count, and no others; by default those "
-                "of the newest judgments"
-            ),
-        ),
-    ] = None
+        Help(_("Judges who count"), _("Their answers from before they were reinstated count from now on")),
+    ] = ()
+    leave_out: Annotated[
+        tuple[str, ...],
+        Field(max_length=1000),
+        Help(_("Judges who do not count"), _("These answers of theirs count no longer")),
+    ] = ()
+
+    def counted(self) -> list[str] | None:
+        """Whose answers from before they were reinstated are to count; None: as before. Raises
+        BatchRefused."""
+        if not self.count and not self.leave_out:
+            return None
+        batch = batch_named(self.batch)
+        _check_reinstated(batch, (*self.count, *self.leave_out))
+        now = _reinstated(batch) & {*counted_by_name(batch)}
+        return sorted((now | {*self.count}) - {*self.leave_out})
 
 
 def collect_judgments(request: CollectRequest, context: OperationContext) -> Collected:
     """As `collect`."""
-    return collect(request.batch, count=request.count, tell=context.tell, actor=context.actor)
+    return collect(request.batch, count=request.counted(), tell=context.tell, actor=context.actor)
 
 
 def batch_named(name: str) -> Batch:
@@ -164,9 +173,13 @@ def counted_in(who: Mapping[str, Mapping[str, Judge]]) -> dict[str, list[str]]:
     return {batch: names for batch, names in found.items() if names}
 
 
+def _reinstated(batch: Batch) -> set[str]:
+    return {judge for judge, one in judges_of(batch).items() if one.before and not one.unused}
+
+
 def _check_reinstated(batch: Batch, count: Sequence[str]) -> None:
     """Raise BatchRefused for whoever has no answers from before they were reinstated."""
-    there = {judge for judge, one in judges_of(batch).items() if one.before and not one.unused}
+    there = _reinstated(batch)
     for judge in count:
         if judge not in there:
             raise BatchRefused(

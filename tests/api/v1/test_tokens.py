@@ -24,12 +24,16 @@ from annotation.models import (
     Job,
     WorkerMessage,
 )
+from annotation.web.common.confirm import PASSWORD_FIELD
 from annotation.workers import api_tokens, pseudonyms, sessions
 from annotation.workers.accounts import granting
 from tests import worlds
 from tests.api.v1.conftest import Caller
 from tests.factories import a_corpus, some_images
 from tests.web import world as web
+
+#: Where a token is made by page.
+MAKE = "/operations/make_token/"
 
 pytestmark = pytest.mark.django_db
 
@@ -74,11 +78,8 @@ def test_who_only_annotates_cannot_make_one(harbour: Campaign) -> None:
         account = web.account(f"ann{len(roles)}", *roles)
         with pytest.raises(api_tokens.TokenRefused):
             api_tokens.make_api_token(account=account, name="x", days=1, writes=False)
-    client = web.signed_in("bob", "annotator")
-    assert (
-        client.post("/account/tokens/", {"name": "x", "password": web.PASSWORD, "days": "7"}).status_code
-        == 403
-    )
+    client = web.confirm(web.signed_in("bob", "annotator"))
+    assert client.post(MAKE, {"name": "x"}).status_code == 403
     assert not ApiToken.objects.exists()
 
 
@@ -293,11 +294,18 @@ def test_nobody_revokes_the_token_of_another(harbour: Campaign) -> None:
 
 
 def test_the_page_shows_a_secret_once_and_asks_for_the_password(harbour: Campaign) -> None:
-    client = web.signed_in("ada", "researcher")
-    form = {"name": "script", "days": "30", "writes": "1", "scope": "corpus:harbour", "password": "wrong"}
-    answer = client.post("/account/tokens/", form)
-    assert answer.status_code == 422 and not ApiToken.objects.exists()
-    answer = client.post("/account/tokens/", {**form, "password": web.PASSWORD})
+    client = Client()
+    client.force_login(web.account("ada", "researcher"))
+    form = {
+        "name": "script",
+        "days": "30",
+        "access": "write",
+        "corpus": "harbour",
+        "next": "/account/tokens/",
+    }
+    for more, status in (({}, 200), ({PASSWORD_FIELD: "wrong"}, 422)):
+        assert client.post(MAKE, {**form, **more}).status_code == status and not ApiToken.objects.exists()
+    answer = client.post(MAKE, {**form, PASSWORD_FIELD: web.PASSWORD})
     row = ApiToken.objects.get()
     secret = next(part for part in answer.content.decode().split() if api_tokens.TOKEN_PREFIX in part)
     secret = secret[secret.index(api_tokens.TOKEN_PREFIX) :].partition("<")[0]
@@ -312,9 +320,10 @@ def test_the_page_shows_a_secret_once_and_asks_for_the_password(harbour: Campaig
 
 
 def test_guessing_the_password_is_slowed_down(harbour: Campaign) -> None:
-    client = web.signed_in("ada", "researcher")
-    form = {"name": "x", "days": "7", "password": "wrong"}
-    statuses = [client.post("/account/tokens/", form).status_code for _ in range(8)]
+    client = Client()
+    client.force_login(web.account("ada", "researcher"))
+    form = {"name": "x", PASSWORD_FIELD: "wrong"}
+    statuses = [client.post(MAKE, form).status_code for _ in range(8)]
     assert statuses[0] == 422 and 429 in statuses
 
 

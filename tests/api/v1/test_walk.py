@@ -32,7 +32,7 @@ from tests.browser.test_from_nothing import make_account
 from tests.browser.test_walk import Walk, invited, joins
 from tests.complete import CompleteProduct
 from tests.conftest import REPOSITORY
-from tests.walking import PASSWORD, SOUND, captioned_pictures, packed, ranked, sound
+from tests.walking import SOUND, captioned_pictures, packed, ranked, sound
 
 __all__ = ["profiles"]
 
@@ -231,10 +231,9 @@ def token_of(page: Any) -> str:
     page.goto("/account/")
     page.get_by_role("link", name="API tokens").click()
     page.get_by_label("What it is for").fill("the walk")
-    page.get_by_label("It may").select_option("1")
-    page.get_by_label("Your password").fill(PASSWORD)
+    page.get_by_label("It may").select_option("write")
     page.get_by_role("button", name="Make the token").click()
-    found: str = page.locator(".secret dd").inner_text()
+    found: str = page.locator(".said .code").inner_text()
     return found
 
 

@@ -38,10 +38,6 @@ PAGES: dict[str, list[str | int]] = {
     "report_file": ["nothing", "report.html"],
     "tags": ["nothing"],
 }
-#: What takes a POST and nothing else.
-ACTS: dict[str, list[str | int]] = {
-    "act_on_batch": ["nothing"],
-}
 #: Pages that also take a POST.
 BOTH = (
     *("train", "bring", "freeze_qrels", "import_qrels", "new_batch"),
@@ -52,9 +48,9 @@ BOTH = (
 @pytest.mark.parametrize("kind", VISITORS)
 def test_pages_and_acts_are_for_researchers(kind):
     client = visitor(kind)
-    asked = [(route, "get") for route in PAGES] + [(route, "post") for route in (*ACTS, *BOTH)]
+    asked = [(route, "get") for route in PAGES] + [(route, "post") for route in BOTH]
     for route, way in asked:
-        address = reverse(f"evaluation:{route}", args=(PAGES | ACTS)[route])
+        address = reverse(f"evaluation:{route}", args=PAGES[route])
         answer = getattr(client, way)(address)
         if kind in RUNNERS:
             assert answer.status_code in (200, 302, 400, 404, 409), route
@@ -63,12 +59,6 @@ def test_pages_and_acts_are_for_researchers(kind):
             assert answer["Location"].startswith(reverse("sign_in")), route
         else:
             assert answer.status_code == 403, route
-
-
-def test_an_act_takes_no_get():
-    admin = visitor("admin")
-    for route, arguments in ACTS.items():
-        assert admin.get(reverse(f"evaluation:{route}", args=arguments)).status_code == 405
 
 
 def test_the_header_leads_to_evaluation_for_those_who_may():

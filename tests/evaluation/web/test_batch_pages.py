@@ -24,6 +24,7 @@ from evaluation.services.batches.planning import BatchRequest, plan
 from evaluation.services.batches.stamps import answers_at_end
 from evaluation.services.judgments.freezing import freeze_qrels
 from tests.evaluation.database.pooled_world import UNTESTED, crowd, two_systems
+from tests.web.staff import press
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -154,7 +155,7 @@ def test_a_batch_is_launched_as_a_job_watched_and_frozen(ada: Client, pooled_run
     assert f"{wrong.count()} of their answers are left out" in bad and "no: answers left out" in bad
     assert f"This costs about {wrong.count() * 0.2:.2f} USD" in bad
     assert "2 judges do not count" in look(ada, BATCHES)
-    ada.post(f"{BATCHES}first/act/", {"act": "reassign_pages"})
+    press(ada, f"{BATCHES}first/", "Reassign")
     done(Job.objects.get(kind="reassign_pages"))
     assert not wrong.filter(void=False).exists()
     crowd(batch.campaign, {"perfect": 4}, seed=2)
@@ -171,7 +172,7 @@ def test_a_batch_is_launched_as_a_job_watched_and_frozen(ada: Client, pooled_run
     assert left_out[sharp.pseudonym] and False in left_out.values()
     restore_worker(campaign=batch.campaign, worker=sharp.pk)
 
-    ada.post(f"{BATCHES}first/act/", {"act": "settle_batch", "qrels": "pooled", "rule": "majority"})
+    press(ada, f"{BATCHES}first/", "Collect and freeze", qrels="pooled", rule="majority")
     done(Job.objects.get(kind="settle_batch"))
     frozen = look(ada, f"{BATCHES}first/?fresh=1")
     assert "Frozen as pooled, version 1" in frozen and QrelsSnapshot.objects.get().rule == "majority"
@@ -200,13 +201,11 @@ def test_reinstated_judges_are_named_and_count_by_a_button(ada: Client, pooled_r
     assert f"{judge} was suspended by the trust rules and then reinstated" in page
     assert "before the suspension do not count" in page
     assert "Answers were added or withdrawn after" in page and "yes, since they were reinstated" in page
-    act = f"{BATCHES}first/act/"
-    assert (
-        "gave no answers before"
-        in ada.post(act, {"act": "count", "judge": "nobody"}, follow=True).content.decode()
-    )
-    for which, says in (("count", "by request"), ("leave_out", "before the suspension do not count")):
-        ada.post(act, {"act": which, "judge": judge})
+    for button, says in (
+        ("Count them", "by request"),
+        ("Do not count them", "before the suspension do not count"),
+    ):
+        press(ada, f"{BATCHES}first/", button)
         done(Job.objects.filter(kind="collect_judgments").latest("pk"))
         assert says in look(ada, f"{BATCHES}first/")
     assert "The collected judgments are not frozen yet" in look(ada, f"{BATCHES}first/")
@@ -243,7 +242,7 @@ def test_a_batch_in_waves_is_asked_more_by_a_button(ada: Client, pooled_runs) ->
     crowd(batch.campaign, {"perfect": 5})
     answered = look(ada, f"{BATCHES}first/?fresh=1")
     assert "Round 1 is complete" in answered and "You can already freeze the judgments so far" in answered
-    ada.post(f"{BATCHES}first/act/", {"act": "next_round"})
+    press(ada, f"{BATCHES}first/", "Open the next round")
     done(Job.objects.get(kind="next_round"))
     assert "pairs in 2 rounds" in look(ada, f"{BATCHES}first/?fresh=1")
 
@@ -275,11 +274,11 @@ def test_a_batch_whose_answers_changed_after_its_end_says_so_and_can_be_asked_mo
 def test_acts_that_cannot_be_are_said_on_the_page(ada: Client, pooled_runs) -> None:
     launch(plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=4, campaign_settings=UNTESTED)), "first")
     for fields, says in (
-        ({"act": "settle_batch", "qrels": "a b"}, "This is no valid name"),
-        ({"act": "settle_batch", "qrels": "q", "rule": "mode"}, "There is no rule “mode” here; known: "),
-        ({}, "Nothing was chosen"),
+        ({"qrels": "a b"}, "This is no valid name"),
+        ({"qrels": "q", "rule": "mode"}, "There is no rule “mode” here; known: "),
     ):
-        assert says in ada.post(f"{BATCHES}first/act/", fields, follow=True).content.decode()
+        answer = ada.post("/operations/settle_batch/", {"batch": "first", **fields})
+        assert answer.status_code == 400 and says in answer.content.decode()
     assert not Job.objects.exists()
     assert ada.get(f"{BATCHES}nobody/").status_code == 404
 

@@ -1,38 +1,35 @@
 """A corpus by page: files are sent in parts, looked at, and imported as a job.
 
-The script `upload.js` sends the parts; each can be sent again, and a cut upload goes on where it stopped.
+The script `upload.js` begins it and sends the parts by the API; a cut upload goes on where it stopped.
 """
 
 from __future__ import annotations
 
 import math
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
-from django.urls import path, reverse
+from django.urls import path
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
-from annotation.common.plain_json import BadJson, read_plain_json
 from annotation.common.roles import RESEARCHER
 from annotation.datasets import uploads
 from annotation.datasets.english import ENGLISH_ENOUGH
 from annotation.datasets.source_problems import BAD_LINE, BAD_PICTURE, NO_CAPTION, NO_PICTURE, REPEATED
 from annotation.datasets.uploaded_source import preview_picture
-from annotation.datasets.uploads import Upload, UploadRefused, WrongOffset
+from annotation.datasets.uploads import Upload
 from annotation.formats import FORMATS
 from annotation.jobs.kinds.corpus_uploads import IMPORT_UPLOAD, checked_upload, newest_upload_job
 from annotation.models import Corpus, Job
 from annotation.web.common.access import account_of, for_roles_of_server
+from annotation.web.staff.frame import act_form
 from annotation.web.staff.job_lines import job_line
 
-#: Bytes of a list of files that is sent at the beginning.
-_LONGEST_LIST = 16 * 2**20
 _NO_UPLOAD = gettext_lazy("There is no such upload: it expired, or it is somebody else’s.")
 #: Sorts of problems in words.
 SORTS_IN_WORDS = {
@@ -52,30 +49,10 @@ def upload_list(request: HttpRequest) -> HttpResponse:
     own = uploads.uploads_of(account_of(request))
     about = {
         "own": [(upload, _percent(upload)) for upload in own],
-        "largest": uploads.PART_BYTES,
+        "form": act_form(request, "begin_upload"),
         "formats": [reader.title for reader in FORMATS if reader.reads],
     }
     return render(request, "annotation/uploads.html", about)
-
-
-@require_POST
-@for_roles_of_server(RESEARCHER)
-def upload_begin(request: HttpRequest) -> JsonResponse:
-    """Begin an upload, or go on with one: the corpus's name, and path and size of each file, as JSON."""
-    try:
-        body = request.read(_LONGEST_LIST + 1)
-        plain: Any = read_plain_json(body) if len(body) <= _LONGEST_LIST else None
-        name, files = plain["name"], [(file, size) for file, size in plain["files"]]
-        if not isinstance(name, str) or not all(
-            type(file) is str and type(size) is int for file, size in files
-        ):
-            raise TypeError
-        upload = uploads.begin_upload(account=account_of(request), name=name, files=files)
-    except UploadRefused as error:
-        return _refused(str(error), HTTPStatus.CONFLICT)
-    except (BadJson, KeyError, TypeError, ValueError):
-        return _refused(_("The list of files could not be read: choose them again."), HTTPStatus.BAD_REQUEST)
-    return JsonResponse({"page": reverse("upload", args=[upload.key]), **_state(upload)})
 
 
 @require_safe
@@ -93,51 +70,18 @@ def upload_detail(request: HttpRequest, key: str) -> HttpResponse:
     checked = checked_upload(account_of(request), key)
     shown = job_line(job) if job is not None else None
     waits = job is not None and job.state in Job.LIVE
+    format = checked.arguments.get("format", "") if checked is not None else ""
     about: dict[str, Any] = {
         "upload": upload,
+        "form": act_form(request, "check_upload", format=format),
         "percent": _percent(upload),
         "complete": upload.complete,
         "jobs": [shown] if shown and (waits or shown.ended_badly) else [],
         "live": waits,
         "checked": None if waits or checked is None else _in_words(checked),
-        "formats": [reader.key for reader in FORMATS if reader.reads],
         "expires": uploads.UPLOAD_KEPT_SECONDS // 3600,
     }
     return render(request, "annotation/upload.html", about)
-
-
-@require_safe
-@never_cache
-@for_roles_of_server(RESEARCHER)
-def upload_state(request: HttpRequest, key: str) -> JsonResponse:
-    """What has come of each file, as JSON."""
-    return JsonResponse(_state(_own(request, key)))
-
-
-@require_POST
-@for_roles_of_server(RESEARCHER)
-def upload_part(request: HttpRequest, key: str, number: int) -> JsonResponse:
-    """Take a part of a file: its bytes are the body; the headers say where it begins and its SHA-256."""
-    upload = _own(request, key)
-    offset = request.headers.get("X-Part-Offset", "")
-    if not (offset.isascii() and offset.isdigit() and len(offset) < 16):
-        return _refused(_("The part does not say where it begins."), HTTPStatus.BAD_REQUEST)
-    try:
-        received = uploads.receive_part(
-            upload=upload,
-            number=number,
-            offset=int(offset),
-            data=request.read(uploads.PART_BYTES + 1),
-            sha256=request.headers.get("X-Part-SHA256", "").lower(),
-        )
-    except WrongOffset as error:
-        told = {"error": str(error), "received": error.received}
-        return JsonResponse(told, status=HTTPStatus.CONFLICT.value)
-    except UploadRefused as error:
-        return _refused(str(error), HTTPStatus.UNPROCESSABLE_ENTITY)
-    except uploads.NoSuchUpload:
-        return _refused(str(_NO_UPLOAD), HTTPStatus.NOT_FOUND)
-    return JsonResponse({"received": received})
 
 
 @require_safe
@@ -162,11 +106,6 @@ def _own(request: HttpRequest, key: str) -> Upload:
         raise Http404(str(_NO_UPLOAD)) from None
 
 
-def _state(upload: Upload) -> dict[str, Any]:
-    files = [[file.number, file.received, file.size] for file in upload.progress()]
-    return {"key": upload.key, "part": uploads.PART_BYTES, "files": files}
-
-
 def _percent(upload: Upload) -> int:
     received = sum(file.received for file in upload.progress())
     return math.floor(100 * received / upload.size) if upload.size else 100
@@ -189,15 +128,8 @@ def _in_words(job: Job) -> dict[str, Any]:
     }
 
 
-def _refused(error: str, status: HTTPStatus) -> JsonResponse:
-    return JsonResponse({"error": error}, status=status.value)
-
-
 urlpatterns = [
     path("", upload_list, name="uploads"),
-    path("begin", upload_begin, name="begin_upload"),
     path("<slug:key>/", upload_detail, name="upload"),
-    path("<slug:key>/state", upload_state, name="upload_state"),
-    path("<slug:key>/files/<int:number>", upload_part, name="upload_part"),
     path("<slug:key>/preview/<int:number>", upload_preview, name="upload_preview"),
 ]
