@@ -253,11 +253,9 @@ def test_two_files_of_embeddings_become_a_table_for_a_paper_by_page_alone(
     for name, noise in (("near", 0.1), ("far", 2.0)):
         page.goto("/evaluation/")
         page.get_by_role("link", name="Add a system").click()
-        way = page.get_by_role("form", name="Embeddings")
+        way = page.get_by_role("form", name="Add a system")
         way.get_by_label("Name", exact=True).fill(name)
-        way.get_by_label("Embeddings of images, or of both").set_input_files(
-            embeddings(tmp_path, name, noise, dice)
-        )
+        way.get_by_label("File", exact=True).set_input_files(embeddings(tmp_path, name, noise, dice))
         way.get_by_role("button", name="Upload").click()
         page.get_by_label("Captions", exact=True).select_option("any of five")
         page.get_by_role("button", name="Rank").click()

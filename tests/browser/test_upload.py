@@ -95,7 +95,12 @@ def test_an_upload_that_was_left_goes_on_with_the_same_file(ada: Page, packed: P
     ada.get_by_role("link", name="forty").click()
     for_everybody(ada)
     first: list[int] = []
-    ada.route("**/files/0", lambda route: (first.append(_offset(route.request)), route.continue_()))
+
+    def record(route: Route) -> None:
+        first.append(_offset(route.request))
+        route.continue_()
+
+    ada.route("**/files/0", record)
     ada.locator("#files").set_input_files(packed)
     ada.get_by_role("button", name="Resume sending").click()
     expect(ada.get_by_role("heading", name="Progress")).to_be_visible()
