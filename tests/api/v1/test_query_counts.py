@@ -83,7 +83,15 @@ def grow(first: int, end: int) -> None:
         for n, each in of
     )
     Batch.objects.bulk_create(
-        Batch(name=f"b{each.name}", corpus=each.corpus, campaign=each, depth=1, judges=1, seed=1)
+        Batch(
+            name=f"b{each.name}",
+            corpus=each.corpus,
+            campaign=each,
+            depth=1,
+            judges=1,
+            seed=1,
+            numbers={"asked": 0},
+        )
         for each in campaigns
     )
     Report.objects.bulk_create(
