@@ -166,9 +166,9 @@ def evaluated(corpus: Corpus, name: str, settings: dict[str, Any]) -> tuple[Syst
     folder.mkdir(parents=True, exist_ok=True)
     (folder / JSON).write_bytes(NO_SECTIONS)
     files = {JSON: hashlib.sha256(NO_SECTIONS).hexdigest()}
-    report = Report.objects.create(
-        corpus=corpus, name=name, qrels=qrels, inputs={"runs": [], "settings": BUILT_WITH}, files=files
-    )
+    about = {"name": qrels.name, "version": qrels.version, "digest": qrels.digest}
+    inputs = {"runs": [], "settings": BUILT_WITH, "qrels": about}
+    report = Report.objects.create(corpus=corpus, name=name, qrels=qrels, inputs=inputs, files=files)
     ReportRun.objects.create(report=report, run=run, position=0)
     return system, run, judged
 

@@ -178,9 +178,8 @@ def built() -> dict[str, Any]:
         row_count=0,
         published=True,
     )
-    Batch.objects.create(
-        corpus=world.corpus, name="q-batch", campaign=world.campaign, depth=1, judges=3, seed=1
-    )
+    about = {"campaign": world.campaign, "depth": 1, "judges": 3, "seed": 1, "numbers": {"asked": 0}}
+    Batch.objects.create(corpus=world.corpus, name="q-batch", **about)
     Report.objects.create(corpus=world.corpus, name="q-report", qrels=qrels, inputs={}, files={})
     export = Job.objects.create(
         kind="export_dataset", campaign=world.campaign, arguments={"layer": world.campaign.name}, state="done"
