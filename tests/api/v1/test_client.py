@@ -176,7 +176,7 @@ def test_a_corpus_is_sent_in_parts_that_go_on_after_a_cut_line(
     package: Any, secret: str, live_server: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Dearer than a test may be: a server, the check and the import of forty pictures."""
-    monkeypatch.setattr("annotation.jobs.kinds.corpus_uploads.PART_BYTES", 2_000)
+    monkeypatch.setattr("annotation.datasets.uploads.PART_BYTES", 2_000)
     monkeypatch.setattr(package, "TRIES", 1)
     source = tmp_path / "forty.zip"
     source.write_bytes(zipped(forty()))
