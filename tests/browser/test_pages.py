@@ -6,10 +6,11 @@ import re
 
 from playwright.sync_api import Browser, expect
 
-from annotation.models import Corpus
+from annotation.common.operations import all_operations
+from annotation.models import Account, Corpus
+from annotation.web.common.request_forms import RequestForm
 from tests.browser.conftest import Open, sign_in, sign_in_by_form
 from tests.browser.looks import SCHEMES, fits, for_everybody
-from tests.lanes import REPOSITORY
 
 IMAGE = "/corpora/scenes/images/scene-1/"
 
@@ -124,9 +125,9 @@ def test_everything_but_the_lighting_works_without_scripts(scenes: Corpus, open_
 
 
 def test_browsers_can_read_the_pattern_of_every_field(browser: Browser):
-    rooms = [REPOSITORY / name for name in ("annotation", "evaluation", "templates")]
-    texts = [file.read_text() for room in rooms for file in room.rglob("*.html")]
-    patterns = sorted({found for text in texts for found in re.findall(r'\bpattern="([^"]+)"', text)})
+    forms = [RequestForm(operation, Account()) for operation in all_operations()]
+    widgets = [field.widget for form in forms for field in form.fields.values()]
+    patterns = sorted({widget.attrs["pattern"] for widget in widgets if "pattern" in widget.attrs})
     page = browser.new_page()
     # As HTML has it; a pattern that is none checks nothing, without a word to whoever fills in the field.
     unread = "all => all.filter(each => { try { new RegExp(`^(?:${each})$`, 'v') } catch { return true } })"
