@@ -517,7 +517,7 @@ def batch(walk: Walk, ada: Page, ann: Page, bob: Page) -> None:
     for name in ("near", "far", "learned"):
         ada.get_by_label(f"{name}-annotation").check()
     ada.get_by_label("Pool depth").fill("2")
-    ada.get_by_label("Filter out below").fill("")
+    ada.get_by_label("Lowest BLEU_pre of a pair").fill("")
     ada.get_by_label("Judges per pair").fill("2")
     ada.get_by_text("Pay and other settings").click()
     ada.get_by_label("Settings that differ").fill(BATCH_SETTINGS)
