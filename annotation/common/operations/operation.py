@@ -168,7 +168,7 @@ class FormPage:
     `started`: what is said when its job was enqueued; `done`: what is said when it was done at once, with
     fields of the result, as "%(name)s", or what says it of the result ("": nothing). Then the page is shown
     whose path `leads` makes of the result. A result with a secret is shown under it, on a page of its own.
-    `sure`: what whoever asks has to tick first, where nothing brings it back.
+    `sure`: the text of a box that must be ticked first, where the operation cannot be undone.
     """
 
     route: str = ""
@@ -212,17 +212,17 @@ class Operation:
     page: FormPage | None = None
 
     def __post_init__(self) -> None:
-        said: dict[str, Any] = {"name": self.name or self.run.__name__}
+        derived: dict[str, Any] = {"name": self.name or self.run.__name__}
         parameters = inspect.signature(self.run).parameters
         for name, parameter in (("request", next(iter(parameters))), ("result", "return")):
             if getattr(self, name) is _AsRunSays:
                 annotation = self.run.__annotations__[parameter]
-                said[name] = (
+                derived[name] = (
                     eval(annotation, self.run.__globals__) if isinstance(annotation, str) else annotation
                 )
-                if said[name] in (Listing, Pages, NewFile):
-                    raise TypeError(f"operation {said['name']} does not say its result")
-        for name, value in said.items():
+                if derived[name] in (Listing, Pages, NewFile):
+                    raise TypeError(f"operation {derived['name']} does not say its result")
+        for name, value in derived.items():
             object.__setattr__(self, name, value)
 
     @property

@@ -21,8 +21,8 @@ _ENDLESS = 10**6
 class SettingField:
     """A value in a table: `name` is "pay.hourly" for `hourly` in the table `pay`.
 
-    `default` holds where the table says nothing. `group` is the title of what it stands under, `choices` are
-    titles of values that have one, `source` is where the default is from.
+    `default` holds where the table says nothing. `group` is the heading of its group, `choices` are the
+    titles of values, `source` says where the default is from.
     """
 
     name: str

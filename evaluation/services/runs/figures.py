@@ -194,7 +194,7 @@ def score_under_qrels(request: ScoreRequest, context: OperationContext) -> RunSc
         )
 
     more = (_images_key(subset), request.missing, str(request.folds), *request.measures)
-    # A command computes anew: what a system is known to have seen may have changed since.
+    # A command does not read the cache: what a system has seen may have changed since.
     report = make() if context.by_path else cached_for_runs("scored", [run], snapshot, make, *more)
     return read_result(RunScores, report)
 
