@@ -45,9 +45,9 @@ class SourceProblem:
 
     def __str__(self) -> str:
         where = self.file if self.line is None else f"{self.file}, line {self.line}"
-        said = f"{where}: {self.what}" + (f"; {self.remedy}" if self.remedy else "")
+        text = f"{where}: {self.what}" + (f"; {self.remedy}" if self.remedy else "")
         # Names of files may hold anything, line breaks and what steers a terminal among it.
-        return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in said)
+        return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)
 
     def as_dict(self) -> dict[str, Any]:
         """The problem as plain data."""

@@ -242,8 +242,8 @@ def _layer_row(layer: LayerRecord) -> dict[str, Any]:
             objects.append({"chains": obj.chains, "scene": obj.scene, "nobndbox": obj.nobndbox})
         else:
             box = obj.box
-            shown = {"chains": obj.chains, "box": [box.xmin, box.ymin, box.xmax, box.ymax]}
-            objects.append({**shown, "machine": True} if obj.machine else shown)
+            content = {"chains": obj.chains, "box": [box.xmin, box.ymin, box.xmax, box.ymax]}
+            objects.append({**content, "machine": True} if obj.machine else content)
     return {"chains": chains, "objects": objects}
 
 

@@ -51,10 +51,10 @@ def needed_strata(kind: str) -> tuple[str, ...]:
 
 
 def _grader(kind: str) -> Grader:
-    found = kind_of(kind).grader
-    if found is None:
+    grader = kind_of(kind).grader
+    if grader is None:
         raise UnknownName(f"answers to {kind!r} cannot be graded: it has no grader")
-    return found
+    return grader
 
 
 def one_of(answers: Sequence[str]) -> Grader:

@@ -40,7 +40,7 @@ def chain_content(data: Mapping[str, Any], key_of: Callable[[str], str]) -> dict
     }
 
 
-def _no_box(answer: str, truth: Truth, dice: Dice) -> Box | None:
+def _no_box(answer: str, truth: Truth, rng: Dice) -> Box | None:
     return None
 
 

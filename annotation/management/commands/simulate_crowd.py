@@ -167,7 +167,7 @@ class Command(ReportCommand):
             chunked=options["chunked"],
             gated=not options["trust_everyone"],
             judgments=options["judgments"],
-            each=partial(with_progress, what="images", total=campaign.corpus.image_count),
+            transform=partial(with_progress, what="images", total=campaign.corpus.image_count),
         )
         seconds = perf_counter() - started
         given = done.cost.total + sum(done.cost.double_checks.values())
