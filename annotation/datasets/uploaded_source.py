@@ -74,8 +74,8 @@ class CheckedUpload:
 def check_upload(upload: Upload, *, format: str = "", report_progress: _Tell) -> CheckedUpload:
     """Look at an upload as `import_upload` would import it; `format` where it is not to be guessed.
 
-    `report_progress` is called with what is being done and the share of the whole. Raises IntakeError and FormatError
-    where nothing of it can be read, in its sender's names. What was made of it before is replaced.
+    `report_progress` gets the current step and the share of the whole. Raises IntakeError and FormatError
+    where nothing of it can be read, with the sender's file names. An earlier tree of the upload is replaced.
     """
     if not upload.complete:
         raise IntakeError("some of the files have not come yet; send them to the end, then check them")

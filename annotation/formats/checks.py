@@ -32,7 +32,7 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def checked_records(records: Iterable[Found], *, source: Path, expected: str) -> Iterator[ImageRecord]:
-    """The records of `records`, each valid, no id twice, and at least one.
+    """Check the records: each is valid, no id occurs twice, and there is at least one.
 
     `expected` says what the format looks like, for a source that holds nothing. Keeps the
     ids seen, nothing else. Records that break a rule are left out where somebody listens (`problems`).

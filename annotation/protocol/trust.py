@@ -162,7 +162,7 @@ def trust_reading(
     UNCHECKED is who would be on probation where no answer is known by which it could end; and whoever
     writes without having taken a test (`examined`). It is no state of its own: as soon as there are known
     items, the same standing is a probation, in which what was done until then counts as items done. What a
-    `is_model` draws is measured by people's verdicts, whatever is known.
+    model annotator (`is_model`) draws is measured by people's verdicts, whatever is known.
     """
     if is_model and draws(kind):
         return state

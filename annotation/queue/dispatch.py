@@ -288,8 +288,8 @@ def why_drawer_waits(
     """Why a drawer is to wait until others have looked at their boxes; None where they need not.
 
     Nobody waits where there is nobody else who may judge boxes, nor for a box for longer than
-    `drawing_wait_minutes`: what others leave lying cannot stop a campaign. A `is_model` waits also where
-    nobody judges boxes yet, as when a campaign begins: people draw meanwhile.
+    `drawing_wait_minutes`: what others leave lying cannot stop a campaign. A model annotator (`is_model`)
+    also waits where nobody judges boxes yet, as when a campaign begins: people draw meanwhile.
     """
     reasons = why_drawers_wait(cursor, [(holder, settings)], at, is_model=is_model)
     return reasons.get((holder.campaign, holder.standing.kind))

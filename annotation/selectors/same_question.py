@@ -109,7 +109,7 @@ def _of_control(kind: str) -> str:
 
 
 def _same_box(kind: str, control: str, other_control: str, shown_pair: str) -> str:
-    """Whether a control item asks about the same box as `other_control`, whose content is that of `shown_pair`."""
+    """Whether a control item asks about the box of `other_control`, whose content is `shown_pair`'s."""
     # The boxes begin behind the kind and the name of the judgment that drew the box, counted from 1.
     boxes = len(kind) + _NAME + 3
     return (

@@ -146,7 +146,7 @@ def _mask(word: str) -> int:
 
 
 def _edits(first: str, second: str) -> int:
-    """Letters left out, put in, replaced, or swapped with their neighbour, that make `first` into `second`."""
+    """How many deletions, insertions, replacements and swaps of neighbours turn `first` into `second`."""
     before: list[int] = []
     row = list(range(len(second) + 1))
     for i, letter in enumerate(first, 1):

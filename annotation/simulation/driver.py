@@ -137,7 +137,7 @@ def simulate_image(
     earlier: Sequence[Judgment] = (),
     ruled: Sequence[Ruling] = (),
 ) -> SimulatedImage:
-    """Send one image through all six questions, from the start or from what was `judgments` and `ruled`.
+    """Send one image through all six questions, from the start or from these `judgments` and rulings.
 
     With `review`, a reviewer who knows the gold rules on every chain that ends in review or
     that nobody is left to answer for; without, such chains stay open.

@@ -23,7 +23,7 @@ PAGES_KEPT = 40
 
 
 def gold_of(record: ImageRecord, *, seed: int, mentions: tuple[Mention, ...] | None = None) -> LayerRecord:
-    """An image's gold; without any, a stand-in over the mentions `mentions` about, or those that it would be
+    """An image's gold; without any, a stand-in over `mentions`, or those that it would be
     asked about."""
     if record.layer is not None:
         return record.layer

@@ -294,7 +294,7 @@ def _ended() -> str:
 def _unconfirmed(
     arrival: Arrival, study: Study, claims: list[Visit], by: str, report: SubmissionFacts | None
 ) -> Visit | str:
-    """The visit where the submission is nobody's yet; it is theirs with what the platform has `report`."""
+    """The visit where the submission is nobody's yet; it is theirs with the platform's `report`."""
     claim = next((row for row in claims if row.verification in Visit.OPEN), None)
     if claim is not None and claim.reported in ENDED:
         return _ended()
@@ -392,7 +392,7 @@ def _heard(
     *,
     study: Study | None = None,
 ) -> bool:
-    """`study` is the one that the submission is known to be of; without it what was `report` says which."""
+    """`study` is the one that the submission is known to be of; without it the `report` says which."""
     if by == Visit.WEBHOOK:
         _keep(provider, report, submission, at)
     rows = _locked(provider, submission)
