@@ -4,8 +4,6 @@ An archive's own time says when it was made, and so when it expires: no row need
 and none that is lost leaves its file behind.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

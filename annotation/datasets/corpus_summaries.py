@@ -1,7 +1,5 @@
 """Corpora and their layers, as operations list and show them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime

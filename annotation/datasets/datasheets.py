@@ -5,8 +5,6 @@ answer; what it cannot know it names, so that the owner of the dataset adds it. 
 language somebody asked for the export, and equal rows make equal bytes.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """A corpus with one of its layers -> files. What is written stands whole or not at all."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

@@ -5,8 +5,6 @@ statement at the end. Its pictures are kept in a folder of the import's own unti
 a killed import left is nobody's, and the next one of that name sweeps it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager

@@ -6,8 +6,6 @@ grows with its answers instead: `refresh_layer_rows` writes the share of every i
 Readers get it through `annotation.datasets.layers`, which sees to that.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

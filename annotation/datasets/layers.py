@@ -5,8 +5,6 @@ So all readers take layers from here. A command or a job waits until every image
 a few, and else says how many images are behind.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from django.db.models import Exists, OuterRef, QuerySet

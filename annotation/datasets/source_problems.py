@@ -1,7 +1,5 @@
 """All that is wrong with a source, collected while it is read: what, where, and what to do about it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """Ranked tags kept for a corpus: written out of sight, then put in force in place of those before."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

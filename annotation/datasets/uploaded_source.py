@@ -3,8 +3,6 @@
 Looking at it and importing it are one path, `import_corpus`, as by command: so both list the same problems.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -5,8 +5,6 @@ An upload is a folder DATA_DIR/corpus_uploads/KEY: `upload.json` says whose it i
 at most the part under way. Each part carries its SHA-256 and is written only if that is right.
 """
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import hashlib

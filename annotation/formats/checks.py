@@ -4,8 +4,6 @@ Readers pass their records through `checked_records`, writers through `writable`
 which one of our formats wrote can be read again.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -3,8 +3,6 @@
 Further columns: `split`, `caption_id`, `unrelated` (0 or 1); others are passed over.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -14,8 +14,6 @@ the last line, annotation files laid out as `entities_xml` says, list entries in
 Source: Plummer et al. 2015, the published annotation.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack

@@ -5,8 +5,6 @@ a word's edge belong to the notation. Chain 0 is "not visual", each such mention
 Source: Plummer et al. 2015, the published annotation.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

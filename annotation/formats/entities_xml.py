@@ -6,8 +6,6 @@ The reader takes any layout, and passes over elements it does not know.
 Source: Plummer et al. 2015, the published annotation.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field

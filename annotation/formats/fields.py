@@ -1,7 +1,5 @@
 """The entries of a JSON object, fetched by name and type."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

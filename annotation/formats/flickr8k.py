@@ -4,8 +4,6 @@ A file, or a folder that also holds `Flickr_8k.trainImages.txt` and its sisters;
 is our `val`. Captions of one image need not stand together.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack

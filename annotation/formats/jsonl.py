@@ -4,8 +4,6 @@ Field by field in docs/formats.md. A mention's words are not repeated: its capti
 Pictures are found by file name under `--images`; their paths on this machine are not written.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path

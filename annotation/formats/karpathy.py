@@ -3,8 +3,6 @@
 Source of the notation: the files published with Karpathy and Fei-Fei 2015.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Names of images and files: which are safe, and how an id follows from a file name."""
 
-from __future__ import annotations
-
 from os.path import splitext
 from pathlib import Path
 

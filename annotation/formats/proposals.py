@@ -7,8 +7,6 @@ is left, top, right, bottom, 1-based and inclusive, and the chance that people a
 their picture.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Control items as operations: listed, counted, added from what there is, taken out of use."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path

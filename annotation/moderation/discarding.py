@@ -10,8 +10,6 @@ earlier stops at the next image.
 Locks: the campaign, image by image, then standings in the order of their ids.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

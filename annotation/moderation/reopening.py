@@ -14,8 +14,6 @@ that it gives nothing away (docs/trust.md).
 Locks: the campaign, the image, task and assignment, then standings by id.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Reviewing as operations: what waits, all that is behind an image, rulings, and what workers reported."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime

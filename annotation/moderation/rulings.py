@@ -12,8 +12,6 @@ Control items that a ruling contradicts are retired with it.
 Locks: the campaign, then the image, before its rulings are read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -10,8 +10,6 @@ Events come in the order of their judgments. A box's verdict is the first vote o
 let in stays in, also where a test came later.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from datetime import datetime

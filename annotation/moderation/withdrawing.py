@@ -8,8 +8,6 @@ restored backup is compared with. Last, with the campaigns and the images locked
 is ended too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """What is done about workers of a campaign, as operations: each by itself, whoever else is refused."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace

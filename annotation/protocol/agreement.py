@@ -15,8 +15,6 @@ Jeffreys's prior (1/2 for each), for as many pairs of equal weight as the weight
 exist where all agree, too; `benchmarks.double_check_agreement` shows how often they hold the truth.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a campaign may set, as records; and from plain data (a TOML file, a stored campaign)."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, is_dataclass

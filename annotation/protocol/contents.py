@@ -4,8 +4,6 @@ What the queue stores of them, and what pages and the API receive. A box is
 [xmin, ymin, xmax, ymax] in pixels, 1-based and inclusive; a mention is named by its id.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -8,8 +8,6 @@ Source: Plummer et al. 2015, section 2.3 ("the 2% of items that are also verific
 questions"). That 12 of the first 30 are known, balanced over the possible answers, is decided here.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field

@@ -7,8 +7,6 @@ is decided here: `likely_first` saves questions over the printed order of creati
 (by a chance counted from finished images) over that. So is which caption's mentions come first.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal, get_args

@@ -9,8 +9,6 @@ Source: Hodosh et al. 2013, sections 2.1 (five captions an image) and 4.3.2 (thr
 How many workers describe regions, and that flags close a question, is decided here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 

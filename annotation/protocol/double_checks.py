@@ -11,8 +11,6 @@ That a report counts as an answer of its own, and that a machine is neither the 
 decided here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol

@@ -7,8 +7,6 @@ Workers are shown a chain by its representative mention, so a question about box
 the gold chain of that mention, even where the chain at hand holds strangers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from annotation.protocol import questions as q

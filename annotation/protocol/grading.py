@@ -12,8 +12,6 @@ tests that come before work. Forms of the answers, and of the gold ones:
 Source: Plummer et al. 2015, section 2.3; Hodosh et al. 2013, sections 4.2.1 and 4.3.2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -12,8 +12,6 @@ which different keys were answered.
 Source: Plummer et al. 2015, sections 2.1 to 2.3.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 

@@ -6,8 +6,6 @@ The six kinds of the chain are the exception: `image`, `boxes`, `state` and `que
 are the workflow of the paper.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -4,8 +4,6 @@ English alone. Where the phrases say nothing, say it roughly ("a hundred people"
 contradict each other, the count is unknown, and nothing follows from it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import pairwise
 

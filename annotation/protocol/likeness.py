@@ -1,7 +1,5 @@
 """How alike two noun phrases of an image look, by their words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from annotation.protocol.terms import Mention

@@ -10,8 +10,6 @@ asked, is from Wang et al. 2013 (Leveraging transitive relations for crowdsource
 counted is decided here.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping

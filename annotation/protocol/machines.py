@@ -10,8 +10,6 @@ Source: the verdicts are those of Plummer et al. 2015, sections 2.2 and 2.3. Tha
 a tenth of drawing it: Papadopoulos et al. 2016. Every number is decided here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, NamedTuple

@@ -8,8 +8,6 @@ forbidden pair; the survivor is the box of the chain with more mentions, but tha
 that of a machine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import combinations

@@ -9,8 +9,6 @@ Source: Hodosh et al. 2013, section 4.3.2 ("The crowdsourcing task", "Filtering 
 image-caption pairs").
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil

@@ -1,7 +1,5 @@
 """Judgments sorted by the key they answer, and consumed from there: once each, in arrival order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 

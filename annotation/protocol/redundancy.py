@@ -7,8 +7,6 @@ Source: Plummer et al. 2015, section 2.2 (requirement and coverage), section 2.1
 Hodosh et al. 2013, section 4.3.2 (three judgments a pair).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

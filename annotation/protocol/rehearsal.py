@@ -4,8 +4,6 @@ It serves estimates, before anybody was asked. Without gold, what the image show
 (`guessed_layer`). The simulator of crowds is another matter: it knows workers, time and control items.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable
 

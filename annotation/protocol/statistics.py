@@ -15,8 +15,6 @@ is the one under which its own figures add up):
   has it. Mentions per caption is over all captions of those images.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -16,8 +16,6 @@ Source: Plummer et al. 2015, section 2.3 (a test for each question). Its length,
 are balanced over the possible answers, and how often it may be taken are decided here.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ What an event does to a standing is `protocol.trust.after`; here is only where i
 whatever writes while holding the standing's row lock; of several, lock in the order of ids.
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any, NamedTuple
 

@@ -3,8 +3,6 @@
 Nothing here writes: `submission` sends the statements, in one transaction with all that follows.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from datetime import datetime

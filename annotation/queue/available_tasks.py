@@ -4,8 +4,6 @@ What a list of tasks shows, on a page or through the API. It takes nothing and p
 `leases.take` knows who gets the last question.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ first boxes. It holds for as long as a box waits (`trust.drawing_wait_minutes`),
 judge one. `machine.check_first` turns it off.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any

@@ -10,8 +10,6 @@ A claim never waits: rows that others hold are passed over. Call everything here
 `sql.writing()` while holding the worker's standing (`leases` does).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

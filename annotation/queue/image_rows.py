@@ -3,8 +3,6 @@
 Beside `refold_image` and `task_rows` the only writer of open images, tasks and items.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar

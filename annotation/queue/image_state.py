@@ -15,8 +15,6 @@ Everything here runs inside `sql.writing()` and, but for `state_of`, while holdi
 row lock, which it takes itself where it does not say otherwise.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

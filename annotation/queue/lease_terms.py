@@ -1,7 +1,5 @@
 """On what terms tasks are handed out: what leasing needs of a campaign and of a worker's standing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 

@@ -4,8 +4,6 @@ It takes its turn as soon as an answer of a person has opened such a question, o
 again with the periodic jobs. Nothing is kept for it: a question that a person takes first is theirs.
 """
 
-from __future__ import annotations
-
 import logging
 import random
 import secrets

@@ -10,8 +10,6 @@ standing.
 Source: Hodosh et al. 2013, section 4.3.2; `protocol.paging`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple

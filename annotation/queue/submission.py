@@ -14,8 +14,6 @@ Of somebody who was erased nothing is stored any more.
 What it reads, and under which locks: `submission_rows`.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Collection, Sequence

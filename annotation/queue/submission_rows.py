@@ -5,8 +5,6 @@ Locks: image, task, assignment, the worker (shared, so that nobody erases them m
 concerned, by id.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from annotation.common import database

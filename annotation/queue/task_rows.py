@@ -4,8 +4,6 @@
 without waiting for its image's lock. Call all but `rank_of` inside `sql.writing()` while holding that lock.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime

@@ -4,8 +4,6 @@ Source: Prolific's API reference, "Webhooks" (Receiving, Verifying, X-Event-ID, 
 "Submission object"; https://docs.prolific.com, read in November 2026.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

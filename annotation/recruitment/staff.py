@@ -1,7 +1,5 @@
 """How staff come: by the link to the first account, which the server prints, or as an admin invites them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required

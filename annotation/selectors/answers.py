@@ -4,8 +4,6 @@ Images and captions are named as in the corpus: an image by its key, a caption b
 numbers from 0. Workers are pseudonyms.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache

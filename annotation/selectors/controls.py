@@ -1,7 +1,5 @@
 """The control items of a campaign, counted: what commands and pages tell of them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from functools import lru_cache

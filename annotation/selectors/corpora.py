@@ -1,7 +1,5 @@
 """Corpora and layers by the names people type."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from annotation.common.by_command import with_known

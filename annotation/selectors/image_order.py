@@ -1,7 +1,5 @@
 """Which images of a campaign do not come in their usual turn."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from django.db.models import Count, Q

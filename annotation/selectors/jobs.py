@@ -1,7 +1,5 @@
 """Jobs as pages and commands show them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from django.db.models import QuerySet

@@ -1,7 +1,5 @@
 """What a layer cost: counted from its campaign's answers, or as a simulation left it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What an export lacks: chains that stay out of every format, and what its own cannot say, in sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from django.db.models import Exists, OuterRef, QuerySet

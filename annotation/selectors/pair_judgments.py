@@ -10,8 +10,6 @@ suspended gives a new standing, which tells of later answers alone: the earlier 
 the judge is asked for by name. One who was suspended by hand and reinstated counts in full.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ What `rebuild` wrote comes back as it was: the order of chains, objects and name
 without mentions, mentions without chain (chain 0), and the flags.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 Long lists page by key: an image's by the time of its last change, reports by their id.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

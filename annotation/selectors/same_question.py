@@ -13,8 +13,6 @@ the same. An item of a test whose turn has not come (planned) is not met yet; al
 worker's hands is, whatever became of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from django.db import connection

@@ -1,7 +1,5 @@
 """What an account's roles are for: corpora and campaigns, as queries."""
 
-from __future__ import annotations
-
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from annotation.common.roles import ADMIN, ANNOTATOR, Scope

@@ -1,7 +1,5 @@
 """The versions of a campaign's settings: which there are, and what they say."""
 
-from __future__ import annotations
-
 from django.db.models import Count
 
 from annotation.models import Campaign, OpenImage, SettingsVersion

@@ -8,8 +8,6 @@ else a process does when it is asked for the first time, and keeps it.
 Source: Hodosh et al. 2013, section 2.3, for the care about spelling; Damerau 1964, for one edit.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

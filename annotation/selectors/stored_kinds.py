@@ -1,7 +1,5 @@
 """The kinds of stored things that requests name, and requests about one of them or the whole server."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple

@@ -4,8 +4,6 @@ The same images go through the same crowd, each seed once in every arm; people a
 settings are what all others are told against. The figures are those of `machine_study`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 

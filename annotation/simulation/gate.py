@@ -6,8 +6,6 @@ first where they are due; a worker whose rolling accuracy falls below the bar is
 Source: Plummer et al. 2015, section 2.3; the numbers are those of `TrustSettings`.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ Where answers of real people are on record, what is right is what most of them s
 each worker answers in the place of one of those people.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol

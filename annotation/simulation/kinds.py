@@ -5,8 +5,6 @@ Whoever drives the simulator loads them once, by
 `annotation.task_types.discovery.load_kind_modules("simulate")`; pages never do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -6,8 +6,6 @@ is suspended, where people draw that category again, and while too many of its f
 (as `queue.machine_turns`).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple

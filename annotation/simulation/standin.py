@@ -4,8 +4,6 @@ Real captions without annotation can so be sent through the whole chain of quest
 stand-in says nothing about the pictures; it is never exported as truth, only answered from.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from annotation.protocol.boxes import DRAWN_AT_ONCE

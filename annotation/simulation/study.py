@@ -6,8 +6,6 @@ each with a bootstrap interval over images (all seeds of an image are drawn toge
 difference between the orders with its own interval from the same draws.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 

@@ -3,8 +3,6 @@
 The presets are pinned: figures in docs and benchmarks refer to them by name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -4,8 +4,6 @@ A worker signs in like anybody and keeps a session; several share a connection t
 is lost on the way is sent again under the same token, until the server has answered or patience ends.
 """
 
-from __future__ import annotations
-
 import http.client
 import json
 import time

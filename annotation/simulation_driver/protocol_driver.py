@@ -1,7 +1,5 @@
 """A rehearsal through the pure protocol. The layer that comes out is written like any other."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

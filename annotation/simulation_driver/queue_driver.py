@@ -4,8 +4,6 @@ In this process, in several, or over HTTP against a server of the same database.
 reviewer who knows the gold rules on what is stuck, and the campaign's layer is brought up to date.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Constraints keep rows from some of it; what spans rows is looked for here. It ho
 transaction is under way, whatever workers did and whichever process died.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.db import connection

@@ -1,7 +1,5 @@
 """The queue as a desk for simulated workers, in this process."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from annotation.models import Campaign, Judgment

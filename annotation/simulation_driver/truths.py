@@ -1,7 +1,5 @@
 """What simulated workers answer from: an image's gold, or a stand-in where there is none."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from threading import Lock
 

@@ -7,8 +7,6 @@ registers itself under the key of its question.
 Source: Plummer et al. 2015, sections 2.1 and 2.2, for what is asked and what is shown with it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, NamedTuple

@@ -6,8 +6,6 @@ register what they define when they are imported; `load_kind_modules` imports th
 what a kind lacks.
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import pkgutil

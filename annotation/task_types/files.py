@@ -4,8 +4,6 @@
 `annotation.task_types.discovery` at each search, so kinds of further packages need no setting of their own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import Any

@@ -3,8 +3,6 @@
 A corpus never changes once it is published, so a process remembers what it has read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple

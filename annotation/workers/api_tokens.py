@@ -4,8 +4,6 @@ A secret is shown once, where it is made; what is stored is its digest. A secret
 digest without salt and without delay is safe, and finding it is one look into an index.
 """
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 They lead to persons, so that each list that is drawn up is a line of the audit.
 """
 
-from __future__ import annotations
-
 import csv
 from dataclasses import dataclass
 from pathlib import Path

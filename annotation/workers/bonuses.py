@@ -1,7 +1,5 @@
 """Bonuses: what a worker is due on top of what their answers earned."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

@@ -16,8 +16,6 @@ are refused. Locks: the study, by which all that is about its submissions goes o
 visits, then images and the rest (`joining`).
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ made without the server's key. Whoever accepts gets an account, either of a name
 own, or at once, under the pseudonym, with a code in the place of a password.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time

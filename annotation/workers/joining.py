@@ -17,8 +17,6 @@ Locks: images, tasks and assignments, standings, each in the order of their ids;
 else can then write to. What was begun meanwhile shows as `ProvisionalWorkerMoved`: try again.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any

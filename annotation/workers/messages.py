@@ -1,7 +1,5 @@
 """Messages of researchers to workers: a notice on the worker's next page, until they have read it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -7,8 +7,6 @@ the ledger. Who came from a crowd platform that has not confirmed who they are i
 Simulated answers are never paid.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field

@@ -11,8 +11,6 @@ The last gives back what the worker has in hand; a code is for the first two, an
 has confirmed where we can ask it (`confirming`, which begins visits).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any

@@ -10,8 +10,6 @@ read in November 2026. What the claims are called beyond `exp`, `aud` and `proli
 (docs/entry.md says what we take for granted).
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

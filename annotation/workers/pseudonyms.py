@@ -9,8 +9,6 @@ older than an erasure brings the person back, and `erase_again` lets them go onc
 holds pseudonyms and times only.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 from collections.abc import Iterator

@@ -7,8 +7,6 @@ succeeded is taken back, and one that was refused does not count. Rows hold dige
 leads to a person, and are deleted when they are a day old.
 """
 
-from __future__ import annotations
-
 import math
 from datetime import datetime, timedelta
 from typing import NamedTuple

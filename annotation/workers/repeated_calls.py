@@ -5,8 +5,6 @@ of its own choice, and gets the answer of the first. Keys belong to an account a
 day. A call that failed changed nothing, and leaves its key free.
 """
 
-from __future__ import annotations
-
 import hashlib
 from datetime import timedelta
 from typing import NamedTuple

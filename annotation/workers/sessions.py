@@ -1,7 +1,5 @@
 """Who is signed in where: ending it at once, and forgetting what has ended by itself."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Judgments and layers as Arrow streams: a table in record batches, however large, as it is read."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Images of a corpus, with captions, tags and what layers say of them, as operations list and show them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any

@@ -4,8 +4,6 @@ Only plain files and folders are taken out; every byte is counted as it comes, w
 archive's own directory says of sizes.
 """
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma

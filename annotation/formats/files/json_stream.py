@@ -1,7 +1,5 @@
 """Large JSON documents item by item, and errors that say where."""
 
-from __future__ import annotations
-
 import codecs
 import re
 from collections.abc import Callable, Iterator

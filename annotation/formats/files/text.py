@@ -3,8 +3,6 @@
 A file whose name ends in .gz is unpacked as it is read.
 """
 
-from __future__ import annotations
-
 import gzip
 import zlib
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Files that are sent for a new corpus, in parts that can be sent again; jobs check and import them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields

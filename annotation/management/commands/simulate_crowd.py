@@ -1,7 +1,5 @@
 """`manage.py simulate_crowd CAMPAIGN --workers N --seed S`: every question answered by error models."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from functools import partial

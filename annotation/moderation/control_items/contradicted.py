@@ -6,8 +6,6 @@ Rulings, withdrawals and joins change both. Each of them locks the campaign (`lo
 items are made meanwhile, and then checks the items of the images concerned (`retire_contradicted_items`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import groupby
 

@@ -1,7 +1,5 @@
 """Control items from the campaign's own work: questions on which everybody agreed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from django.db import connection

@@ -6,8 +6,6 @@ mentions of one chain, beside boxes that fit it, and, where a box's quality is a
 plainly fits or plainly does not.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

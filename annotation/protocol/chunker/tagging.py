@@ -5,8 +5,6 @@ British National Corpus (C5). A letter to a word lets the grammar of noun phrase
 regular expression.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Protocol
 

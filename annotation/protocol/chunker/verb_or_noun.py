@@ -5,8 +5,6 @@ are no modifier, so "dance" after them is one. The clause: it wants one finite v
 candidate is the verb where there is no other, and a noun where there is.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import NamedTuple
 

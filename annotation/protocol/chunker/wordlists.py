@@ -1,7 +1,5 @@
 """The word lists in `data/`: plain text, words apart by white space, `#` opens a line of comment."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

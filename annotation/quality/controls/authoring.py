@@ -5,8 +5,6 @@ checked against image and captions, each question once per purpose, the campaign
 so that every process sees them, and a line in the audit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ Source: Hodosh et al. 2013, section 4.3.2: an image of the development set with 
 captions and random ones beside.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice

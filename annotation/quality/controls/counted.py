@@ -7,8 +7,6 @@ Source: Hodosh et al. 2013, section 4.3.2: an image of the development set, one 
 captions, the rest random ones that were verified not to describe it; section 2.3: the test.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A control item as people write it down, and the row that it makes once it is checked."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

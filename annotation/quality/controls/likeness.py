@@ -8,8 +8,6 @@ are of all answers alike, and questions are not; without the looks, the mixture 
 An image of the worker's own test is not one of the campaign's: items about it come last.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping
 from functools import lru_cache

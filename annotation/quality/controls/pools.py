@@ -4,8 +4,6 @@ Which item comes when is `protocol.controls`; what is right is `protocol.grading
 what a campaign has of them.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Mapping
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Tests whose sentences come with the product: entered among a campaign's items when it begins."""
 
-from __future__ import annotations
-
 from annotation.models import Account, Campaign, Control, Image
 from annotation.protocol.kinds import kind_of
 from annotation.quality.controls.authoring import Added, add_control_items

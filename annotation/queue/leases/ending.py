@@ -1,7 +1,5 @@
 """How a lease goes on, and how it ends where no answer came: renewed, given back, expired."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """Taking a lease: what a worker has in hand, or something new, or why there is nothing."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ An assignment that was handed in is the line of the ledger: its seconds are idle
 was reckoned when the answer came. Amounts are millionths of the campaign's currency, as integers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """The worker table: what each has done, how right, how quickly, where they stand, what they are due."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

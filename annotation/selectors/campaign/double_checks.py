@@ -1,7 +1,5 @@
 """How far two people agree, over the questions of a campaign that were drawn for a second answer."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from itertools import groupby
 

@@ -1,7 +1,5 @@
 """What a campaign will still take: one figure for its pages, its commands and what is made of it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Figures that are counted over a whole campaign, kept for a while by this process where counting is slow."""
 
-from __future__ import annotations
-
 import hashlib
 import time
 from collections.abc import Callable, Hashable, Iterable

@@ -9,8 +9,6 @@ Kept sums say when all lines were last counted. All are counted again after a da
 later than the clock allows: it was fast and was set back, so lines may come that end before `until`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """How far a campaign is: its images and chains by stage, its open tasks, its pace and expected end."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """What the four charts of a campaign show: answers an hour, images done, cost, and agreement by question."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a campaign's answers came to by worker, kind and role (`ledger`), and which leases workers hold."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime

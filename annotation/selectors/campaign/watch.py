@@ -1,7 +1,5 @@
 """What may go wrong in a campaign that runs, as numbers; `running` makes alarms of them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 Counts only, and workers nowhere by name or pseudonym. Equal rows give equal data: no clock is read.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import PurePath

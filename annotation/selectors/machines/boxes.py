@@ -1,7 +1,5 @@
 """The boxes that a machine drew, with the verdicts of people, the newest first, as far back as asked."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Machines of a campaign as operations show them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from annotation.common.operations import Listing, OperationContext

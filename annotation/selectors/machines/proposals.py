@@ -1,7 +1,5 @@
 """A machine at work: which one it is, what it would draw in an image, and what was drawn there before."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Machines as pages show them: how each stands, and what became of its boxes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from annotation.models import Campaign, Machine, Standing, Task

@@ -1,7 +1,5 @@
 """What the machines of a campaign have saved its people, at the seconds that these took and at others."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

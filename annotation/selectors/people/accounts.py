@@ -1,7 +1,5 @@
 """Everybody who can sign in here, for admins: what they hold, and whether they have a second factor."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any

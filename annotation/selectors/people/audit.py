@@ -1,7 +1,5 @@
 """The audit as admins read it: who did what, by what it is about."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any

@@ -3,8 +3,6 @@
 Each function asks a fixed number of queries, whatever the size of the corpus.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches

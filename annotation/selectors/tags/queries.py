@@ -3,8 +3,6 @@
 `and` may be left out, and binds closer than `or`; a compound stands in quotes. Upper and lower case are one.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ drawn order that is not taken yet, until enough are drawn. So strata have equal 
 an image that is in several counts for the one that draws it first, and a larger sample holds the smaller.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

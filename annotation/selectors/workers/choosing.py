@@ -1,7 +1,5 @@
 """Workers of a campaign as requests name them: by pseudonym, or all that filters leave."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated

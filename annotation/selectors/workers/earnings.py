@@ -1,7 +1,5 @@
 """What a worker earned, campaign by campaign: what is due, what was paid, and the bonuses."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import datetime

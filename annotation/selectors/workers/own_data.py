@@ -5,8 +5,6 @@ what it says of a question is what its task told, and no more: an image by the n
 captions by their text. A key says of which split an image is, and a control item's is often of another one.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

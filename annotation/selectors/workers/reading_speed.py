@@ -9,8 +9,6 @@ Only answers count that began a picture: whoever goes on with the one before has
 these flag a worker, and never a few. The flag asks a researcher to look; nothing follows from it by itself.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

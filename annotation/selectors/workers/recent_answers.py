@@ -1,7 +1,5 @@
 """What a worker answered last, of one kind of question: for their own eyes, and to be changed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta

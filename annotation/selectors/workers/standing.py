@@ -1,7 +1,5 @@
 """How workers of a campaign stand, in words."""
 
-from __future__ import annotations
-
 from django.utils.translation import gettext_lazy, ngettext
 
 from annotation.selectors.campaign import KindRow, WorkerRow

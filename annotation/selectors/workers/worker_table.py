@@ -4,8 +4,6 @@ A table is sorted over the whole crowd, so all of it is read, as few columns of 
 comes as sums (`campaign.earned`). Pages go by key: the worker after whom the next one begins.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Practice of drawing: one more box, or none."""
 
-from __future__ import annotations
-
 from django.utils.translation import gettext_lazy as _
 
 from annotation.protocol.questions import Answer

@@ -3,8 +3,6 @@
 An answer takes 35 s, the median of conventional drawing in Papadopoulos et al. 2017.
 """
 
-from __future__ import annotations
-
 from annotation.protocol.dice import Dice
 from annotation.protocol.gold import Truth, anywhere
 from annotation.protocol.questions import BOX_DRAWING

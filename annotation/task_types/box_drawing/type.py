@@ -1,7 +1,5 @@
 """Draw one more box, or say that none is required. Plummer et al. 2015, section 2.2, "Box Drawing"."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How simulated workers answer the test of spelling, and write captions. Seconds: our estimate."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How well does a caption describe a picture? Grades of 1 to 4. Hodosh et al. 2013, section 4.2.1."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ The file and the pictures come from the sample corpus by `manage.py make_example
 and compares.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """Practice of describing parts of a picture."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from django.utils.translation import gettext_lazy as _

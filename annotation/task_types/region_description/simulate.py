@@ -1,7 +1,5 @@
 """How simulated workers describe parts of a picture. Seconds: our estimate."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Draw boxes around parts of a picture and say what each shows. Karpathy and Fei-Fei 2015, section 4.3."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, NamedTuple, NotRequired
 

@@ -4,8 +4,6 @@ A control item is an image of a page: one to three of its own captions, the rest
 verified not to describe it.
 """
 
-from __future__ import annotations
-
 from annotation.protocol.kinds import KINDS, Number, PairBatch
 from annotation.protocol.words import gettext_noop as _
 from annotation.task_types.ticked_pages.grading import ticked_pages

@@ -7,8 +7,6 @@ A page shows a single picture, so a control item is a page by itself: one to fiv
 and others that are known not to.
 """
 
-from __future__ import annotations
-
 from annotation.protocol.kinds import KINDS, Number, PairBatch
 from annotation.protocol.words import gettext_noop as _
 from annotation.task_types.ticked_pages.grading import ticked_pages

@@ -4,8 +4,6 @@ A control item is an image of a page: a few of its own texts, the rest random on
 describe it. Source: Hodosh et al. 2013, section 4.3.2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from hashlib import blake2b

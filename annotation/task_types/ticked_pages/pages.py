@@ -3,8 +3,6 @@
 Source: Hodosh et al. 2013, section 4.3.2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Practice of ticked pages: the texts of an item are its own, no corpus has them."""
 
-from __future__ import annotations
-
 from annotation.protocol.questions import Answer
 from annotation.task_types.base import Page
 from annotation.task_types.practice.records import PracticeItem, Verdict

@@ -1,7 +1,5 @@
 """How simulated workers tick texts: each of a page is an item of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any

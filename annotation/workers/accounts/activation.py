@@ -1,7 +1,5 @@
 """Accounts that may not sign in for now, and links by which somebody chooses a new password."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from django.contrib.auth.tokens import default_token_generator

@@ -4,8 +4,6 @@ What the link ends with is drawn at random and kept in a file of DATA_DIR that o
 a link signed with the server's key could be made by whoever knows the key that a development server has.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hmac
 import os

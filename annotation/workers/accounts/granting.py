@@ -4,8 +4,6 @@ Only admins of the whole server grant; the command line counts as one. Nobody gr
 last admin of the whole server cannot be removed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated

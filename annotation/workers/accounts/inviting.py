@@ -1,7 +1,5 @@
 """Links by which people become staff: one use, one e-mail address, seven days."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta

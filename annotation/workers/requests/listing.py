@@ -1,7 +1,5 @@
 """A campaign's workers as lists and files have them."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Payments as operations: what is due, recording that it was paid, voiding that, the ledger."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime

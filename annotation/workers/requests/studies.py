@@ -1,7 +1,5 @@
 """Studies on crowd platforms as operations: set up, listed, who came by them, and confirming who they are."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
