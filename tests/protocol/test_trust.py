@@ -38,7 +38,7 @@ WORK = st.lists(st.one_of(st.just(ItemDone()), st.builds(ControlGraded, st.boole
 
 
 @pytest.mark.parametrize(
-    ("trust state", "event", "words"),
+    ("trust_state", "event", "words"),
     [
         (WorkerTrust("coref_link"), ItemDone(), "nobody works before they are admitted"),
         (WorkerTrust("coref_link"), ControlGraded(True), "nobody works before they are admitted"),
