@@ -17,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from annotation.common.registry import UnknownName
 from annotation.protocol.kinds import Grader, kind_of
 from annotation.protocol.trust_settings import TrustSettings
+from phrasebox.registry import UnknownName
 
 GRADES = (1, 2, 3, 4)
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import cast
 
-from models_core.features.text.idf import Weighting
 from models_core.systems.recipe import Recipe
 from models_core.systems.side_settings import (
     ImageKernelName,
@@ -20,6 +19,7 @@ from models_core.systems.side_settings import (
     TextKernelName,
     TextSettings,
 )
+from phrasebox.kernels.idf import Weighting
 
 #: p of eq. 6 for KCCA; which neighbour is nearest does not depend on it, nor does a ranking by eq. 2.
 POWER = 2

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from annotation.common.registry import UnknownName
 from evaluation.services.common import ImportRefused
 from evaluation.services.features.store import NETWORK, FeatureSet, feature_set, is_label
 from evaluation.services.systems.sources import Sources
 from models_core import storage
+from phrasebox.registry import UnknownName
 
 #: Settings of a network that say what it is shown of a whole picture: the vectors mean the same.
 _SHOWN = frozenset(("crops", "shorter"))
