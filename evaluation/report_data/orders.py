@@ -33,10 +33,10 @@ class OrderAgreement:
 def orders_of(directions: Sequence[DirectionTable]) -> list[OrderAgreement]:
     """Every two measures that a report can compare with each other."""
     return [
-        _order(one, originals, judged)
-        for one in directions
-        for originals, judged in _held_together(list(one.measures))
-        if len(one.systems) > 1
+        _order(direction, originals, judged)
+        for direction in directions
+        for originals, judged in _held_together(list(direction.measures))
+        if len(direction.systems) > 1
     ]
 
 
@@ -59,9 +59,9 @@ def _held_together(measures: list[str]) -> Iterator[tuple[str, str]]:
 def _order(direction: DirectionTable, originals: str, judged: str) -> OrderAgreement:
     pairs = [
         (first, second)
-        for one in direction.systems
-        if (first := one.figures[originals].value) is not None
-        and (second := one.figures[judged].value) is not None
+        for system in direction.systems
+        if (first := system.figures[originals].value) is not None
+        and (second := system.figures[judged].value) is not None
     ]
     if len(pairs) < 2:
         reason = f"{len(pairs)} of {len(direction.systems)} systems have both values; at least two are needed"

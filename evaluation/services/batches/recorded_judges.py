@@ -122,7 +122,7 @@ def judge_as_recorded(
     Raises BatchRefused, UnknownName, CampaignError and Busy.
     """
     batch = batch_named(name)
-    found = judgment_set(batch.corpus.name, judgments)
+    stored_set = judgment_set(batch.corpus.name, judgments)
     return run_campaign_crowd(
         campaign=batch.campaign,
         plan=CrowdPlan(
@@ -133,7 +133,7 @@ def judge_as_recorded(
             conduct=ORDERLY,
             patience=patience,
         ),
-        known=recorded_in(found, batch, in_place_of=0 if mix else batch.judges),
+        known=recorded_in(stored_set, batch, in_place_of=0 if mix else batch.judges),
     )
 
 

@@ -235,8 +235,8 @@ def qrels_of_corpus(run: Run, *others: Run) -> list[QrelsSnapshot]:
     newest: dict[str, QrelsSnapshot] = {}
     for row in QrelsSnapshot.objects.filter(corpus=run.corpus_id, published=True).order_by("-pk"):
         newest.setdefault(row.name, row)
-    asked = {ASKS[one.direction] for one in (run, *others)}
-    return [row for row in newest.values() if not row.asks or asked == {row.asks}]
+    directions_asked = {ASKS[compared.direction] for compared in (run, *others)}
+    return [row for row in newest.values() if not row.asks or directions_asked == {row.asks}]
 
 
 def cached_for_runs(
