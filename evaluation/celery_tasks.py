@@ -1,7 +1,5 @@
 """What Celery's workers do for evaluation besides jobs. Every task may come twice, late, or never."""
 
-from __future__ import annotations
-
 from celery import shared_task
 
 

@@ -8,8 +8,6 @@ themselves what pages, commands and reports make use of. Each kind of entry has 
 that the pages are loaded in any case, and with them all that is looked at here.
 """
 
-from __future__ import annotations
-
 import inspect
 import sys
 from collections.abc import Iterator

@@ -7,8 +7,6 @@ Understood besides: keys and external ids of images, COCO's number in the name o
 `key#number` and `key_number` of captions.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """What scoring and comparing runs come to, as plain data and as tables: the same for commands and pages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any

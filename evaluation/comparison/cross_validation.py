@@ -5,8 +5,6 @@ medians of a bootstrap that draws images. Tests are McNemar's exact one on R@10;
 Holm over all that are made.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

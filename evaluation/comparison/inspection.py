@@ -1,7 +1,5 @@
 """One query of a run looked at: its best items, what was judged of each, and which queries come first."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

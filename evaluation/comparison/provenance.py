@@ -6,8 +6,6 @@ corpora that were renamed or deleted, and for collections of millions. What nobo
 which is never the same as none.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence

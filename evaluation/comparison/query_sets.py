@@ -4,8 +4,6 @@ Figures are over these, whatever was answered about them. A batch stores at laun
 to rank, and qrels what they are for. A kind that is not among them was not asked, or nobody knows of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from pathlib import Path
 

@@ -13,8 +13,6 @@ Values of p are adjusted by Holm over the whole table.
 Source: Hodosh et al. 2013, section 4.3 (measures, tests, marks).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -6,8 +6,6 @@ system of feature files or vectors that were brought ranks others, and deals its
 of its run are `run:NAME`.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What commands about batches print."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any

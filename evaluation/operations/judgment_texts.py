@@ -1,7 +1,5 @@
 """What commands about judgments and qrels print."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Commands whose result is a report of figures: tables, below what is to be known about them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What commands about captions, tags, localizations, feature sets, parses and weak collections print."""
 
-from __future__ import annotations
-
 from evaluation.services.captions.judging import Mixed
 from evaluation.services.captions.writing import WrittenSet
 from evaluation.services.collection_requests import StoredCollection, StoredParses

@@ -1,7 +1,5 @@
 """What the commands of studies print: cross-validation, simulated judges, and what was printed before."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path

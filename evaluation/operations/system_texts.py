@@ -1,7 +1,5 @@
 """What commands about systems print."""
 
-from __future__ import annotations
-
 from evaluation.services.alignments.decoding import Decoded
 from evaluation.services.runs.ranking import RankedRuns
 from evaluation.services.systems.training import Trained

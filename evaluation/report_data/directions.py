@@ -6,8 +6,6 @@ less, each that the paired bootstrap does not tell from it: the interval of thei
 adjusted for how many are compared.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

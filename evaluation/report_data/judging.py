@@ -6,8 +6,6 @@ highest, a single judge agrees best with what the others settle. With a second s
 pairs (experts, say) the sets' means are compared with each other, as in Table 10 of Hodosh et al. 2013.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

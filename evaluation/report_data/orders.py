@@ -4,8 +4,6 @@ R@k is compared with S@k of the same k, and all that asks for originals with R-p
 median rank falls as systems improve, so its correlations are negative where the rankings agree.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

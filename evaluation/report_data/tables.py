@@ -3,8 +3,6 @@
 Shares are in per cent in tables for reading; `tidy` holds every figure unrounded, a line each.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

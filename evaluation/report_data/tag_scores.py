@@ -1,7 +1,5 @@
 """The scores of tag sets in a report, as `services.tagging.scores` found them: plain data, a mapping each."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 Two reports of the same inputs are equal. `changed_inputs` says in words what of the inputs changed.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """A report as files: JSON without NaN, tables as LaTeX and CSV, and cells ready for a page."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

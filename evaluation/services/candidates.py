@@ -7,8 +7,6 @@ compared and reported as rankings are. Who gave a text stands nowhere on a page.
 Source: Hodosh et al. 2013, section 4.3 (judging a pool).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Weak collections and parses of captions as people and programs ask for them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any

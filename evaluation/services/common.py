@@ -1,7 +1,5 @@
 """What the writers share: names, one writer at a time, and no trace of what failed."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Iterator, Mapping

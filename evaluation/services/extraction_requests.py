@@ -1,7 +1,5 @@
 """Features that are computed here, as people and programs ask for them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path

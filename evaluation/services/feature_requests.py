@@ -1,7 +1,5 @@
 """Feature sets as people and programs ask for them: listed, removed, imported, computed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """The figures of Hodosh et al. 2013, computed again from Flickr8k's published files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Half-written feature sets and half-done trainings that nobody has resumed are removed after a while."""
 
-from __future__ import annotations
-
 import shutil
 import time
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 What a listener raises ends the work, which then leaves nothing half done.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 

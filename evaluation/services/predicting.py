@@ -1,7 +1,5 @@
 """What captions, tags and localizations share: what is asked of a system, and what is said of a set."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime

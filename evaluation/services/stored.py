@@ -1,8 +1,6 @@
 """What is stored under a name: written by one process at a time, seen when it is whole, and removed where
 nothing else uses it."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager

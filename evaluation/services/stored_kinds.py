@@ -1,7 +1,5 @@
 """The kinds of stored things of evaluation that requests name."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

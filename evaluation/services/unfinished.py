@@ -1,7 +1,5 @@
 """What somebody who was killed left half written: it has no page, and goes before what it hangs on goes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.db.models import CASCADE

@@ -4,8 +4,6 @@ The form is sent by GET, so that an address can be passed on; launching is a POS
 job.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import messages

@@ -1,7 +1,5 @@
 """The pages of batches: all of them, and one with what it needs next."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The page that compares runs: figures in both directions, marks against a chosen one, and downloads."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What all pages of evaluation share: the tabs, what an address asks for, files to keep."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Jobs of evaluation as lines of its pages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 What is not open is not there: it is told as a name that nothing bears, and no names are listed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from django.db.models import Q, QuerySet

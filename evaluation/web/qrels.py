@@ -1,7 +1,5 @@
 """The pages of qrels: all of them beside the judgments they may be made of, and one with its versions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast

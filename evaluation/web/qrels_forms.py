@@ -1,7 +1,5 @@
 """The forms that make qrels: frozen here as a job, or imported from a file, as judgments are."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import messages

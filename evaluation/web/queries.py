@@ -1,7 +1,5 @@
 """The pages that look at a run's queries: which to look at first, and one with its best items."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

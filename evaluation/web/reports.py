@@ -1,7 +1,5 @@
 """The pages of reports: all of them, one as it was built, its files, and the form that has one built."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import PurePosixPath

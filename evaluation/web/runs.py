@@ -1,7 +1,5 @@
 """The pages of runs: all of them, filtered, sorted and paged by the address, and one with its figures."""
 
-from __future__ import annotations
-
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render

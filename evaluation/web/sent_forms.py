@@ -1,7 +1,5 @@
 """Forms of operations as pages of evaluation have them: filled by an address, sent, and what came of it."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any

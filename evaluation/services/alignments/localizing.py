@@ -7,8 +7,6 @@ earlier one where two have as many; a mention none of whose words belongs to one
 Source: Plummer et al. 2015, section 3.2; Karpathy and Fei-Fei 2015, eq. 10 to 12 (segments of words).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 

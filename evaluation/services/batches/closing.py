@@ -1,7 +1,5 @@
 """A batch's answers collected and frozen in one go. Each of the two may be repeated, and so may both."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 

@@ -13,8 +13,6 @@ are named with how much that is, and it counts for those who are asked for by na
 the set; collected again without a word the same ones count, so that nothing changes unasked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """Batches launched: a campaign that asks people about what is planned, and the batch, both or nothing."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """Batches as lists and their own pages have them: what is stored, how far they are; archiving them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated

@@ -1,7 +1,5 @@
 """Which pairs of a pool can be asked about, which are known, and which of them to ask next."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

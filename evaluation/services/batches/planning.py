@@ -7,8 +7,6 @@ has one number of judges; all its answers count. With a strategy a first round o
 Source: Hodosh et al. 2013, section 4.3.2.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ Those images take part that a run asks about or ranks, or whose caption it does;
 those of the numbers that occur. So a run that ranks one of five captions is not compared with the others.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

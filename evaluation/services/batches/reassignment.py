@@ -5,8 +5,6 @@ withdraws what they answered, which opens its places for others; nobody is asked
 asked again costs as much as it did. Doing it again finds nobody left, so a job that died goes on.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 

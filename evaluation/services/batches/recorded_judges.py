@@ -4,8 +4,6 @@ So one sees, before anybody is paid, what a batch would have come to, and whethe
 what the judgments alone say.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated

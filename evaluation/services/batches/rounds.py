@@ -6,8 +6,6 @@ ends the batch, and what was never asked stays unjudged: bpref and judged@k tell
 answers are those it ended by; where they are others, the next round is chosen once more.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from math import isnan
 from typing import Annotated, Any

@@ -3,8 +3,6 @@
 Called every minute by the periodic work. It imports nothing that is slow to import: every command does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any

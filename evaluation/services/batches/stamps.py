@@ -8,8 +8,6 @@ What ended a batch in rounds is made from less, the answers alone (`answers_at_e
 paused or closed changes nothing about the order of the systems.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from typing import Any

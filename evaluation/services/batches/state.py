@@ -4,8 +4,6 @@ Reading all answers and all rankings takes seconds at the size of the paper: `ba
 and `cached_batch_state` for pages, which may miss answers of the last minute, and nothing else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime

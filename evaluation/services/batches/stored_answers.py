@@ -4,8 +4,6 @@ A judge counts once for a pair, with their first answer; those who give no name 
 one scale go together: yes or no, or grades from 1 to 4.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count

@@ -1,7 +1,5 @@
 """Figures of sets of captions against the same references, and their differences from those of the first."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any

@@ -8,8 +8,6 @@ in lower case and without punctuation, and who wrote one stands nowhere on a pag
 Source: Karpathy and Fei-Fei 2015, section 4.2; Hodosh et al. 2013, section 4.3 (judging a pool).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated

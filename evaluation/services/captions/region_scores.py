@@ -9,8 +9,6 @@ Source: Karpathy and Fei-Fei 2015, section 4.3 and Table 3, whose references are
 of captions are shorter.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Captions that systems wrote, scored against those of a corpus, and compared with one another."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """Sets of captions that systems wrote: listed, found by name, written as files."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass

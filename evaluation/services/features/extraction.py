@@ -1,8 +1,6 @@
 """Feature sets computed here: vectors of a corpus's pictures, from a network that the user names or from the
 standard features of Gong et al. 2014."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path

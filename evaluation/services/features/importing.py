@@ -1,7 +1,5 @@
 """A file of features becomes a feature set: ids are compared with the corpus both ways."""
 
-from __future__ import annotations
-
 import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence

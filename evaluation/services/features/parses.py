@@ -4,8 +4,6 @@ They are the folder DATA_DIR/parses/CORPUS with `sentences.jsonl`, a line for ea
 the order of captions, and `manifest.json`. A corpus has one set of parses.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """Regions of a corpus's pictures: boxes that are proposed, known or given, and a vector for each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -7,8 +7,6 @@ other vectors under its name are its next version. What is being written lies be
 begins with a dot, and goes on where it ended if the same is written again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

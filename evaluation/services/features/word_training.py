@@ -6,8 +6,6 @@ images was learned from nothing that is said of them.
 Source: Mikolov et al. 2013, "Distributed Representations of Words and Phrases and their Compositionality".
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 

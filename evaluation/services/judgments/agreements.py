@@ -1,7 +1,5 @@
 """How far judges agree within a set of judgments, or how far two sets do."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Freezing qrels as it is asked for: from judgments, or under a protocol."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Frozen, versioned snapshots of qrels: from judgments in the database, or from a corpus alone."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain

@@ -4,8 +4,6 @@ Imported qrels hold their file's pairs as they are: no originals are added. What
 images evaluates no rankings for captions, unless one asks for both.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

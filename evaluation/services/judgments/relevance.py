@@ -1,7 +1,5 @@
 """Which rule makes judgments relevance: the one asked for, or the usual one of their scale."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction

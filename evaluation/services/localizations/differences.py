@@ -1,7 +1,5 @@
 """How a localization set differs from another one on the same mentions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -12,8 +12,6 @@ detections may be left out: average precision is then of the regions of the ment
 without articles, has one such line.
 """
 
-from __future__ import annotations
-
 import json
 import unicodedata
 from collections.abc import Callable, Collection, Iterator

@@ -1,7 +1,5 @@
 """What people boxed: each mention of a layer with its box, phrase and categories."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

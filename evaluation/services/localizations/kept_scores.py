@@ -5,8 +5,6 @@ split never take the place of those of the set. A layer may grow or change after
 report says that it is `outdated`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.db import transaction

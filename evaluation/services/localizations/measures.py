@@ -9,8 +9,6 @@ regions that were kept, where a set is from a file or its regions are no longer 
 Source: Plummer et al. 2015, section 3.2, Tables 2 and 3.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any

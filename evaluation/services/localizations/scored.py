@@ -8,8 +8,6 @@ might have been the best for any phrase.
 Source: Plummer et al. 2015, section 3.2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 

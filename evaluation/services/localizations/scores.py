@@ -3,8 +3,6 @@
 Source: Plummer et al. 2015, section 3.2, Tables 2 and 3.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """Localization sets: listed, found by name, their rows packed and read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice

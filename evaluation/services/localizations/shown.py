@@ -1,7 +1,5 @@
 """What a page shows of a localization set: each mention's best region beside the box that people drew."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The figures of localization sets as tables, and what is to be known about them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evaluation.comparison.missing import WORST

@@ -1,7 +1,5 @@
 """Teaching a machine, as an operation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 

@@ -4,8 +4,6 @@ a machine propose for images that were opened since it learnt, or came into its 
 Called every minute by the periodic work. It imports nothing that is slow to import: every command does.
 """
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 from annotation import jobs

@@ -5,8 +5,6 @@ or the libraries changed, it is refused, naming what changed, unless it is to be
 put together out of sight and moved to its place in one step, so that a killed build leaves no report.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import zipfile

@@ -1,7 +1,5 @@
 """Reports as lists and their own pages have them."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Annotated, Any

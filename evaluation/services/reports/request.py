@@ -1,7 +1,5 @@
 """A report as it is asked for: names resolved to rows, and all that it will be made from; only read."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import platform

@@ -1,7 +1,5 @@
 """Figures of runs under qrels: of one, and of several against the first."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ depth; neither is ever held whole. Rankings are written in chunks, out of sight,
 statement at the end.
 """
 
-from __future__ import annotations
-
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """A run's queries: in its order or the worst first, and one with its best items and what was judged."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any

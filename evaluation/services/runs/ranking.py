@@ -1,7 +1,5 @@
 """What a stored system makes of a corpus's images and captions: runs."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """Further data that a recipe learns from: weak collections with the same features as the training images."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Recipes cross-validated on a corpus; what a fold gave is kept, and shared by all who ask again."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass

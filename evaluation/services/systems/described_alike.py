@@ -4,8 +4,6 @@ Sets are alike where they are the same, where both say that the same extractor o
 where they have the same numbers for the same items of one corpus.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 Which images: those of a split; those a file names, one a line; or a fold, as "2/5", dealt by a seed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which systems were trained on a feature set, and taking away one that none was."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from annotation import audit

@@ -1,7 +1,5 @@
 """Where systems are kept under DATA_DIR."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Whether a fold is one that a system was not trained on."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from evaluation.comparison.subsets import FOLD

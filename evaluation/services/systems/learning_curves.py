@@ -1,7 +1,5 @@
 """Learning curves of systems that learn in epochs: of those that stand, and of trainings under way."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Parts of what is ranked: regions of images, and phrases of captions, which are the mentions of a layer."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Captions of examples as recipes read them that read more than their text: parsed, tagged, or by name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib.metadata import version

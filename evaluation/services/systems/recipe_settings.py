@@ -1,7 +1,5 @@
 """The settings of a recipe, each as a field."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 
 from annotation.common.operations import SettingField

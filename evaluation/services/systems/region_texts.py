@@ -6,8 +6,6 @@ at least 0.5. Of a layer that an alignment wrote of the same regions these are t
 Source: Karpathy and Fei-Fei 2015, section 3.1.4 ("we annotate segments of text with regions") and 4.3.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

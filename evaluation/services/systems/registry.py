@@ -5,8 +5,6 @@ entered by its manifest the first time that somebody looks at the list, ranks by
 (`register_unlisted_systems`).
 """
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Mapping

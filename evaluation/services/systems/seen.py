@@ -3,8 +3,6 @@
 They are stored with the system (`TrainedSystem.seen`), and entered with its row as `SeenImages`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,8 +5,6 @@ without them: if no worker is idle, the broker cannot be reached or a worker is 
 See `models_core.estimators.shared_pairs`.
 """
 
-from __future__ import annotations
-
 import logging
 import shutil
 from dataclasses import dataclass

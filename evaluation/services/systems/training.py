@@ -5,8 +5,6 @@ folder is there when it is whole; kernels of a training that was stopped wait be
 is done.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What is asked for when a system is to be trained, and what must be there for it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any

@@ -4,8 +4,6 @@ All or nothing: what is wrong leaves no system. What is kept is one model (see `
 ids are names of the corpus's images and captions, so that a split is found in it without the files.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -10,8 +10,6 @@ meet the fitting tags most rarely in captions of the whole corpus, by how often 
 of them is in the image's captions. Whether one fits all the same, somebody has to look.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

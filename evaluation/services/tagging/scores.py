@@ -21,8 +21,6 @@ over images, of MAP over tags; those of p@k and P@k are Wilson's where every ima
 Source: structured listwise tagging, section 4.3.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Annotated, Any, get_args

@@ -1,7 +1,5 @@
 """Sets of ranked tags: listed, found by name, read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

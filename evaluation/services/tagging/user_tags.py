@@ -4,8 +4,6 @@ The first of a user's tags is the best, as they wrote them; a tag that comes twi
 small letters and not lemmatised. The baseline "user tags" of structured listwise tagging, Table 5.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any

@@ -5,8 +5,6 @@ A caption whose authors say that it does not describe the image has no tags.
 Source: structured listwise tagging, section 3.2; `models_core.features.text.tags` has the equations.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -8,8 +8,6 @@ Images are read by this process or by several, which ask no database; memory doe
 their number.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence

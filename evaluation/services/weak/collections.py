@@ -6,8 +6,6 @@ nobody is asked about it. Its images' vectors are feature sets under its name. S
 section 2.1.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

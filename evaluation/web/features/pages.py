@@ -1,7 +1,5 @@
 """The page of feature sets: what there is, how large, where from, who uses it, and forms that make some."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse

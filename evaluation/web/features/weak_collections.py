@@ -4,8 +4,6 @@ A collection belongs to no corpus: everybody who runs evaluations sees the list;
 the whole server.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse

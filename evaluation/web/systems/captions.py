@@ -1,7 +1,5 @@
 """The page of captions that a system wrote, beside their pictures."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Forms on a system's page that have it predict something."""
 
-from __future__ import annotations
-
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 

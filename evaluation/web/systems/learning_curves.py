@@ -1,7 +1,5 @@
 """Learning curves as drawings of a page."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The page of a localization set: its figures, and its regions beside people's boxes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse

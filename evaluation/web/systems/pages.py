@@ -1,7 +1,5 @@
 """The pages of systems: all of them, and one with where it comes from and what it ranked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The page of a tag set: its scores, and its tags beside their pictures."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

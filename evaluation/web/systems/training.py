@@ -1,7 +1,5 @@
 """The page that has a system trained: by which recipe, on what, with which files."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import forms

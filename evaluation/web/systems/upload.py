@@ -1,7 +1,5 @@
 """The page where systems made elsewhere are added: embeddings, scores, runs, or localizations, as files."""
 
-from __future__ import annotations
-
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render

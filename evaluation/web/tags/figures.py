@@ -1,7 +1,5 @@
 """Figures as pages write them."""
 
-from __future__ import annotations
-
 import re
 
 from django import template

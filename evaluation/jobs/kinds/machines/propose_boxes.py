@@ -1,7 +1,5 @@
 """Having a machine of a campaign propose boxes for images that were opened since it learnt."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.utils.translation import gettext_lazy

@@ -1,7 +1,5 @@
 """What an origin of systems is: what people call it, what of it is kept, and how such a system ranks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Trained here by a recipe: kernels of new items with those it was trained on."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Brought by somebody and kept here: embeddings of images and captions in one space, or their scores."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
