@@ -5,8 +5,6 @@ What cannot be read is a `FormatError`, as in every reader of files.
 A file whose name ends in .gz is unpacked as it is read.
 """
 
-from __future__ import annotations
-
 import gzip
 import zlib
 from collections.abc import Iterator
@@ -98,8 +96,8 @@ def lines(path: Path | str, *, keep_ends: bool = False) -> Iterator[tuple[int, s
     path = Path(path)
     try:
         with open_bytes(path) as stream:
-            plain = cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if path.suffix == ".gz" else stream
-            yield from _lines(plain, path, keep_ends=keep_ends)
+            text = cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if path.suffix == ".gz" else stream
+            yield from _lines(text, path, keep_ends=keep_ends)
     except PACKED_WRONG as error:
         raise FormatError(
             f"cannot be unpacked ({error})", file=path, expected="a whole file packed by gzip"
