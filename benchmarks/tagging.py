@@ -199,7 +199,7 @@ class Bench:
             self.given.prepared(trial.unit, training, without),
             self.given.prepared(trial.unit, held, without) if recipe.kind.selects else None,
             self.resources,
-            kept=PhaseCache(),
+            cache=PhaseCache(),
             options=FitOptions(seed=seed),
         )
 

@@ -148,7 +148,7 @@ def train_proposer(request: TrainProposerRequest, context: OperationContext) -> 
                 pictures,
                 seed=request.seed,
                 device=request.device,
-                told=lambda done, of: told("learning from pictures", done, of),
+                report_progress=lambda done, of: told("learning from pictures", done, of),
             )
         # Whole, before the old one goes.
         facts = {"corpus": corpus, "layer": source.name, "images": len(pictures), "seed": request.seed}

@@ -392,6 +392,6 @@ def _learnt(row: Campaign, begin: BoxProposer | None, finished: int, lesson: _Le
             seed=row.seed + lesson.version - 1,
             begin=begin,
             device=lesson.device,
-            told=partial(lesson.told, "learning from finished images"),
+            report_progress=partial(lesson.told, "learning from finished images"),
             steps=settings.lesson_steps(learned, from_scratch=begin is None),
         )

@@ -175,7 +175,7 @@ def cross_validate_corpus(
     aids = resources_of(corpus, sources, background_of(chosen, sources, corpus), store)
     for recipe in chosen:
         check_resources(recipe, aids)
-    material = prepare(found.examples, kept=store, vectors=found.vectors, seed=seed)
+    material = prepare(found.examples, cache=store, vectors=found.vectors, seed=seed)
     systems = [
         cross_validate(
             recipe,
@@ -183,7 +183,7 @@ def cross_validate_corpus(
             aids,
             number=folds,
             seed=seed,
-            kept=store.within(f"recipe {place} of {len(chosen)}"),
+            cache=store.within(f"recipe {place} of {len(chosen)}"),
             device=device,
         )
         for place, recipe in enumerate(chosen, start=1)

@@ -115,7 +115,7 @@ def extract_features(
     if out is not None and (out.exists() or out.suffix != ".safetensors"):
         raise ImportRefused(f"{out}: expected the name of a new file that ends in .safetensors")
     found = examples_of(corpus)
-    words = count_words(found.examples, kept=phase_cache(progress), seed=seed)
+    words = count_words(found.examples, phase_cache=phase_cache(progress), seed=seed)
     if out is not None:
         shares = np.concatenate(words.shares("histogram"), axis=1)
         part = out.with_name(f"{out.name}.part")
@@ -234,7 +234,7 @@ def _train(
         else:
             whole = prepare(
                 found.examples,
-                kept=store,
+                cache=store,
                 vectors=found.described(range(len(found.examples))),
                 seed=seed,
                 reads=chosen.reads,
@@ -244,7 +244,7 @@ def _train(
             chosen,
             *material,
             aids,
-            kept=PhaseCache(store.folder, store.progress, kernels=kernels),
+            cache=PhaseCache(store.folder, store.progress, kernels=kernels),
             options=FitOptions(
                 facts=facts,
                 device=request.device,

@@ -75,7 +75,7 @@ def _matrices(wish: RankRequest) -> Matrices:
     images = [found.examples[place] for place in places]
     material = prepare(
         images,
-        kept=phase_cache(wish.progress),
+        cache=phase_cache(wish.progress),
         codebooks=stored.codebooks,
         vectors=found.described(places),
         reads=stored.recipe.reads,
