@@ -42,8 +42,8 @@ class ImageExample:
     caption_names: tuple[str, ...] | None = None
 
 
-def plain(words: Sequence[CaptionWords]) -> list[list[list[list[str]]]]:
-    """Captions' words as plain data, for digests."""
+def to_lists(words: Sequence[CaptionWords]) -> list[list[list[list[str]]]]:
+    """Captions' words as plain lists, for digests."""
     return [
         [[[word.lemma, word.part] for word in caption] for caption in image_captions]
         for image_captions in words

@@ -32,7 +32,7 @@ from models_core.systems.caption_reading import (
     caption_names,
     caption_tags,
     dependency_edges,
-    plain,
+    to_lists,
     read_captions,
     written_words,
 )
@@ -152,14 +152,14 @@ class PreparedDataset:
             for image_captions in self.words
         ]
 
-    def standing(self, number: int = STANDS_FOR) -> list[Document]:
+    def single_captions(self, number: int = STANDS_FOR) -> list[Document]:
         """One caption of each image: that of `number`, counted from 0, or its last where it has fewer."""
         return [[captions[min(number, len(captions) - 1)]] for captions in self.documents()]
 
     @cached_property
     def digest(self) -> str:
         """SHA-256 of names, words and features."""
-        return digest_of_parts(list(self.names), plain(self.words), self.features.digest)
+        return digest_of_parts(list(self.names), to_lists(self.words), self.features.digest)
 
 
 #: As what captions are read -> what reads them.

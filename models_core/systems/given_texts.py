@@ -23,7 +23,7 @@ from models_core.systems.side_settings import GivenTextSettings
 class GivenTexts:
     """Captions as vectors that somebody gives, `dimensions` numbers each; they are described by their names.
 
-    `given` are these vectors, which a stored side has not: see `reading`. `training` and `owners` are needed
+    `given` has these vectors, which a stored side has not: see `reading`. `training` and `owners` are needed
     while a system is trained, and not stored.
     """
 

@@ -40,7 +40,7 @@ from models_core.features.text.similarity import (
 from models_core.features.text.wordnet import DEBIAN_FOLDER, WORDNET_FILES, WordNet
 from models_core.phase_cache import PhaseArrays, PhaseCache, digest_of_parts, from_json_array, to_json_array
 from models_core.storage import file_digest
-from models_core.systems.caption_reading import CaptionWords, plain
+from models_core.systems.caption_reading import CaptionWords, to_lists
 from models_core.systems.dataset import CountedWords, Features, Vectors
 from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.side_settings import PictureSettings, TextSettings
@@ -102,7 +102,7 @@ class GivenCaptionVectors:
 class Resources:
     """What some recipes need besides the corpus.
 
-    `background` is a text as sentences of lemmas, `called` its name; of its `lines`, `dropped` were
+    `background` is a text as sentences of lemmas, `called` its name; of its `lines`, `excluded` were
     left out as captions of the corpus. `wordnet` is the folder of the noun files, Debian's where None.
     `word_vectors` are those that a method begins with, `caption_vectors` what describes captions of recipes
     that take given vectors. By the `seed` is drawn what such a description begins with.
@@ -112,7 +112,7 @@ class Resources:
     called: str = ""
     wordnet: Path | None = None
     lines: int = 0
-    dropped: int = 0
+    excluded: int = 0
     word_vectors: GivenWordVectors | None = None
     caption_vectors: GivenCaptionVectors | None = None
     seed: int = 0
@@ -221,7 +221,7 @@ def similarity_of(
     if not similarities:
         return None
     sentences = [[word.lemma for word in caption] for image_captions in words for caption in image_captions]
-    corpus = digest_of_parts(plain(words))
+    corpus = digest_of_parts(to_lists(words))
 
     def kernel_of(what: str, provenance: dict[str, str], make: Callable[[], WordKernel]) -> WordKernel:
         def arrays() -> PhaseArrays:

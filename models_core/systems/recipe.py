@@ -72,7 +72,7 @@ class Recipe:
                     )
             kind.check(self.text, self.image)
         except BadField as error:
-            raise _refused(self.name, error, "") from None
+            raise _bad_recipe(self.name, error, "") from None
 
     @property
     def kind(self) -> Method:
@@ -121,7 +121,7 @@ def of_dict(name: str, document: Mapping[str, Any], base: Recipe | None = None) 
     try:
         kind = method_named(method)
     except BadField as error:
-        raise _refused(name, error, "") from None
+        raise _bad_recipe(name, error, "") from None
     tables = _tables(kind)
     values: dict[str, Any] = {"method": method}
     for key, value in document.items():
@@ -133,7 +133,7 @@ def of_dict(name: str, document: Mapping[str, Any], base: Recipe | None = None) 
     for table, type_ in tables.items():
         attribute = table if table in _SIDES else "settings"
         start = getattr(base, attribute) if base else None
-        start = start if isinstance(start, type_) else _made(name, table, type_, {})
+        start = start if isinstance(start, type_) else _checked_record(name, table, type_, {})
         values[attribute] = _side(name, table, document[table], start) if table in document else start
     values.setdefault("printed", "")
     return Recipe(name, **values)
@@ -154,17 +154,17 @@ def _side(name: str, side: str, values: object, base: Any) -> Any:
         if key not in held:
             where = f"{side}.{key}"
             raise BadRecipeSetting(where, f"recipe {name!r} has {where}; known: {', '.join(held)}")
-    return _made(name, side, type(base), {**held, **values})
+    return _checked_record(name, side, type(base), {**held, **values})
 
 
-def _made(name: str, side: str, type_: type, values: Mapping[str, Any]) -> Any:
+def _checked_record(name: str, side: str, type_: type, values: Mapping[str, Any]) -> Any:
     try:
         return type_(**read_fields(type_, values)) if values else type_()
     except BadField as error:
-        raise _refused(name, error, f"{side}.") from None
+        raise _bad_recipe(name, error, f"{side}.") from None
 
 
-def _refused(name: str, error: BadField, where: str) -> BadRecipe:
+def _bad_recipe(name: str, error: BadField, where: str) -> BadRecipe:
     setting = f"{where}{error.name}"
     return BadRecipeSetting(
         setting, f"recipe {name!r}: {setting} is {error.value}; expected {error.expected}"

@@ -29,7 +29,7 @@ class DescribedSide:
     """The training items and, where there are any, held-out ones, described; `owners` are the images of the
     training items' rows."""
 
-    own: View
+    training: View
     new: View | None
     owners: Owners
 

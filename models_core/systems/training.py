@@ -75,9 +75,9 @@ def fit(
 ) -> TrainedSystem:
     """Train `recipe`; what has settings to select selects them on `held_out`.
 
-    `cache` keeps word similarities, and its folder `kernels` the matrices, which are large; its progress hears
-    of all phases, and what it raises ends the training. What is to be known of the settings that were chosen
-    and of the numbers is in the system's facts, under "selection" and "remarks". Raises BadRecipe,
+    `cache` keeps word similarities, and its folder `kernels` the matrices, which are large; its progress
+    hears of all phases, and what it raises ends the training. Notes about the settings that were chosen and
+    about the numbers are in the system's facts, under "selection" and "remarks". Raises BadRecipe,
     WordNetMissing, NoDevice, NotEnoughMemory, and ValueError for too few images, for an image that both sides
     have, and for numbers out of range.
     """
@@ -113,7 +113,8 @@ def fit(
         if held_out is not None and image.new is not None and text.new is not None:
             new = Dataset({IMAGE_VIEW: image.new, CAPTION_VIEW: text.new}, one_caption_each)
         dataset = Dataset(
-            {IMAGE_VIEW: image.own, CAPTION_VIEW: text.own}, {(CAPTION_VIEW, IMAGE_VIEW): text.owners}
+            {IMAGE_VIEW: image.training, CAPTION_VIEW: text.training},
+            {(CAPTION_VIEW, IMAGE_VIEW): text.owners},
         )
         weak = {
             name: _described(pairs, images, texts, cache.progress)
@@ -137,7 +138,7 @@ def fit(
 
 def _held_out_captions(recipe: Recipe, held_out: PreparedDataset, caption: int) -> list[Document]:
     """What stands for each held-out image: one caption, or all where the method looks at all."""
-    return held_out.documents() if recipe.kind.all_captions else held_out.standing(caption)
+    return held_out.documents() if recipe.kind.all_captions else held_out.single_captions(caption)
 
 
 def check_processes(recipe: Recipe) -> None:

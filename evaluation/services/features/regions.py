@@ -227,7 +227,7 @@ def _extractor(wanted: RegionsRequest) -> tuple[_RegionExtractor, dict[str, Any]
     return network, {
         "file": wanted.weights.name,
         "sha256": network.digest,
-        "settings": network.settings.said,
+        "settings": network.settings.changed_settings,
     }
 
 

@@ -329,7 +329,7 @@ def resources_of(corpus: str, sources: Sources, background: Background, store: P
         return Resources(wordnet=wordnet, word_vectors=words, caption_vectors=captions)
     called = " and ".join(Path(file).name for file in sources.background)
     return Resources(
-        read_sentences(background.sentences, kept=store),
+        read_sentences(background.sentences, cache=store),
         called,
         wordnet,
         background.lines,

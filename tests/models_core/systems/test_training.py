@@ -47,7 +47,7 @@ def trained(recipe, world, aids=AIDS, **more):
 
 
 def scores_of(system, new):
-    data = system.describe(new.features, new.standing())
+    data = system.describe(new.features, new.single_captions())
     return {d: system.score(data, direction=d).array for d in DIRECTIONS}
 
 
@@ -166,7 +166,7 @@ def test_features_of_another_width_are_refused(world):
     system = trained(Recipe("own", image=LINEAR), world)
     other = dataclasses.replace(world.features, values=np.ones((60, 3)))
     with pytest.raises(ValueError, match="features of 3 dimensions against 8"):
-        system.score_pairs(other, world.standing(), direction="search")
+        system.score_pairs(other, world.single_captions(), direction="search")
 
 
 def test_pictures_do_not_fit_a_recipe_of_a_feature_file(drawn):
