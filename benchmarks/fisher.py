@@ -82,8 +82,8 @@ def vectors(options: argparse.Namespace) -> None:
     rate, peak = numbers * 4 / took / 1e9, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
         f"{len(phrase_words):,} phrases of {len(phrase_words.values) / len(phrase_words):.2f} words, "
-        f"{wordless(phrase_words.begin, phrase_words.end):,} without any: {took:.1f} s, {rate:.2f} GB a second, "
-        f"{shared:.1f} components a word; at most {peak:,.0f} MiB"
+        f"{wordless(phrase_words.begin, phrase_words.end):,} without any: {took:.1f} s, "
+        f"{rate:.2f} GB a second, {shared:.1f} components a word; at most {peak:,.0f} MiB"
     )
 
 

@@ -265,7 +265,7 @@ def losses(bench: Bench) -> Iterator[SweptFigure]:
             for alpha in ALPHAS:
                 tested = bench.tested(Trial(recipe, unit, alpha))
                 figures = [tested.precision(k)[0] for k in (1, 5)]
-                rows.append([recipe, short, f"{alpha:g}", *map(told, figures)])
+                rows.append([recipe, short, f"{alpha:g}", *map(interval_text, figures)])
                 swept += [
                     (f"{recipe}, {short}", f"p@{k}", alpha, v) for k, v in zip((1, 5), figures, strict=True)
                 ]
@@ -319,7 +319,7 @@ def tops(bench: Bench) -> Iterator[SweptFigure]:
         for top in TOPS:
             tested = bench.tested(usual("ListSJE", unit, ("top", top)))
             figures = [tested.precision(k)[0] for k in (1, 5)]
-            rows.append([short, str(top), *map(told, figures)])
+            rows.append([short, str(top), *map(interval_text, figures)])
             for k, values in zip((1, 5), figures, strict=True):
                 yield swept_figure(f"ListSJE, {short}", f"p@{k}", top, values)
     print(plain_table(["tags", "K_top", "p@1", "p@5"], rows))
@@ -337,7 +337,7 @@ def pools(bench: Bench) -> Iterator[SweptFigure]:
                 precisions = [tested.precision(k, number) for number in DISTRACTORS]
                 rows.append([name, f"p@{k}", *(interval_text(values) for values, _ in precisions)])
                 gains.append([name, f"p@{k}", *(_gain(values, chance) for values, chance in precisions)])
-            whole.append([name, *map(told, tested.average_precision())])
+            whole.append([name, *map(interval_text, tested.average_precision())])
         head = ["system", "", *(f"{number} distractors" for number in DISTRACTORS)]
         print(f"\n{short}, alpha {DEFAULT_ALPHA[unit]:g}: precision\n\n{plain_table(head, rows)}")
         print(f"\n{short}: gain over a random order, in per cent\n\n{plain_table(head, gains)}")

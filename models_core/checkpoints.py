@@ -24,8 +24,8 @@ SECONDS_BETWEEN = 120.0
 class Checkpoints:
     """Checkpoints of one training in `folder`, which is its own; without one nothing is kept.
 
-    `metadata` says which training it is, and must fit JSON: a checkpoint of another is not taken. Those that are
-    not `written` are only read: of several processes of a training one writes.
+    `metadata` says which training it is, and must fit JSON: a checkpoint of another is not taken. Those that
+    are not `written` are only read: of several processes of a training one writes.
     """
 
     def __init__(

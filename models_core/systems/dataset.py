@@ -32,8 +32,8 @@ from models_core.systems.caption_reading import (
     caption_names,
     caption_tags,
     dependency_edges,
-    to_lists,
     read_captions,
+    to_lists,
     written_words,
 )
 from models_core.systems.side_settings import CaptionForm
