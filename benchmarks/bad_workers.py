@@ -170,7 +170,7 @@ def markdown(report: Report, *, good: str) -> str:
         scores.append([name, f"{value.f1:.4f}", f"{value.iou:.4f}"])
     tables = "\n\n".join("\n".join(f"| {' | '.join(row)} |" for row in table) for table in (lines, scores))
     text = (
-        f"{tables}\n\nOf {report.answers} judgments {report.withdrawn} were withdrawn, and {report.again} more "
+        f"{tables}\n\nOf {report.answers} judgments {report.withdrawn} were withdrawn, {report.again} more "
         "were needed afterwards."
     )
     if report.images:
