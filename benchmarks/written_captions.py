@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.localization import command, say, set_up
-from benchmarks.localization import told as per_cent
+from benchmarks.localization import interval_text as per_cent
 
 CORPUS, FEATURES = "flickr8k", "squeezenet"
 MEASURES = ("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "METEOR", "ROUGE-L", "CIDEr-D")

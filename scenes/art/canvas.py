@@ -156,7 +156,7 @@ class Pen:
     Lengths are in the pen's units; x grows to the right, y downwards, angles clockwise in degrees.
     """
 
-    __slots__ = ("canvas", "part", "place", "unit")
+    __slots__ = ("canvas", "part", "matrix", "unit")
 
     def __init__(
         self, canvas: Canvas, matrix: tuple[float, float, float, float, float, float], part: int
