@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from annotation.common.operations import ResultTable
 from annotation.common.plain_text import plain_table
 from evaluation.agreement.estimates import Estimate
 from evaluation.agreement.summary import AgreementBetween, AgreementWithin
@@ -101,6 +102,12 @@ def _agreement_table(found: Agreement) -> Table:
         [[name, one.value, one.low, one.high, one.items, one.reason] for name, one in named.items()],
         basis=basis,
     )
+
+
+def agreement_page_table(found: Agreement) -> ResultTable:
+    """The same table for a page."""
+    table = _agreement_table(found)
+    return ResultTable(table.head, [table.rounded(row) for row in table.rows], table.remarks)
 
 
 def _as(layout: str) -> Callable[[Agreement], str]:

@@ -100,6 +100,8 @@ def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
     if status == 200 and "next" in request.POST and not operation.secret:
         return _after(request, operation, done)
     about = {"result": shown.items(), "done": done, "secret": shown.get(operation.secret, "")}
+    if status == 200 and operation.page.table is not None:
+        about["table"] = operation.page.table(result)
     return _page(request, operation, form, **about, back=_next(request), wrong=wrong, status=status)
 
 

@@ -41,7 +41,7 @@ from evaluation.services.judgments.relevance import ScoredAnswers, check_relevan
 from evaluation.services.stored_kinds import JUDGMENT_SETS
 
 #: Fields that mean something with judgments alone, and these.
-_OF_JUDGMENTS = ("judgments", "rule", "scale", "relevant_from", "gains", "summary", "originals", "queries")
+_OF_JUDGMENTS = ("judgments", "rule", "relevant_from", "gains", "summary", "originals", "queries")
 
 
 def _protocols() -> Mapping[str, Any]:

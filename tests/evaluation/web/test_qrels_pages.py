@@ -194,8 +194,6 @@ def test_originals_that_cannot_be_frozen_are_refused_in_one_line(ada, given, say
         ({"relevant_from": "3"}, "judgments 'flickr8k-crowd' are votes, which have a rule"),
         ({"relevant_from": "much"}, "'much' is not a score; expected a number such as 3 or 2.66"),
         ({"relevant_from": "1e99999999999"}, "'1e99999999999' is not a score"),
-        ({"scale": "0-5"}, "judgments 'flickr8k-crowd' are on the scale votes"),
-        ({"scale": "wide"}, "'wide' is not a scale; expected votes, 1-4"),
         ({"name": "own"}, "qrels 'own' already exist and are from a protocol, not from judgments"),
         ({"name": "theirs"}, "qrels 'theirs' already exist for another corpus; choose another name"),
     ],
