@@ -36,14 +36,13 @@ class OperationContext:
     """Who has an operation done (None: whoever runs commands), and where it says how far it is.
 
     `progress` is the job's, where a job does it. `by_path`: files are named by their paths, since whoever
-    asks may read them anyway. `site`: how addresses of this server begin for them, as "https://example.org",
-    and `picture` where they can look at one of `Image.picture`. `out` is where a command has its result put.
+    asks may read them anyway. `picture`: where they can look at one of `Image.picture`. `out` is where a
+    command has its result put.
     """
 
     actor: Any = None
     progress: Any = None
     by_path: bool = False
-    site: str = ""
     picture: Callable[[str], str | None] = lambda name: None
     out: Path | None = None
     listener: Callable[[str, float], object] = lambda phase, share: None

@@ -81,7 +81,7 @@ def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
                 jobs.enqueue_operation(operation, form.request, row=form.row, actor=account)
                 return _after(request, operation, str(operation.page.started or _("The job is queued.")))
             if form.is_valid():
-                result = operation.run(form.request, OperationContext(account, site=_site(request)))
+                result = operation.run(form.request, OperationContext(account))
                 status = 200
             if isinstance(result, NewFile):
                 return sent_file(operation, result)
@@ -122,7 +122,7 @@ def operation_file(request: HttpRequest, name: str) -> HttpResponseBase:
         raise Http404(_("There is no such file."))
     try:
         asked, _row = sent_request(operation, account, request.GET)
-        return sent_file(operation, operation.run(asked, OperationContext(account, site=_site(request))))
+        return sent_file(operation, operation.run(asked, OperationContext(account)))
     except Forbidden as error:
         return role_missing(request, *error.roles)
     except Invalid as error:
@@ -157,10 +157,6 @@ def _next(request: HttpRequest) -> str:
     following = request.POST.get("next", "")
     same = url_has_allowed_host_and_scheme(following, request.get_host(), request.is_secure())
     return following if same and following.startswith("/") else ""
-
-
-def _site(request: HttpRequest) -> str:
-    return request.build_absolute_uri("/").rstrip("/")
 
 
 def _operation(name: str) -> Operation:

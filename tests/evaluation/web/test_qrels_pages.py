@@ -337,6 +337,16 @@ def test_judgments_on_a_scale_are_imported_and_listed(ada):
     assert 'href="/evaluation/freeze/?corpus=small&amp;judgments=sits"' in page.content.decode()
 
 
+def test_a_page_measures_the_agreement_of_a_set_in_the_list(ada):
+    answers = "a.jpg,a.jpg#0,4\na.jpg,a.jpg#0,5\nb.jpg,a.jpg#0,1\nb.jpg,a.jpg#0,0\n"
+    ada.post(IMPORT, {**SITS, "repeats": "1", "file": sent("image,caption,grade\n" + answers, "sits.csv")})
+    assert 'href="/operations/agreement/?judgments=small:sits"' in ada.get(LIST).content.decode()
+    page = ada.post("/operations/agreement/", {"judgments": "small:sits", "resamples": "20"})
+    assert page.status_code == 200
+    assert "Krippendorff's alpha, ordinal" in words(page) and "Fleiss' kappa" in words(page)
+    assert "judged pairs" in words(page).lower()
+
+
 def test_counts_of_keywords_come_with_their_list(ada):
     table = "utt_key,transcription,counts\na.jpg#0,a dog,dog=4\n"
     files = {"file": sent(table, "counts.csv"), "keywords": sent("dog\ncat\n", "keywords.txt")}
