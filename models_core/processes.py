@@ -4,8 +4,6 @@ Each process has the same network and the same data, takes its part of every bat
 torch's DistributedDataParallel brings the gradients together. The first process alone writes.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models_core.device import torch_for
+from phrasebox.device import torch_for
 
 
 @dataclass(frozen=True, slots=True)

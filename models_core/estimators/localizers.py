@@ -1,7 +1,5 @@
 """What every method that localizes phrases is to the rest, and which training pairs it keeps."""
 
-from __future__ import annotations
-
 from typing import Protocol, Self
 
 import numpy as np
@@ -9,7 +7,7 @@ from numpy.typing import NDArray
 
 from models_core.estimators.base import Dataset, FitContext, RaggedRows, State
 from models_core.features.text.phrases import PhraseRows
-from models_core.scoring.tiles import Scores
+from phrasebox.scoring.tiles import Scores
 
 
 class Localizer(Protocol):

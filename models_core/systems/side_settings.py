@@ -4,8 +4,6 @@ A method takes each side as a kernel with the training items or as vectors (`Met
 what the table `text` or `image` of its recipes holds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -14,9 +12,9 @@ from pydantic import Field
 
 from models_core.checked_fields import BadField, check_fields
 from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Form
-from models_core.features.text.idf import Weighting
 from models_core.features.text.mixture_steps import Family
 from models_core.features.text.tags import DEFAULT_ALPHA, TagUnit
+from phrasebox.kernels.idf import Weighting
 
 TextKernelName = Literal["f1", "bag-of-words", "tag-rank", "trigram"]
 ImageKernelName = Literal["histogram", "pyramid", "linear"]

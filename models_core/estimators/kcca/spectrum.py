@@ -8,8 +8,6 @@ waits for memory and threads that share it wait for each other as well. They are
 interpreter's lock go while it computes; SciPy's keep it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,7 +16,7 @@ from numpy.typing import NDArray
 
 from models_core.estimators.base import Matrix
 from models_core.estimators.kcca.problem import Centred
-from models_core.threads import for_each, one_blas_thread
+from phrasebox.threads import for_each, one_blas_thread
 
 #: Eigenvalues of a kernel below this share of the largest are rounding, or negative, and are dropped.
 LEAST_EIGENVALUE = 1e-10

@@ -1,13 +1,11 @@
 """A background text as sentences of lemmas: what "BNC" is in print, and any text is here."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 
 from models_core.features.text.lemmas import Lemmatiser
-from models_core.features.text.tokens import tokenise
 from models_core.phase_cache import PhaseArrays, PhaseCache, digest_of_parts, from_json_array, to_json_array
+from phrasebox.text.tokens import tokenise
 
 _TOGETHER = 200  # sentences between two words of progress
 

@@ -7,15 +7,13 @@ else goes through HanTa (Wartena, "The Hanover Tagger", 2019), which tags and le
 Source: Hodosh et al. 2013, sections 3.5.4 and 4.1.1. They tag with OpenNLP before they lemmatise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from models_core.features.text.hanta import english_tagger
-from models_core.features.text.stopwords import STOP_WORDS
-from models_core.features.text.tokens import tokenise
+from phrasebox.text.stopwords import STOP_WORDS
+from phrasebox.text.tokens import tokenise
 
 NOUN, VERB, OTHER_PART = "noun", "verb", ""
 

@@ -13,8 +13,6 @@ is an edge it is the median itself. Else its rank is wrong by at most about 1 / 
 component's weight.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,7 +20,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from models_core.threads import for_each
+from phrasebox.threads import for_each
 
 Doubles = NDArray[np.float64]
 #: What components are: Gaussians, Laplacians, or either in each dimension.
