@@ -100,7 +100,7 @@ def show_corpus(request: CorpusRequest, context: OperationContext) -> CorpusDeta
     row = request.row()
     behind, summary = update_layers(row), corpus_summary(row)
     return CorpusDetail(
-        **{one.name: getattr(summary, one.name) for one in fields(summary)},
+        **{field.name: getattr(summary, field.name) for field in fields(summary)},
         splits=tuple(browse.splits_in_order(row)),
         layers=tuple(_layer_summary(layer, behind) for layer in browse.layers_of(row)),
     )

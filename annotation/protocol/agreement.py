@@ -97,8 +97,8 @@ def measure_agreement(
     cells: defaultdict[tuple[str, str], float] = defaultdict(float)
     counting = _weights(pairs)
     for pair, weight in zip(pairs, counting, strict=True):
-        one, other = sorted((pair.first, pair.second))
-        cells[one, other] += weight
+        first, second = sorted((pair.first, pair.second))
+        cells[first, second] += weight
     worth = float(counting.sum() ** 2 / (counting**2).sum())
     words = sorted({word for cell in cells for word in cell})
     every = [(a, b) for i, a in enumerate(words) for b in words[i:]]
@@ -121,7 +121,7 @@ def measure_agreement(
         waiting=waiting,
         equal=_equal(float((seen @ same)[0]), worth, rng, draws),
         kappa=_estimate(kappas(seen)[0], kappas(drawn_shares)) if len(words) > 1 else None,
-        answers=tuple(sorted(answers, key=lambda one: (-one.share.value, one.answer))),
+        answers=tuple(sorted(answers, key=lambda first: (-first.share.value, first.answer))),
         overlap=_mean_overlap(pairs, counting),
     )
 

@@ -33,14 +33,14 @@ def prioritised(campaign: Campaign) -> list[Prioritised]:
     )
     return [
         Prioritised(
-            each["priority"],
-            each["images"],
-            each["incomplete"],
+            item["priority"],
+            item["images"],
+            item["incomplete"],
             tuple(
-                rows.filter(priority=each["priority"])
+                rows.filter(priority=item["priority"])
                 .order_by("place")
                 .values_list("image__filename", flat=True)[:SHOWN]
             ),
         )
-        for each in counted.order_by("-priority")
+        for item in counted.order_by("-priority")
     ]

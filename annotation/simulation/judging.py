@@ -55,8 +55,8 @@ class SimulatedJudge(Protocol):
         """Whether they never err."""
         ...
 
-    def errs(self, kind: str, dice: Dice) -> bool:
-        """Whether they err this time, at a question of this kind; `dice` decides, unless they are exact."""
+    def errs(self, kind: str, rng: Dice) -> bool:
+        """Whether they err this time, at a question of this kind; `rng` decides, unless they are exact."""
         ...
 
 
@@ -93,7 +93,7 @@ class CrowdKnowledge:
         votes = self.recorded.get((image, caption))
         if not votes or not self.in_place_of or not worker.exact:
             return None
-        place = (worker.number - 1) % self.in_place_of
+        index = (worker.number - 1) % self.in_place_of
         if len(votes) > self.in_place_of:
-            return votes[(2 * place + 1) * len(votes) // (2 * self.in_place_of)]
-        return votes[place % len(votes)]
+            return votes[(2 * index + 1) * len(votes) // (2 * self.in_place_of)]
+        return votes[index % len(votes)]

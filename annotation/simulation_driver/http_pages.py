@@ -157,8 +157,8 @@ class HttpTaskClient:
 
     def take(self, kind: str, holding: Sequence[int]) -> HandedTask | NoTaskReason:
         """As `Desk.take`, by the API."""
-        asked = {"campaign": self._campaign, "kind": kind, "holding": list(holding)}
-        return self._handed(self._session.post("/api/tasks/next", asked))
+        parameters = {"campaign": self._campaign, "kind": kind, "holding": list(holding)}
+        return self._handed(self._session.post("/api/tasks/next", parameters))
 
     def submit(
         self,

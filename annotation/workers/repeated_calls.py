@@ -97,14 +97,14 @@ def _begin(call: CallKey) -> CallAnswer | None:
                 account_id=call.account.pk, route=call.route, key=call.key, digest=call.digest, created_at=now
             )
     except IntegrityError:
-        found = _of_call(call).first()
-        if found is None:  # given back this very moment
+        earlier = _of_call(call).first()
+        if earlier is None:  # given back this very moment
             raise StillAtWork from None
-        if found.digest != call.digest:
+        if earlier.digest != call.digest:
             raise KeyReused from None
-        if not found.status:
+        if not earlier.status:
             raise StillAtWork from None
-        return CallAnswer(found.status, found.body, found.location)
+        return CallAnswer(earlier.status, earlier.body, earlier.location)
     return None
 
 
@@ -119,7 +119,7 @@ def prune_repeated_calls() -> None:
     while True:
         with database.writing():
             old = RepeatableCall.objects.filter(created_at__lte=database.now() - KEY_KEPT)
-            found = list(old.values_list("pk", flat=True)[:_MOST_PRUNED])
-            RepeatableCall.objects.filter(pk__in=found).delete()
-        if len(found) < _MOST_PRUNED:
+            old_calls = list(old.values_list("pk", flat=True)[:_MOST_PRUNED])
+            RepeatableCall.objects.filter(pk__in=old_calls).delete()
+        if len(old_calls) < _MOST_PRUNED:
             return

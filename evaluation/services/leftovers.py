@@ -39,4 +39,4 @@ def _left() -> Iterator[tuple[Path, str, str, str]]:
 
 
 def _last_written(folder: Path) -> float:
-    return max(each.stat().st_mtime for each in (folder, *folder.rglob("*")))
+    return max(path.stat().st_mtime for path in (folder, *folder.rglob("*")))

@@ -43,7 +43,6 @@ from annotation.common.operations import (
     read_request,
     request_fields,
 )
-from annotation.common.registry import UnknownName
 from annotation.jobs.status import job_status
 from annotation.models import Account, Job
 from annotation.workers.picture_addresses import signed_picture_address
@@ -56,6 +55,7 @@ from annotation.workers.repeated_calls import (
     digest_of_call,
     done_once,
 )
+from phrasebox.registry import UnknownName
 
 #: What any operation may be refused for by the services behind it.
 _REFUSALS = (jobs.JobError, UnknownName, Busy)

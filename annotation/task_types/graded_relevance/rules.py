@@ -33,8 +33,8 @@ def _stratum(known: int) -> str:
 def _item(item: WrittenControlItem) -> tuple[dict[str, Any], str]:
     if len(item.found) != 1:
         raise BadItem(f"{len(item.found)} captions to be graded; expected one")
-    key, place = item.captions[0]
-    return {"caption": item.found[0]}, pair_key(GRADED_RELEVANCE, item.image, f"{key}#{place}")
+    key, index = item.captions[0]
+    return {"caption": item.found[0]}, pair_key(GRADED_RELEVANCE, item.image, f"{key}#{index}")
 
 
 def _given(answer: Any) -> int:

@@ -18,7 +18,7 @@ MOST_TRUE = 5
 RULES = ticked_pages(
     TAG_RELEVANCE,
     tasks="tags",
-    place=75,
+    position=75,
     most_true=MOST_TRUE,
     numbers={
         TAG_RELEVANCE: Number(3, "decided: as pages of captions", _("Workers who judge each page of tags"))

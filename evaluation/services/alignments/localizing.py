@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from annotation.protocol.contents import corners
 from annotation.protocol.terms import Box, LayerRecord, Mention
-from evaluation.metrics.localization import RIGHT_IOU, iou, union_box
+from phrasebox.metrics.localization import RIGHT_IOU, iou, union_box
 
 
 def boxed_mentions(gold: LayerRecord) -> Iterator[tuple[Mention, NDArray[np.float64]]]:
@@ -28,12 +28,12 @@ def boxed_mentions(gold: LayerRecord) -> Iterator[tuple[Mention, NDArray[np.floa
                 yield mention, around[chain.id]
 
 
-def found_mentions(found: LayerRecord, gold: LayerRecord) -> list[bool]:
+def found_mentions(layer: LayerRecord, gold: LayerRecord) -> list[bool]:
     """Of each boxed mention of `gold`, whether `found` has it in its place."""
-    depicted = found.depicted()
+    depicted = layer.depicted()
     chain_of = {
         (mention.caption, word): chain.id
-        for chain in found.chains
+        for chain in layer.chains
         for mention in chain.mentions
         for word in range(mention.start, mention.end)
     }
@@ -51,4 +51,4 @@ def found_mentions(found: LayerRecord, gold: LayerRecord) -> list[bool]:
 
 def is_found(boxes: Sequence[Box], box: NDArray[np.float64]) -> bool:
     """Whether the box around `boxes` overlaps `box` as much as it has to."""
-    return bool(iou(union_box([corners(one) for one in boxes]), box) >= RIGHT_IOU)
+    return bool(iou(union_box([corners(corner_box) for corner_box in boxes]), box) >= RIGHT_IOU)

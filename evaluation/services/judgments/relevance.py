@@ -9,11 +9,13 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import Help, OneOf
-from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.models import JudgmentSet
-from evaluation.relevance.grades import EXPONENTIAL, LINEAR, MEAN, MEAN_GRADE, SUMMARIES, GradedRule, rule_on
-from evaluation.relevance.qrels import MAJORITY, RELEVANCE_RULES, AnyRule, RelevanceRule, rule_named
-from evaluation.relevance.scales import (
+from evaluation.selectors import judgment_set
+from evaluation.services.common import ImportRefused
+from phrasebox.formats import JUDGMENT_FORMATS
+from phrasebox.relevance.grades import EXPONENTIAL, LINEAR, MEAN, MEAN_GRADE, SUMMARIES, GradedRule, rule_on
+from phrasebox.relevance.qrels import MAJORITY, RELEVANCE_RULES, AnyRule, RelevanceRule, rule_named
+from phrasebox.relevance.scales import (
     ONE_TO_FOUR,
     VOTE_SCALE,
     Scale,
@@ -21,8 +23,6 @@ from evaluation.relevance.scales import (
     scale_named,
     score_named,
 )
-from evaluation.selectors import judgment_set
-from evaluation.services.common import ImportRefused
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +91,11 @@ class ScoredAnswers:
 
 def check_relevance(corpus: str, judgments: str, relevance: RelevanceChoice) -> None:
     """Raise UnknownName or ImportRefused where a rule or a score does not fit the judgments."""
-    asked = rule_named(relevance.rule) if relevance.rule is not None else None
-    fitting_rule(relevance, asked, judgment_set(corpus, judgments))
+    rule = rule_named(relevance.rule) if relevance.rule is not None else None
+    fitting_rule(relevance, rule, judgment_set(corpus, judgments))
 
 
-def fitting_rule(relevance: RelevanceChoice, asked: AnyRule | None, source: JudgmentSet) -> AnyRule:
+def fitting_rule(relevance: RelevanceChoice, rule: AnyRule | None, source: JudgmentSet) -> AnyRule:
     """The rule asked for, or the usual one of the answers' scale; refused where it is for another scale."""
     scale = _scale_of(relevance, source)
     try:
@@ -113,12 +113,12 @@ def fitting_rule(relevance: RelevanceChoice, asked: AnyRule | None, source: Judg
                 usual = rule_on(scale, threshold, gains=relevance.gains, summary=relevance.summary)
     except ValueError as error:
         raise ImportRefused(f"judgments {source.name!r}: {error}") from error
-    graded = isinstance(asked, GradedRule) and (asked.low, asked.high) == (scale.low, scale.high)
-    if asked is not None and (not isinstance(asked, RelevanceRule) if scale == VOTE_SCALE else not graded):
+    graded = isinstance(rule, GradedRule) and (rule.low, rule.high) == (scale.low, scale.high)
+    if rule is not None and (not isinstance(rule, RelevanceRule) if scale == VOTE_SCALE else not graded):
         instead = f"use {usual.name!r}, or leave the rule out" if usual else "name the lowest relevant score"
         kind = "votes" if scale == VOTE_SCALE else f"grades from {number(scale.low)} to {number(scale.high)}"
         raise ImportRefused(
-            f"judgments {source.name!r} are {kind}; rule {asked.name!r} does not apply to them; {instead}"
+            f"judgments {source.name!r} are {kind}; rule {rule.name!r} does not apply to them; {instead}"
         )
     beside = _said_beside(relevance)
     if scale == VOTE_SCALE and beside:
@@ -127,26 +127,26 @@ def fitting_rule(relevance: RelevanceChoice, asked: AnyRule | None, source: Judg
             f"({', '.join(RELEVANCE_RULES.keys())}), no score, no gains and no median; "
             f"leave {beside} out"
         )
-    if asked is not None and beside:
-        raise ImportRefused(f"rule {asked.name!r} says all that makes a pair relevant; leave {beside} out")
-    if asked is None and usual is None:
+    if rule is not None and beside:
+        raise ImportRefused(f"rule {rule.name!r} says all that makes a pair relevant; leave {beside} out")
+    if rule is None and usual is None:
         raise ImportRefused(
             f"judgments {source.name!r} are grades from {number(scale.low)} to {number(scale.high)}: give "
             "the lowest relevant score"
         )
-    found = asked or usual
-    assert found is not None
-    return found
+    chosen_rule = rule or usual
+    assert chosen_rule is not None
+    return chosen_rule
 
 
 def _said_beside(relevance: RelevanceChoice) -> str:
     """What is chosen beside a rule by its name; "" for nothing."""
-    said = {
+    choices = {
         "the lowest relevant score": relevance.relevant_from is not None,
         "the gains": relevance.gains != LINEAR,
         "the median": relevance.summary != MEAN,
     }
-    return ", ".join(what for what, chosen in said.items() if chosen)
+    return ", ".join(what for what, chosen in choices.items() if chosen)
 
 
 def _scale_of(relevance: RelevanceChoice, source: JudgmentSet) -> Scale:
