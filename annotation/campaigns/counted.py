@@ -74,7 +74,7 @@ def per_image(campaign: Campaign, images: Sequence[Image]) -> list[tuple[Image, 
     settings = settings_of(campaign.settings).answers
     kind = only_kind(campaign.tasks)
     assert kind is not None and kind.about == ABOUT_IMAGE
-    asked = CountedQuestion(kind.key, f"{kind.key}|", settings.wanted(kind.key))
+    asked = CountedQuestion(kind.key, f"{kind.key}|", settings.answers_needed(kind.key))
     return [(image, [(asked, [kind.content(settings.number)])]) for image in images]
 
 
@@ -231,7 +231,7 @@ def _single(
 ) -> dict[str, Questions]:
     """Each pair as a question of its own."""
     asked: dict[str, list[tuple[CountedQuestion, list[dict[str, Any]]]]] = {}
-    wanted = settings.answers.wanted(kind)
+    wanted = settings.answers.answers_needed(kind)
     for pair in pairs:
         one = CountedQuestion(kind, q.pair_key(kind, *pair), wanted)
         asked.setdefault(pair.image, []).append((one, [{"caption": found.captions[pair.caption]}]))
@@ -244,7 +244,9 @@ def _pages(
     """Each page under its first image; its blocks are its items. The pages of a round are one batch."""
     asked: dict[str, list[tuple[CountedQuestion, list[dict[str, Any]]]]] = {}
     for number, page in enumerate(pages, 1):
-        one = CountedQuestion(kind, q.page_key(kind, str(wave), number), settings.answers.wanted(kind))
+        one = CountedQuestion(
+            kind, q.page_key(kind, str(wave), number), settings.answers.answers_needed(kind)
+        )
         blocks = [
             {
                 "image": found.images[block.image].pk,

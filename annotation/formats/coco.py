@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from annotation.formats.base import FORMATS, Format, Written
-from annotation.formats.checks import Found, checked_records, writable
+from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.contents import LEFT_OUT_BOXLESS, LEFT_OUT_CATEGORIES, LEFT_OUT_MENTIONS
 from annotation.formats.fields import Fields
 from annotation.formats.files.json_stream import has_list, items
@@ -52,9 +52,9 @@ class Coco(Format):
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
         """Stream a captions file in the order of its images; captions are cut into words by our tokeniser."""
-        return checked_records(self._found(path, images), source=path, expected=_SHAPE)
+        return checked_records(self._located(path, images), source=path, expected=_SHAPE)
 
-    def _found(self, path: Path, images: Path | None) -> Iterator[Found]:
+    def _located(self, path: Path, images: Path | None) -> Iterator[LocatedRecord]:
         file = path / _CAPTIONS if (path / _CAPTIONS).is_file() else only_file(path, "captions*.json")
         with Spool(file) as spool:
             self._fill(spool, file)

@@ -104,7 +104,7 @@ def test_captions_are_counted_at_once_however_many_images_there_are(images: str)
         found = estimate_draft(plan, pilot=20)
     assert len(asked) == 2
     kind = "graded_relevance"
-    wanted = plan.settings.answers.wanted(kind)
+    wanted = plan.settings.answers.answers_needed(kind)
     extra = EstimateTerms(plan.kinds, plan.settings, plan.paces).extra(kind)
     assert found is not None and found.by_kind[kind] == pytest.approx(2 * captions * wanted * extra)
 

@@ -55,7 +55,7 @@ def test_the_chains_with_boxes_of_images_under_way_are_learned_from(tmp_path, se
         return any(chain.boxes and not has_its_boxes(chain) for chain in chains)
 
     assert to_learn_from.count_to_learn_from(world.campaign) == 0
-    complete, under_way, left_out = [], 0, 0
+    complete, under_way, excluded = [], 0, 0
     moments: list[Callable[[], bool]] = [partial(reached, least) for least in (0.2, 0.4, 0.6, 1.0, 2.0, 99.0)]
     moments.insert(1, some_boxes_of_a_chain)
     for moment in moments:
@@ -81,8 +81,8 @@ def test_the_chains_with_boxes_of_images_under_way_are_learned_from(tmp_path, se
             # Boxes of one thing are merged where an image is complete.
             assert taught == known or (row.complete and {m for m, _ in taught} == {m for m, _ in known})
             under_way += bool(taught) and not row.complete
-            left_out += sum(bool(chain.boxes) and not has_its_boxes(chain) for chain in state.chains)
-    assert complete[0] == 0 and complete[-1] == 3 and under_way and left_out
+            excluded += sum(bool(chain.boxes) and not has_its_boxes(chain) for chain in state.chains)
+    assert complete[0] == 0 and complete[-1] == 3 and under_way and excluded
 
 
 def test_images_without_a_box_or_a_picture_count_as_none(tmp_path, settings):

@@ -439,10 +439,10 @@ def test_a_known_participant_who_came_unconfirmed_goes_on_as_who_they_are(
     world, first = ann
     theirs = Worker.objects.get(identity__external_id=ANN)
     client = arrive(ANN, SECOND)
-    Study.objects.update(wanted=3)
+    Study.objects.update(answers_required=3)
     answers(world, SECOND)
     held = world.held(-1)
-    Study.objects.update(wanted=2)
+    Study.objects.update(answers_required=2)
     assert visit(SECOND).identity.worker != theirs
     tell("ACTIVE", SECOND, ANN)
     found = visit(SECOND)

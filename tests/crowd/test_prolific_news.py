@@ -140,7 +140,7 @@ def test_a_researcher_sets_up_a_study_and_copies_its_address(work: World):
     page = press(
         ada, reverse("entry", args=["quay"]), "Save the study", study=BOB, answers="30", completion_code="XY"
     )
-    assert Study.objects.get(external_id=BOB).wanted == 30
+    assert Study.objects.get(external_id=BOB).answers_required == 30
     assert "/prolific/quay/?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}" in words(page)
 
 

@@ -387,11 +387,11 @@ class Managed:
         assert seen.earned == money(now.own.earned(), "USD")
         assert seen.to_come == ("" if to_come is None else money(to_come, "USD"))
         people = {
-            name: (one.known, one.right, one.unused, len(one.stand), one.before, one.counted, one.left_out)
+            name: (one.known, one.right, one.unused, len(one.stand), one.before, one.counted, one.excluded)
             for name, one in now.mine.items()
         }
         assert people == {
-            name: (one.known, one.right, one.unused, one.answers, one.before, one.counted, one.left_out)
+            name: (one.known, one.right, one.unused, one.answers, one.before, one.counted, one.excluded)
             for name, one in seen.people.items()
         }
         assert seen.unused == now.unused() == seen.top_up.judges
@@ -413,7 +413,7 @@ class Managed:
         self.met["collected and behind"] += bool(seen.judgments) and not seen.collected
         self.met["suspended by the rules"] += any(one.suspended for one in now.mine.values())
         self.met["below the bar"] += any("control items" in why for why in seen.unused.values())
-        self.met["left out from before"] += any(not p.unused and p.left_out for p in seen.people.values())
+        self.met["left out from before"] += any(not p.unused and p.excluded for p in seen.people.values())
 
     def _check_kept(self, now: Recount, seen: BatchState, decided: Any) -> None:
         """What a page shows of a batch may miss answers, and nothing else."""

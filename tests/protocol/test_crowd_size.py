@@ -27,7 +27,7 @@ def folds_of(tasks: str, settings: CampaignSettings) -> list[Folds]:
     """Images that ask all kinds of question of these tasks."""
     protocol, kinds = settings.protocol, kinds_of_tasks(tasks)
     if all(map(is_counted, kinds)):
-        asked = [CountedQuestion(kind, f"{kind}|0", settings.answers.wanted(kind)) for kind in kinds]
+        asked = [CountedQuestion(kind, f"{kind}|0", settings.answers.answers_needed(kind)) for kind in kinds]
         return [CountedFold(asked, flags_to_review=protocol.flags_to_review)]
     linked = Fold(LINKED, protocol.of_image(pictured=False))
     return [linked, Fold(BOXED, protocol)] if protocol.boxes != "never" else [linked]

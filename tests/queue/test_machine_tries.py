@@ -59,9 +59,9 @@ def test_a_machine_proposes_another_box_where_one_was_refused(tries: int, wrong:
     layers = [image_state.state_of(image).layer for image in world.images()]
     # All of it is withdrawn with the machine, and comes back with it.
     discarding.discard_worker(campaign=world.campaign, worker=machine.worker.pk)
-    assert not Judgment.objects.filter(worker=machine.worker, void=False).exists()
+    assert not Judgment.objects.filter(worker=machine.worker, withdrawn=False).exists()
     discarding.restore_worker(campaign=world.campaign, worker=machine.worker.pk)
-    assert not Judgment.objects.filter(worker=machine.worker, void=True).exists()
+    assert not Judgment.objects.filter(worker=machine.worker, withdrawn=True).exists()
     assert [image_state.state_of(image).layer for image in world.images()] == layers
 
 

@@ -171,15 +171,15 @@ def _over_assigned(
         if row.task is not None:
             held[row.task].append(row)
     for task in stored.tasks.values():
-        wanted = task.wanted
+        wanted = task.needed
         sure, unclear = 0, 0
         for row in held[task.id]:
             counts = _takes_a_place(row, judgments.get(row.id, ()), ours.get(row.id), steps)
             sure += counts is True
             unclear += counts is None
         found.counted["tasks"] += 1
-        if sure > wanted or task.live > task.wanted:
-            found.add(OVER, f"task {task.id} ({task.kind}) wants {task.wanted} and has {sure}, {task.live}")
+        if sure > wanted or task.live > task.needed:
+            found.add(OVER, f"task {task.id} ({task.kind}) wants {task.needed} and has {sure}, {task.live}")
         elif sure + unclear > wanted:
             found.counted["tasks that a step of the clock makes unclear"] += 1
         if task.kind in COUNTED:
@@ -188,8 +188,8 @@ def _over_assigned(
                 found.counted["tasks that cannot be told over time"] += 1
                 continue
             found.counted["tasks told over time"] += 1
-            if most > task.wanted:
-                found.add(OVER, f"task {task.id} ({task.kind}) wants {task.wanted} and had {most} at once")
+            if most > task.needed:
+                found.add(OVER, f"task {task.id} ({task.kind}) wants {task.needed} and had {most} at once")
 
 
 class Life(NamedTuple):
@@ -225,7 +225,7 @@ def _takes_a_place(
         return row.role == "vote"
     if row.state != "submitted":
         return False
-    if not any(judgment.role == "vote" and not judgment.void for judgment in there):
+    if not any(judgment.role == "vote" and not judgment.withdrawn for judgment in there):
         return False
     if life is not None and life.returned:
         return False  # given back before, and handed in late

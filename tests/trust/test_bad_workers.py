@@ -58,9 +58,9 @@ def test_an_image_after_discard_does_not_depend_on_what_the_discarded_had_answer
         return judgment.worker in discarded and judgment.question in kinds
 
     other = [another(j, data) if out(j) else j for j in judgments]
-    void = [[replace(j, void=out(j)) for j in given] for given in (judgments, other)]
+    withdrawn = [[replace(j, withdrawn=out(j)) for j in given] for given in (judgments, other)]
     absent = [j for j in judgments if not out(j)]
-    assert fold(void[0]) == fold(void[1]) == fold(absent)
+    assert fold(withdrawn[0]) == fold(withdrawn[1]) == fold(absent)
 
 
 def test_bad_workers_change_an_image_unless_they_are_discarded():

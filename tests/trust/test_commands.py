@@ -106,10 +106,10 @@ def test_a_worker_is_discarded_and_restored():
     given = Judgment.objects.filter(worker=world.workers[0]).count()
     report = told("withdraw_answers", "quay", "--workers", "quay-w0", "--reason", "guessing")
     assert report["judgments"] == given > 0
-    assert Judgment.objects.filter(void=True).count() == given
+    assert Judgment.objects.filter(withdrawn=True).count() == given
     text = said("restore_answers", "quay", "--workers", "quay-w0")
     assert text.startswith(f"{given} answers of 1 workers in ") and "restored" in text
-    assert not Judgment.objects.filter(void=True).exists()
+    assert not Judgment.objects.filter(withdrawn=True).exists()
 
 
 @pytest.mark.parametrize("command", ["suspend_workers", "withdraw_answers"])

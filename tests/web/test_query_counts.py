@@ -203,14 +203,14 @@ def things(first: int, last: int) -> None:
         opened = OpenImage.objects.create(
             campaign=campaign,
             image=image,
-            place=1,
+            position=1,
             state={"chains": [], "merged": []},
             opened_at=now,
             changed_at=now,
         )
         kind = campaign.kinds[0]
         asked = Task.objects.create(
-            campaign=campaign, image=opened, kind=kind, key=f"{kind}|{n}", rank=1, wanted=1, created_at=now
+            campaign=campaign, image=opened, kind=kind, key=f"{kind}|{n}", rank=1, needed=1, created_at=now
         )
         Item.objects.create(task=asked, content={})
         for purpose in (Control.CONTROL, Control.QUALIFICATION):
@@ -308,7 +308,7 @@ def beside_the_first(first: int, last: int) -> None:
         OpenImage.objects.create(
             campaign=campaign,
             image=image,
-            place=1,
+            position=1,
             version=1,
             state={"chains": [], "merged": []},
             opened_at=now,
@@ -335,7 +335,7 @@ def more_images(count: int) -> None:
         OpenImage(
             campaign=campaign,
             image=image,
-            place=image.position,
+            position=image.position,
             mentions=mentions,
             state={"chains": [chain], "merged": []},
             in_review=1,
@@ -346,7 +346,7 @@ def more_images(count: int) -> None:
     )
     kind = campaign.kinds[0]
     Task.objects.bulk_create(
-        Task(campaign=campaign, image=row, kind=kind, key=str(row.pk), rank=2, wanted=1, created_at=now)
+        Task(campaign=campaign, image=row, kind=kind, key=str(row.pk), rank=2, needed=1, created_at=now)
         for row in OpenImage.objects.filter(campaign=campaign).order_by("-pk")[:count]
     )
 
@@ -360,7 +360,7 @@ def asked(clients: dict[str, Client]) -> dict[str, int]:
     for route, (arguments, role) in pages.items():
         cache.clear()
         pools.control_pool.cache_clear()
-        controls.control_facts.cache_clear()
+        controls.control_metadata.cache_clear()
         address = reverse(route, args=arguments)
         with CaptureQueriesContext(connection) as queries:
             answer = clients[role].get(address)

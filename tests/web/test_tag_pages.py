@@ -189,9 +189,9 @@ def test_tags_take_the_place_of_others_at_once_or_not_at_all(tagged: Corpus) -> 
     TagList.objects.create(corpus=tagged, unit="nouns", alpha=1.0)  # what a killed one leaves
     long = "x" * 201
     kept = keep(tagged, {"scene-1": [("Zebra", 0.9), ("zebra", 0.5), (long, 0.1)], "scene-2": []})
-    assert kept == KeptTags(images=2, tags=1, distinct=1, left_out=1)
+    assert kept == KeptTags(images=2, tags=1, distinct=1, excluded=1)
     (one,) = ImageTag.objects.all()
-    assert (one.tag.text, one.score, one.place, one.tag.images) == ("zebra", 0.9, 0, 1)
+    assert (one.tag.text, one.score, one.position, one.tag.images) == ("zebra", 0.9, 0, 1)
     assert TagList.objects.get().published
     with pytest.raises(KeyError):
         keep(tagged, {"nobody": []})

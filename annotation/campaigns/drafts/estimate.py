@@ -161,7 +161,7 @@ def estimate_from(
 def _counted(plan: DraftPlan, images: int) -> dict[str, float]:
     """Answers of the one kind that is asked, for each image on average: these are counted, not guessed."""
     (kind,) = plan.kinds
-    asked = plan.settings.answers.wanted(kind)
+    asked = plan.settings.answers.answers_needed(kind)
     wanted = asked + (_second_share(plan, kind) if asked == 1 else 0.0)
     if kind_of(kind).about == ABOUT_IMAGE:
         return {kind: float(wanted)}

@@ -134,7 +134,7 @@ def _about_chains(plan: DraftPlan, kind: Kind, rows: Sequence[Image]) -> Iterato
         asked = _of_chains(kind, layer, known, record.id, turn)
         if asked is not None:
             mentions, boxes, pending = asked
-            names = tuple(mention.id for mention in sorted(mentions, key=lambda each: each.place))
+            names = tuple(mention.id for mention in sorted(mentions, key=lambda each: each.span))
             content = {
                 "mentions": list(names),
                 "boxes": [corners(box) for box in boxes],

@@ -194,7 +194,7 @@ class ImportedUpload:
     images: int
     captions: int
     pictures: int
-    left_out: int
+    excluded: int
 
 
 def list_uploads(request: UploadsRequest, context: OperationContext) -> Listing:
@@ -271,8 +271,8 @@ def import_checked(request: ImportUploadRequest, context: OperationContext) -> I
         skip_problems=request.skip_problems,
         progress=context.progress_of("importing", checked.result["images"]),
     )
-    left_out = len(report.problems) if request.skip_problems else 0
-    counts: dict[str, Any] = {"images": report.images, "captions": report.captions, "left_out": left_out}
+    excluded = len(report.problems) if request.skip_problems else 0
+    counts: dict[str, Any] = {"images": report.images, "captions": report.captions, "excluded": excluded}
     audit.record(actor=context.actor, act="import_corpus", corpus=report.corpus, **counts)
     uploads.remove_upload(upload)
     return ImportedUpload(corpus=report.corpus, pictures=report.pictures, **counts)

@@ -93,13 +93,13 @@ def answer_again(request: HttpRequest, name: str, kind: str, assignment: int) ->
         error = refused
     lease = ended_lease(worker=place.worker.pk, assignment=assignment)
     assert lease is not None
-    shown = _desk(place, lease, reopened.given, request, error)
+    shown = _desk(place, lease, reopened.answer, request, error)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if error else HTTPStatus.OK
     about = {
         "place": place,
         "desk": shown,
         "parts": parts_of_task(request, shown),
-        "said": _words(place.type, reopened.given),
+        "said": _words(place.type, reopened.answer),
     }
     return render(request, "annotation/tasks/answer_again.html", about, status=status.value)
 

@@ -136,7 +136,7 @@ def _campaign_study(row: Study) -> CampaignStudy:
         campaign=row.campaign.name,
         platform=row.provider,
         study=row.external_id,
-        answers=row.wanted,
+        answers=row.answers_required,
         completion_code=row.completion_code,
         screen_out_code=row.screen_out_code,
         address=study_address(row),

@@ -356,7 +356,7 @@ def _begun(received: bytes = b"") -> Upload:
     for old in uploads.uploads_of(owner):
         uploads.remove_upload(old)
     made = uploads.begin_upload(account=owner, name="sent", files=[("captions.csv", len(_SENT))])
-    made.place(0).write_bytes(received)
+    made.file_path(0).write_bytes(received)
     return made
 
 

@@ -260,7 +260,7 @@ def test_a_closed_campaign_asks_nobody_again(pooled_runs: list[str]) -> None:
     close_campaign(campaign=batch.campaign)
     with pytest.raises(BatchRefused, match="is closed, so pages cannot be reassigned"):
         reassign_answers("first")
-    assert not Judgment.objects.filter(void=True).exists()
+    assert not Judgment.objects.filter(withdrawn=True).exists()
 
 
 def test_graded_pairs_are_asked_in_waves_too(pooled_runs: list[str]) -> None:
