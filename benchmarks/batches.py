@@ -87,7 +87,7 @@ def _database() -> str:
     from evaluation.services.batches.planning import plan
     from evaluation.services.judgments.freezing import freeze_qrels
     from evaluation.services.judgments.importing import JudgmentsPlace, store_judgments
-    from evaluation.services.runs.files import RunFacts, store_run
+    from evaluation.services.runs.files import RunMetadata, store_run
 
     call_command("migrate", verbosity=0)
     lists, space, relevant = generated()
@@ -97,7 +97,7 @@ def _database() -> str:
     ]
     import_records(name="made", records=records, format="jsonl", source="memory")
     for one in lists:
-        made = RunFacts(one.name, one.direction, one.of, "trec", "memory", "", 0)
+        made = RunMetadata(one.name, one.direction, one.of, "trec", "memory", "", 0)
         store_run(made, _named(one), "made")
     rows = []
     taken, planned = seconds(lambda: plan(BatchRequest(corpus="made", runs=[one.name for one in lists])))

@@ -123,7 +123,7 @@ def _evaluate(given: argparse.Namespace) -> None:
     from evaluation.services.batches.launching import launch
     from evaluation.services.batches.planning import BatchRequest, plan
     from evaluation.services.judgments.freezing import freeze_protocol
-    from evaluation.services.runs.files import RunFacts, store_run
+    from evaluation.services.runs.files import RunMetadata, store_run
 
     Image.objects.filter(corpus__name=NAME).update(split="train")
     in_order = Image.objects.filter(corpus__name=NAME).order_by("position").values_list("pk", flat=True)
@@ -145,7 +145,7 @@ def _evaluate(given: argparse.Namespace) -> None:
                     best = np.argsort(-scores, kind="stable")[:DEPTH]
                     yield query, [items[place] for place in best], scores[best]
 
-            facts = RunFacts(f"{system}-{direction}", direction, system, "trec", "made up", "", DEPTH)
+            facts = RunMetadata(f"{system}-{direction}", direction, system, "trec", "made up", "", DEPTH)
             store_run(facts, rankings(), NAME)
     test = subset_named(NAME, "test")
     freeze_protocol(name="own", corpus=NAME, protocol="first caption", subset=test)

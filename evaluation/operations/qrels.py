@@ -19,14 +19,14 @@ from annotation.formats.base import FormatError
 from evaluation.comparison.subsets import BadSubset
 from evaluation.operations import judgment_texts as texts
 from evaluation.relevance.scales import BadScale
-from evaluation.services.common import ImportRefused
+from evaluation.services.common import InputError
 from evaluation.services.judgments import freeze_request, listing, qrels_files
 from evaluation.services.judgments.freezing import remove_qrels
 from evaluation.services.stored import InUse
 from evaluation.services.stored_kinds import QRELS
 
 _ON_CORPUS = Has((RESEARCHER,), on="corpus", corpora=True)
-_IMPORT_ERRORS = (UnknownName, FormatError, BadScale, BadSubset, ImportRefused, Busy, OSError)
+_IMPORT_ERRORS = (UnknownName, FormatError, BadScale, BadSubset, InputError, Busy, OSError)
 
 register_stored(
     StoredThing(
@@ -92,7 +92,7 @@ register(
     result=File("text/plain"),
     permission=Has((RESEARCHER,), on="qrels", corpora=True),
     run=qrels_files.export_qrels,
-    errors=(FormatError, ImportRefused, OSError),
+    errors=(FormatError, InputError, OSError),
     rest=Rest("GET", "qrels/<str:qrels>/file", "qrels"),
     command=CommandLine(positional=("qrels",)),
     page=FormPage(),

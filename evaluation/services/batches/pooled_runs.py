@@ -19,7 +19,7 @@ from evaluation.models import Run
 from evaluation.pooling.pools import ANNOTATION, SEARCH, BadPool, PairIds, Shortlist, Space
 from evaluation.pooling.unlikely import bleu_pre
 from evaluation.selectors import CANDIDATES, captions_of_images, image_keys, images_of_captions, rankings_of
-from evaluation.services.phases import PhaseListener, silent
+from evaluation.services.phases import ProgressCallback, silent
 
 #: How many items of a ranking are read at most: no image has more relevant ones to be looked for.
 WIDEST = 100
@@ -104,7 +104,7 @@ class PooledRuns:
 
 
 def pooled(
-    corpus: str, runs: Sequence[Run], *, width: int = WIDEST, report_progress: PhaseListener = silent
+    corpus: str, runs: Sequence[Run], *, width: int = WIDEST, report_progress: ProgressCallback = silent
 ) -> PooledRuns:
     """The best `width` items of `runs`; raises BadPool for none, or one of another corpus, or cut short."""
     if not runs:

@@ -22,7 +22,7 @@ from evaluation.services.captions.region_scores import (
     score_region_captions,
 )
 from evaluation.services.captions.scores import remarks_on_captions, score_caption_files
-from evaluation.services.declared import TrainedOn, declared_training
+from evaluation.services.declarations import TrainedOn, declared_training
 from evaluation.services.figure_requests import FigureReport, IntervalRequest
 from evaluation.services.image_choice import LayerField
 

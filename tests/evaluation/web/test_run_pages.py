@@ -339,8 +339,8 @@ def test_queries_come_where_two_runs_differ_most_and_lead_to_the_next(ada):
 
 
 def test_a_chosen_run_is_offered_however_many_there_are(ada, monkeypatch):
-    monkeypatch.setattr(comparing, "MOST_RUNS_OFFERED", 1)
-    monkeypatch.setattr(queries, "MOST_QRELS_OFFERED", 0)
+    monkeypatch.setattr(comparing, "MOST_RUNS_LISTED", 1)
+    monkeypatch.setattr(queries, "MOST_QRELS_LISTED", 0)
     page = ada.get("/evaluation/compare/?run=good-search")
     offered = {way: [(run.name, ticked) for run, ticked in found] for way, found in page.context["offered"]}
     assert offered["search"] == [("bad-search", False), ("good-search", True)]
