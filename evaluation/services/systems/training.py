@@ -71,7 +71,7 @@ class Extracted:
 class Trained:
     """A system that stands. `unchanged`: it stood already. `excluded` images have no picture or features.
 
-    Of `background_lines` of its background text, `background_removed` were captions of the corpus. Of the
+    Of `background_lines` of its background text, `background_excluded` were captions of the corpus. Of the
     mentions with boxes in the training images `mentions` belong to a region of the set, which is what is
     learned from; `mentions_excluded` do not. Both are 0 for a system that learns from no mentions.
     `selection` is what is to be known of settings that it chose, `remarks` of the numbers that it was given.
@@ -87,7 +87,7 @@ class Trained:
     excluded: int
     sha256: str
     background_lines: int
-    background_removed: int
+    background_excluded: int
     mentions: int = 0
     mentions_excluded: int = 0
     selection: tuple[str, ...] = ()
@@ -113,7 +113,7 @@ def extract_features(
     if out is not None and (out.exists() or out.suffix != ".safetensors"):
         raise InputError(f"{out}: expected the name of a new file that ends in .safetensors")
     dataset = examples_of(corpus)
-    words = count_words(dataset.examples, kept=phase_cache(progress), seed=seed)
+    words = count_words(dataset.examples, phase_cache=phase_cache(progress), seed=seed)
     if out is not None:
         shares = np.concatenate(words.shares("histogram"), axis=1)
         part = out.with_name(f"{out.name}.part")
@@ -220,7 +220,7 @@ def _train(
             len(dataset.absent),
             stored["sha256"],
             background.lines,
-            background.removed,
+            background.excluded,
             *mentions,
             selection=tuple(stored["facts"].get("selection", ())),
             remarks=tuple(stored["facts"].get("remarks", ())),
@@ -238,7 +238,7 @@ def _train(
         else:
             whole = prepare(
                 dataset.examples,
-                kept=store,
+                cache=store,
                 vectors=dataset.described(range(len(dataset.examples))),
                 seed=seed,
                 reads=chosen.reads,
@@ -248,7 +248,7 @@ def _train(
             chosen,
             *material,
             aids,
-            kept=PhaseCache(store.folder, store.progress, kernels=kernels),
+            cache=PhaseCache(store.folder, store.progress, kernels=kernels),
             options=FitOptions(
                 facts=metadata,
                 device=request.device,
@@ -292,16 +292,16 @@ def _train(
 
 @dataclass(frozen=True, slots=True)
 class Background:
-    """A background text without the captions of the corpus: of its `lines`, `removed` were such."""
+    """A background text without the captions of the corpus: of its `lines`, `excluded` were such."""
 
     sentences: list[str]
     lines: int
-    removed: int
+    excluded: int
 
     @property
     def metadata(self) -> dict[str, int]:
         """What a system's manifest says of it: nothing where no text was read."""
-        return {"background_lines": self.lines, "background_removed": self.removed} if self.lines else {}
+        return {"background_lines": self.lines, "background_excluded": self.excluded} if self.lines else {}
 
 
 def background_of(recipes: Sequence[Recipe], sources: Sources, corpus: str) -> Background:
@@ -333,11 +333,11 @@ def resources_of(corpus: str, sources: Sources, background: Background, store: P
         return Resources(wordnet=wordnet, word_vectors=words, caption_vectors=captions)
     called = " and ".join(Path(file).name for file in sources.background)
     return Resources(
-        read_sentences(background.sentences, kept=store),
+        read_sentences(background.sentences, cache=store),
         called,
         wordnet,
         background.lines,
-        background.removed,
+        background.excluded,
         words,
         captions,
     )
