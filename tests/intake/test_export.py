@@ -25,9 +25,8 @@ from annotation.selectors.left_out import EXCLUDED_CHAINS, MARKED, OPEN_CHAINS, 
 from annotation.selectors.records import stream_records
 from annotation.selectors.statistics import layer_statistics
 from tests.factories import HAT, MAN, STREET, a_corpus, a_layer, an_image, boxed, boxless, some_images
-from tests.sizes import usually_on
 
-pytestmark = [pytest.mark.django_db, *usually_on("sqlite")]
+pytestmark = pytest.mark.django_db
 
 
 def tree(folder: Path) -> dict[str, bytes]:
