@@ -1,15 +1,13 @@
 """The calls of workers as the OpenAPI document shows them: made from their declarations (`worker_call`), for
 they are no views of DRF. `docs/annotators.md` explains them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Any, cast, get_args, get_type_hints
 
 from annotation.api.problems import ProblemDetails
 from annotation.api.requests import WorkerCall
-from annotation.api.rest.operations import SCHEMA_PLACE
+from annotation.api.rest.openapi import SCHEMA_PLACE
 from annotation.api.urls import urlpatterns
 from annotation.api.worker_shapes import worker_schemas
 from annotation.common.operations import json_schema

@@ -5,15 +5,12 @@ The first line names the columns, in any order: `image`, the image's key in the 
 (usual), or "filler" for what a filter took out and pages may be filled up with.
 """
 
-from __future__ import annotations
-
 import csv
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from annotation.formats.base import FormatError
-from annotation.formats.files.text import lines
 from annotation.protocol.paging import ROLE_FILLER, ROLE_WANTED, Pair
+from phrasebox.text_files import FormatError, lines
 
 REQUIRED = ("image", "caption")
 _COLUMNS = (*REQUIRED, "role")

@@ -5,8 +5,6 @@ statement at the end. Its pictures are kept in a folder of the import's own unti
 a killed import left is nobody's, and the next one of that name sweeps it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
@@ -19,7 +17,6 @@ from pydantic import Field
 
 from annotation.common.locks import exclusive_folder
 from annotation.common.operations import Help, Named, OneOf, OperationContext
-from annotation.common.registry import UnknownName
 from annotation.datasets.intake import STRICT, CorpusIntake, ImportHow, ImportReport, being_imported
 from annotation.datasets.source_problems import (
     IntakeError,
@@ -27,10 +24,12 @@ from annotation.datasets.source_problems import (
     SourceProblems,
     pictures_in_folder,
 )
-from annotation.formats import FORMATS, FormatError
+from annotation.formats import FORMATS
 from annotation.formats.files.archive import unpacked_source
 from annotation.images import pictures
 from annotation.protocol.terms import ImageRecord
+from phrasebox.registry import UnknownName
+from phrasebox.text_files import FormatError
 
 _NAME = re.compile(r"[-a-zA-Z0-9_]{1,100}")
 
@@ -139,12 +138,12 @@ def _as_known(problems: Iterable[SourceProblem], source: Path, path: Path) -> tu
         return tuple(problems)
     return tuple(
         replace(
-            each,
-            file=each.file.replace(f"{source}/", "").replace(str(source), path.name),
-            what=each.what.replace(f"{source}/", ""),
-            remedy=each.remedy.replace(str(source), path.name),
+            row,
+            file=row.file.replace(f"{source}/", "").replace(str(source), path.name),
+            what=row.what.replace(f"{source}/", ""),
+            remedy=row.remedy.replace(str(source), path.name),
         )
-        for each in problems
+        for row in problems
     )
 
 

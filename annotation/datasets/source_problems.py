@@ -1,17 +1,15 @@
 """All that is wrong with a source, collected while it is read: what, where, and what to do about it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from annotation.formats.base import FormatError
 from annotation.formats.digest import RepeatedImage
 from annotation.formats.names import PICTURE_EXTENSIONS
 from annotation.images.pictures import PictureError
+from phrasebox.text_files import FormatError
 
 #: Sorts of problems. The first three end an import that is not told to leave them out; the last two are
 #: told, and imported or passed over as they are.
@@ -45,9 +43,9 @@ class SourceProblem:
 
     def __str__(self) -> str:
         where = self.file if self.line is None else f"{self.file}, line {self.line}"
-        said = f"{where}: {self.what}" + (f"; {self.remedy}" if self.remedy else "")
+        text = f"{where}: {self.what}" + (f"; {self.remedy}" if self.remedy else "")
         # Names of files may hold anything, line breaks and what steers a terminal among it.
-        return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in said)
+        return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)
 
     def as_dict(self) -> dict[str, Any]:
         """The problem as plain data."""

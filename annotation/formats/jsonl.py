@@ -4,18 +4,15 @@ Field by field in docs/formats.md. A mention's words are not repeated: its capti
 Pictures are found by file name under `--images`; their paths on this machine are not written.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from annotation.formats.base import FORMATS, Format, FormatError, Written
+from annotation.formats.base import FORMATS, Format, Written
 from annotation.formats.checks import Found, checked_records, writable
 from annotation.formats.contents import ALL_CONTENTS
 from annotation.formats.fields import Fields
-from annotation.formats.files.text import lines, open_new, short_repr
 from annotation.formats.names import find_picture, only_file
 from annotation.formats.problems import tell_problem
 from annotation.protocol.terms import (
@@ -27,6 +24,7 @@ from annotation.protocol.terms import (
     LayerRecord,
     Mention,
 )
+from phrasebox.text_files import FormatError, lines, open_new, short_repr
 
 _NAME = "phrasebox-corpus"
 _VERSION = 1
@@ -242,8 +240,8 @@ def _layer_row(layer: LayerRecord) -> dict[str, Any]:
             objects.append({"chains": obj.chains, "scene": obj.scene, "nobndbox": obj.nobndbox})
         else:
             box = obj.box
-            shown = {"chains": obj.chains, "box": [box.xmin, box.ymin, box.xmax, box.ymax]}
-            objects.append({**shown, "machine": True} if obj.machine else shown)
+            content = {"chains": obj.chains, "box": [box.xmin, box.ymin, box.xmax, box.ymax]}
+            objects.append({**content, "machine": True} if obj.machine else content)
     return {"chains": chains, "objects": objects}
 
 

@@ -3,22 +3,20 @@
 Source of the notation: the files published with Karpathy and Fei-Fei 2015.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from annotation.formats.base import FORMATS, Format, FormatError, Written
+from annotation.formats.base import FORMATS, Format, Written
 from annotation.formats.checks import Found, checked_records, writable
 from annotation.formats.fields import Fields
 from annotation.formats.files.json_stream import has_list, items
-from annotation.formats.files.text import open_new, short_repr
 from annotation.formats.names import find_picture, image_id, is_plain_name, only_file, printed_name
 from annotation.formats.numbering import Numbering, is_number
 from annotation.formats.problems import tell_problem
 from annotation.protocol.terms import CaptionRecord, ImageRecord
+from phrasebox.text_files import FormatError, open_new, short_repr
 
 _SHAPE = '{"images": [{"filename": ..., "split": ..., "sentences": [{"raw": ..., "tokens": [...]}]}]}'
 
@@ -57,8 +55,8 @@ class Karpathy(Format):
         # COCO's pictures lie in train2014 and val2014, the others in one folder.
         nested = images / folder if images is not None and is_plain_name(folder) else None
         captions = []
-        for place, value in enumerate(image.list("sentences"), 1):
-            sentence = Fields(value, what=f"{image.what}, sentence {place}", file=file)
+        for index, value in enumerate(image.list("sentences"), 1):
+            sentence = Fields(value, what=f"{image.what}, sentence {index}", file=file)
             text = sentence.text("raw").strip()
             words = sentence.strings("tokens") if "tokens" in sentence.value else tuple(text.split())
             captions.append(

@@ -9,13 +9,11 @@ listener, leaves out just what is wrong (a line, an image), and goes on:
         tell_problem(error)        # raises it again where nobody listens
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from annotation.formats.base import FormatError
+from phrasebox.text_files import FormatError
 
 ProblemListener = Callable[[FormatError], None]
 

@@ -6,8 +6,6 @@ after its process died it is called anew, with the last checkpoint it gave in `p
 did since may be done already.
 """
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable, Mapping
@@ -25,7 +23,7 @@ from annotation.common.operations import (
     plain_result,
     read_request,
 )
-from annotation.common.registry import Registry
+from phrasebox.registry import Registry
 
 Work = Callable[..., Mapping[str, Any] | None]
 F = TypeVar("F", bound=Work)

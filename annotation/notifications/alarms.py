@@ -4,8 +4,6 @@ A look at a campaign, or at the server, finds what is wrong now. What it did not
 is told. What comes and goes within an hour counts as one alarm.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -157,7 +155,7 @@ def subscribe(request: SubscribeRequest, context: OperationContext) -> Subscript
             account_id=account.pk,
             corpus=about.corpus,
             campaign=about.campaign,
-            defaults={"language": get_language() or "en", "origin": context.site},
+            defaults={"language": get_language() or "en"},
         )
         if made:
             _note(row, account, "subscribe_to_alarms")

@@ -4,8 +4,6 @@ Source: Prolific's API reference, "Webhooks" (Receiving, Verifying, X-Event-ID, 
 "Submission object"; https://docs.prolific.com, read in November 2026.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac
@@ -25,6 +23,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation.common import database, plain_json
+from annotation.common.addresses import site_host
 from annotation.recruitment import arrival
 from annotation.workers import confirmation, platform_visits, prolific_api
 from annotation.workers.confirmation import Arrival
@@ -83,7 +82,7 @@ def _link(request: HttpRequest, ids: tuple[str, ...]) -> tuple[Link | None, bool
     if not token:
         return None, False
     try:
-        link = prolific_api.read_link(token, host=request.get_host())
+        link = prolific_api.read_link(token, host=site_host())
         if (link.participant, link.study, link.submission) == ids:
             return link, False
         _log.warning("a signed link came with other ids in its address")
@@ -124,7 +123,7 @@ def prolific_webhook(request: HttpRequest) -> HttpResponse:
         return JsonResponse({"error": "the body is no event"}, status=400)
     changed = confirmation.note_submission(
         provider=PROLIFIC,
-        told=SubmissionFacts(about["participant_id"], (), prolific_api.plain_status(about["status"])),
+        report=SubmissionFacts(about["participant_id"], (), prolific_api.plain_status(about["status"])),
         submission=about["resource_id"],
         # When it happened; a delivery that is tried again is sent later than that.
         at=min(_time(request.headers.get("X-Timestamp", "")) or sent, sent),

@@ -5,18 +5,16 @@ Whoever drives the simulator loads them once, by
 `annotation.task_types.discovery.load_kind_modules("simulate")`; pages never do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from annotation.common.registry import Registry, UnknownName
 from annotation.protocol.dice import Dice
 from annotation.protocol.gold import Truth, erring
 from annotation.protocol.questions import Answer
 from annotation.protocol.terms import Box
 from annotation.simulation.judging import CrowdKnowledge, SimulatedJudge
+from phrasebox.registry import Registry, UnknownName
 
 #: What the API tells of a task, and how an image's name becomes its key -> the task's content.
 Content = Callable[[Mapping[str, Any], Callable[[str], str]], dict[str, Any]]
@@ -40,7 +38,7 @@ def chain_content(data: Mapping[str, Any], key_of: Callable[[str], str]) -> dict
     }
 
 
-def _no_box(answer: str, truth: Truth, dice: Dice) -> Box | None:
+def _no_box(answer: str, truth: Truth, rng: Dice) -> Box | None:
     return None
 
 

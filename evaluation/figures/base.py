@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from annotation.common.registry import Registry
 from evaluation.formats.figure_tables import Table
+from phrasebox.registry import Registry
 
 if TYPE_CHECKING:  # matplotlib is imported where something is drawn: most processes never draw
     from matplotlib.figure import Figure
@@ -44,14 +44,14 @@ def figure_kind(key: str) -> Callable[[Draw], Draw]:
 
 def column(table: Table, name: str) -> list[Any]:
     """A column's cells; raises ValueError for a name that is none."""
-    place = list(table.head).index(name)
-    return [row[place] for row in table.rows]
+    index = list(table.head).index(name)
+    return [row[index] for row in table.rows]
 
 
 def rows_by(table: Table, names: Sequence[str]) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
     """Rows as mappings, by the values of the columns `names`, in the order in which these come."""
-    found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    rows: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in table.rows:
         cells = dict(zip(table.head, row, strict=True))
-        found.setdefault(tuple(cells[name] for name in names), []).append(cells)
-    return found
+        rows.setdefault(tuple(cells[name] for name in names), []).append(cells)
+    return rows

@@ -7,8 +7,6 @@ memory, parts of words included: a published one takes several GiB.
 Source: Bojanowski et al. 2017, section 3.2.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,8 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.formats.base import FormatError
-from annotation.formats.files.text import open_bytes
+from phrasebox.text_files import FormatError, open_bytes
 
 #: How such a file begins.
 _BEGINNING = b"\xba\x16\x4f\x2f"

@@ -5,8 +5,6 @@ round, by each column's number of places; CSV and JSON do not. A mark of signifi
 figure in text and LaTeX, and has a column of its own in CSV.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import math
@@ -15,9 +13,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from annotation.common.registry import Registry
-from annotation.common.spreadsheets import escape_formula
 from evaluation.formats.figure_basis import FigureBasis
+from phrasebox.registry import Registry
+from phrasebox.spreadsheets import escape_formula
 
 _ESCAPED = str.maketrans(
     {

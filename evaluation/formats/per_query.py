@@ -4,17 +4,14 @@ A value that does not exist, or is infinite (the rank of what was not retrieved)
 elsewhere; nothing is rounded.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from annotation.common.spreadsheets import escape_formula
-from annotation.formats.base import FormatError
-from annotation.formats.files.text import open_new, whole_file
+from phrasebox.spreadsheets import escape_formula
+from phrasebox.text_files import FormatError, open_new, whole_file
 
 Rows = Sequence[Mapping[str, Any]]
 

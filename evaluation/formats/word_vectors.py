@@ -6,8 +6,6 @@
   as float32, little-endian. A model of fastText bears the same suffix (`formats.fasttext_models`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -15,8 +13,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.formats.base import FormatError
-from annotation.formats.files.text import open_bytes, short_repr
+from phrasebox.text_files import FormatError, open_bytes, short_repr
 
 WORD_VECTOR_SUFFIXES = (".txt", ".vec", ".bin")
 #: Words that are read at a time.

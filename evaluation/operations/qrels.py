@@ -13,20 +13,20 @@ from annotation.common.operations import (
     register,
     register_stored,
 )
-from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
-from annotation.formats.base import FormatError
 from evaluation.comparison.subsets import BadSubset
 from evaluation.operations import judgment_texts as texts
-from evaluation.relevance.scales import BadScale
 from evaluation.services.common import ImportRefused
 from evaluation.services.judgments import freeze_request, listing, qrels_files
 from evaluation.services.judgments.freezing import remove_qrels
 from evaluation.services.stored import InUse
 from evaluation.services.stored_kinds import QRELS
+from phrasebox.registry import UnknownName
+from phrasebox.relevance.scales import BadScale
+from phrasebox.text_files import FormatError
 
 _ON_CORPUS = Has((RESEARCHER,), on="corpus", corpora=True)
-_REFUSED = (UnknownName, FormatError, BadScale, BadSubset, ImportRefused, Busy, OSError)
+_IMPORT_ERRORS = (UnknownName, FormatError, BadScale, BadSubset, ImportRefused, Busy, OSError)
 
 register_stored(
     StoredThing(
@@ -54,7 +54,7 @@ register(
     permission=_ON_CORPUS,
     run=freeze_request.freeze,
     before_job=freeze_request.check_freezing,
-    errors=_REFUSED,
+    errors=_IMPORT_ERRORS,
     as_job=True,
     rest=Rest(
         "POST",
@@ -75,7 +75,7 @@ register(
     title=_("Import qrels"),
     permission=_ON_CORPUS,
     run=qrels_files.import_qrels,
-    errors=_REFUSED,
+    errors=_IMPORT_ERRORS,
     rest=Rest(
         "POST",
         "qrels-uploads",

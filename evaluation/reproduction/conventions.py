@@ -4,13 +4,11 @@ One `Conventions` serves all cells. Each alternative changes one of its fields; 
 the report shows what that does to each family of cells.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from evaluation.relevance.qrels import HALF, MAJORITY, TWO_THIRDS, QrelsSettings, RelevanceRule
+from phrasebox.relevance.qrels import HALF, MAJORITY, TWO_THIRDS, QrelsSettings, RelevanceRule
 
 UnjudgedConvention = Literal["irrelevant", "left out", "originals relevant"]
 

@@ -1,10 +1,7 @@
 """The cells of Tables 2, 7, 8, 9 and 10 of Hodosh et al. 2013, computed under given conventions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
-from evaluation.agreement.estimates import Estimate
 from evaluation.reproduction import printed
 from evaluation.reproduction.cells import KAPPA, PERCENT, PrintedCell
 from evaluation.reproduction.conventions import Conventions
@@ -20,7 +17,8 @@ from evaluation.reproduction.measures import (
     top,
 )
 from evaluation.reproduction.printed_systems import AUTOMATIC, COLUMN_OF_DIRECTION, HUMAN
-from evaluation.significance.tables import kendall, spearman
+from phrasebox.agreement.estimates import Estimate
+from phrasebox.significance.tables import kendall, spearman
 
 
 def table_2(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCell]:

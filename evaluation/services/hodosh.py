@@ -1,7 +1,5 @@
 """The figures of Hodosh et al. 2013, computed again from Flickr8k's published files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,11 +8,8 @@ from typing import Annotated
 from django.utils.translation import gettext_lazy as _
 
 from annotation.common.operations import FileUpload, Help, Named, OperationContext
-from annotation.formats.base import FormatError
 from annotation.formats.flickr8k import Flickr8k
 from annotation.selectors.stored_kinds import CORPORA
-from evaluation.formats.flickr8k_judgments import Flickr8kCrowd, Flickr8kExpert
-from evaluation.relevance.pairs import JudgedPair
 from evaluation.reproduction.evidence import LEMMAS, Evidence
 from evaluation.reproduction.figure3 import Figure3, make_figure3, tagged
 from evaluation.reproduction.report import ReproductionReport, reproduce
@@ -22,6 +17,9 @@ from evaluation.selectors import judged_pairs, judgment_set, names_of
 from evaluation.services.systems.sources import WordNetField, wordnet_folder
 from models_core.features.text.lemmas import Lemmatiser
 from models_core.features.text.wordnet import WordNet, WordNetMissing
+from phrasebox.formats.flickr8k_judgments import Flickr8kCrowd, Flickr8kExpert
+from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.text_files import FormatError
 
 _Folder = Annotated[Path, FileUpload()]
 
@@ -72,12 +70,20 @@ def word_similarity(request: WordSimilarityRequest, context: OperationContext) -
         if request.wordnet:
             raise
         why = str(missing)
-    written = {one.id: one for one in Flickr8k().read(request.folder) if one.split == "train"}
+    written = {
+        caption_record.id: caption_record
+        for caption_record in Flickr8k().read(request.folder)
+        if caption_record.split == "train"
+    }
     if not written:
         expected = "Flickr_8k.trainImages.txt"
         raise FormatError("names no training images", file=request.folder, expected=expected)
     file = request.folder / LEMMAS
-    lemmas = {one.id: one for one in Flickr8k().read(file) if one.id in written}
+    lemmas = {
+        caption_record.id: caption_record
+        for caption_record in Flickr8k().read(file)
+        if caption_record.id in written
+    }
     for key, record in written.items():
         if key not in lemmas or len(lemmas[key].captions) != len(record.captions):
             what = f"has too few captions of {record.filename}"

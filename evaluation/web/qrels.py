@@ -1,7 +1,5 @@
 """The pages of qrels: all of them beside the judgments they may be made of, and one with its versions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -18,14 +16,14 @@ from annotation.selectors.jobs import Job
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles, for_roles_on
 from annotation.web.common.request_forms import RequestForm
 from evaluation.comparison.query_sets import ASKS, query_remarks
-from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.models import JudgmentSet, QrelsSnapshot, Run
-from evaluation.relevance.qrels import rule_named
 from evaluation.selectors import QrelsCounts, counts_of
 from evaluation.services.stored_kinds import QRELS
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, newest_page
 from evaluation.web.job_lines import job_lines, pages_of_made
+from phrasebox.formats import JUDGMENT_FORMATS
+from phrasebox.relevance.qrels import rule_named
 
 _KINDS = ("freeze_qrels",)
 #: Qrels on a page, judgments below them, and runs that are offered beside one's qrels.
@@ -82,11 +80,11 @@ def qrels_detail(request: HttpRequest, row: QrelsSnapshot) -> HttpResponse:
     """One version: what it was made of, who can be compared by it, and the others."""
     every = QrelsSnapshot.objects.filter(name=row.name, published=True)
     versions = lines_of(every.select_related("corpus", "judgments").order_by("-version"))
-    line = next(one for one in versions if one.row == row)
+    line = next(version for version in versions if version.row == row)
     runs = Run.objects.filter(corpus=row.corpus, published=True).order_by("name")
     if row.asks:
         runs = runs.filter(direction__in=[way for way, asks in ASKS.items() if asks == row.asks])
-    found = [] if line.counts.keywords else list(runs[: _MOST_RUNS + 1])
+    listed = [] if line.counts.keywords else list(runs[: _MOST_RUNS + 1])
     initial = {"asks": row.asks}
     return render(
         request,
@@ -98,8 +96,8 @@ def qrels_detail(request: HttpRequest, row: QrelsSnapshot) -> HttpResponse:
             line=line,
             remarks=[] if line.counts.keywords else query_remarks(row),
             versions=versions,
-            runs=found[:_MOST_RUNS],
-            more_runs=len(found) > _MOST_RUNS,
+            runs=listed[:_MOST_RUNS],
+            more_runs=len(listed) > _MOST_RUNS,
             reports=row.reports.order_by("name"),
             export=RequestForm(operation_named("export_qrels"), account_of(request), initial=initial),
         ),
@@ -109,7 +107,7 @@ def qrels_detail(request: HttpRequest, row: QrelsSnapshot) -> HttpResponse:
 def lines_of(rows: Iterable[QrelsSnapshot]) -> list[_Line]:
     """Versions with what they hold; it is counted once, since a version never changes."""
     rows = list(rows)
-    keys = {row.pk: f"evaluation.relevance.qrels.{row.pk}.{row.digest}" for row in rows}
+    keys = {row.pk: f"phrasebox.relevance.qrels.{row.pk}.{row.digest}" for row in rows}
     known = cache.get_many(list(keys.values()))
     counted = counts_of([row for row in rows if keys[row.pk] not in known])
     cache.set_many({keys[row]: counts for row, counts in counted.items()})
@@ -125,8 +123,8 @@ def lines_of(rows: Iterable[QrelsSnapshot]) -> list[_Line]:
 
 def _leads(done: Sequence[Job]) -> dict[int, str]:
     """The pages of the qrels that finished jobs froze."""
-    made = {job.pk: str(job.result.get("qrels", "")) for job in done}
-    return pages_of_made("evaluation:qrels", made, QrelsSnapshot.objects.filter(published=True))
+    qrels_names = {job.pk: str(job.result.get("qrels", "")) for job in done}
+    return pages_of_made("evaluation:qrels", qrels_names, QrelsSnapshot.objects.filter(published=True))
 
 
 def _title(row: JudgmentSet) -> Any:

@@ -1,8 +1,6 @@
 """The one way in which methods learn: what they are given is looked at first, and the memory that the work
 takes is compared with what there is. What is wrong ends in one line, and what is doubtful is a remark."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -63,10 +61,10 @@ def fit_method(
 
 
 def _bytes(method: Method, settings: Any, amounts: Amounts) -> float:
-    own = {
+    sizes = {
         name.removeprefix(_SETTING): number for name, number in amounts.items() if name.startswith(_SETTING)
     }
-    return method.memory(replace(settings, **own), amounts)
+    return method.memory(replace(settings, **sizes), amounts)
 
 
 def amounts_of(

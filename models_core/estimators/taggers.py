@@ -1,7 +1,5 @@
 """What every method that tags images is to the rest, and among which tags it is asked to choose."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol, Self
@@ -31,10 +29,10 @@ class CandidateTags:
     def spread(self, known: NDArray[Any], unseen: float) -> Matrix:
         """Scores of the tags learned from, shape (images, tags learned from), as scores of these; `unseen`
         for tags that are none of them."""
-        found = np.full((len(known), len(self)), unseen)
+        spread = np.full((len(known), len(self)), unseen)
         there = self.numbers >= 0
-        found[:, there] = known[:, self.numbers[there]]
-        return found
+        spread[:, there] = known[:, self.numbers[there]]
+        return spread
 
 
 class ImageTagger(Protocol):

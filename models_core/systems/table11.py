@@ -7,11 +7,8 @@ for BoW5 and TRI5 on held-out images of 1,000 small pictures of Flickr8k, of pow
 read as the text kernel of TRI5SEM, the best of the trigram systems.
 """
 
-from __future__ import annotations
-
 from typing import cast
 
-from models_core.features.text.idf import Weighting
 from models_core.systems.recipe import Recipe
 from models_core.systems.side_settings import (
     ImageKernelName,
@@ -20,6 +17,7 @@ from models_core.systems.side_settings import (
     TextKernelName,
     TextSettings,
 )
+from phrasebox.kernels.idf import Weighting
 
 #: p of eq. 6 for KCCA; which neighbour is nearest does not depend on it, nor does a ranking by eq. 2.
 POWER = 2

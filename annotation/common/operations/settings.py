@@ -1,7 +1,5 @@
 """Settings: the values in a table that a field of a request holds, each a field of its own for people."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -44,7 +42,7 @@ class SettingField:
     @property
     def _typed_as_toml(self) -> bool:
         """Whether it holds more than a value or a plain list."""
-        nested = self.rule.each is not None and self.rule.each.sort in ("array", "object")
+        nested = self.rule.element is not None and self.rule.element.sort in ("array", "object")
         return nested or self.rule.sort == "object"
 
     def read(self, text: str) -> Any:

@@ -4,8 +4,6 @@ Only plain files and folders are taken out; every byte is counted as it comes, w
 archive's own directory says of sizes.
 """
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma
@@ -22,8 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from annotation.formats.base import FormatError
-from annotation.formats.files.text import open_bytes, short_repr
+from phrasebox.text_files import FormatError, open_bytes, short_repr
 
 _CHUNK = 256 * 1024
 
@@ -198,8 +195,8 @@ def _unpack_zip(path: Path, unpacker: _Unpacker) -> None:
 
 
 def _unpack_tar(path: Path, unpacker: _Unpacker) -> None:
-    with open_bytes(path) as packed, _decompressed(path, packed) as plain:
-        with tarfile.open(fileobj=_Guarded(plain, unpacker), mode="r:") as archive:  # type: ignore[call-overload]
+    with open_bytes(path) as packed, _decompressed(path, packed) as unpacked:
+        with tarfile.open(fileobj=_Guarded(unpacked, unpacker), mode="r:") as archive:  # type: ignore[call-overload]
             while entry := archive.next():
                 if entry.isdir():
                     unpacker.make_folder(entry.name)
@@ -214,8 +211,8 @@ def _unpack_tar(path: Path, unpacker: _Unpacker) -> None:
 def _decompressed(path: Path, packed: IO[bytes]) -> IO[bytes]:
     for ending, decompress in _COMPRESSED.items():
         if path.name.lower().endswith(ending):
-            plain: IO[bytes] = decompress(packed)
-            return plain
+            unpacked: IO[bytes] = decompress(packed)
+            return unpacked
     return packed
 
 

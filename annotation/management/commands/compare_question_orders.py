@@ -1,8 +1,6 @@
 """`manage.py compare_question_orders`: what `likely_first` saves over the printed order; and what all savings
 and machines save."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,8 +9,6 @@ from django.core.management.base import CommandError, CommandParser
 
 from annotation.campaigns import CampaignError, campaign_named, gold_layer
 from annotation.common.plain_text import plain_table
-from annotation.common.registry import UnknownName
-from annotation.formats.base import FormatError
 from annotation.formats.proposals import read_proposals
 from annotation.management.base import ReportCommand, few_images, progress_bar
 from annotation.protocol.gold import Gold
@@ -25,6 +21,8 @@ from annotation.simulation.economy import arms_run, study_economy
 from annotation.simulation.machine_study import machine_table
 from annotation.simulation.study import MEASURES, RATES, SEEDS, as_dicts, study_costs
 from annotation.task_types import discovery
+from phrasebox.registry import UnknownName
+from phrasebox.text_files import FormatError
 
 #: Images from which the chances of links are learnt.
 LEARN_FROM = 40

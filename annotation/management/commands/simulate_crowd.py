@@ -1,7 +1,5 @@
 """`manage.py simulate_crowd CAMPAIGN --workers N --seed S`: every question answered by error models."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from functools import partial
@@ -14,9 +12,7 @@ from django.core.management.base import CommandParser
 from annotation.campaigns import campaign_crowd_size, campaign_named
 from annotation.common.locks import Busy
 from annotation.common.plain_text import plain_table
-from annotation.common.registry import UnknownName
 from annotation.datasets.layer_rows import LayerError
-from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand, with_progress
 from annotation.management.resources import peak_mib
 from annotation.models import Campaign
@@ -35,6 +31,8 @@ from annotation.simulation_driver import (
     run_campaign_crowd,
     simulate_campaign,
 )
+from phrasebox.registry import UnknownName
+from phrasebox.text_files import FormatError
 
 PROTOCOL = "protocol"
 #: Lines about what should not have happened that are shown in full.
@@ -167,7 +165,7 @@ class Command(ReportCommand):
             chunked=options["chunked"],
             gated=not options["trust_everyone"],
             judgments=options["judgments"],
-            each=partial(with_progress, what="images", total=campaign.corpus.image_count),
+            transform=partial(with_progress, what="images", total=campaign.corpus.image_count),
         )
         seconds = perf_counter() - started
         given = done.cost.total + sum(done.cost.double_checks.values())

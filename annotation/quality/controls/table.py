@@ -19,21 +19,18 @@ true, named in the same way; the grade; "correct" or "incorrect". A file about t
 out mentions, boxes and pending, one about the others captions and sentence.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from annotation.formats.base import FormatError
-from annotation.formats.files.text import lines
 from annotation.models import Account, Campaign
 from annotation.protocol.kinds import BadItem, draws, is_counted, kind_of
 from annotation.protocol.terms import Box
 from annotation.quality.controls.authoring import Added, add_control_items
 from annotation.quality.controls.counted import CountedControlItem
 from annotation.quality.controls.items import ControlItem
+from phrasebox.text_files import FormatError, lines
 
 _REQUIRED = ("kind", "purpose", "image", "known")
 #: Needed unless the file has the columns of questions that are only counted.
@@ -124,22 +121,22 @@ def _counted(row: Mapping[str, str]) -> CountedControlItem:
 
 
 def _caption(name: str) -> tuple[str, int]:
-    key, _, place = name.rpartition("#")
-    if not key or not (place.isascii() and place.isdigit()):
+    key, _, number = name.rpartition("#")
+    if not key or not (number.isascii() and number.isdigit()):
         raise BadItem(f"caption {name!r}: expected IMAGE#NUMBER, as 1000092795#0")
-    return key, int(place)
+    return key, int(number)
 
 
 def _boxes(cell: str, column: str) -> tuple[Box, ...]:
     """The boxes in a cell. Raises BadItem."""
-    found = []
+    boxes = []
     for part in filter(None, (part.strip() for part in cell.split(";"))):
         try:
             xmin, ymin, xmax, ymax = map(int, part.split(","))
-            found.append(Box(xmin, ymin, xmax, ymax))
+            boxes.append(Box(xmin, ymin, xmax, ymax))
         except ValueError:
             raise BadItem(
                 f"{column} {part!r}: expected xmin,ymin,xmax,ymax in whole pixels from 1, with "
                 "xmin <= xmax and ymin <= ymax"
             ) from None
-    return tuple(found)
+    return tuple(boxes)

@@ -1,7 +1,5 @@
 """A batch's answers collected and frozen in one go. Each of the two may be repeated, and so may both."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -9,13 +7,13 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import Help, Named, OperationContext, invalid
-from annotation.common.registry import UnknownName
-from evaluation.relevance.grades import GRADED_RULES
-from evaluation.relevance.qrels import RELEVANCE_RULES, rule_named
 from evaluation.services.batches.collecting import Collected, CollectRequest, batch_named, collect
 from evaluation.services.judgments.freezing import QrelsReport, freeze_qrels
 from evaluation.services.judgments.relevance import RelevanceChoice
 from evaluation.services.phases import part_listener
+from phrasebox.registry import UnknownName
+from phrasebox.relevance.grades import GRADED_RULES
+from phrasebox.relevance.qrels import RELEVANCE_RULES, rule_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +50,17 @@ def settle_batch(request: SettleRequest, context: OperationContext) -> ClosedBat
     """Collect and freeze; raises as the two do, and neither does anything twice."""
     check_rule(request, context)
     corpus = batch_named(request.batch).corpus.name
-    tell, actor = context.tell, context.actor
+    report_progress, actor = context.tell, context.actor
     counted = request.counted()
-    collected = collect(request.batch, count=counted, tell=part_listener(tell, 0.0, 0.6), actor=actor)
+    collected = collect(
+        request.batch, count=counted, report_progress=part_listener(report_progress, 0.0, 0.6), actor=actor
+    )
     frozen = freeze_qrels(
         name=request.qrels,
         corpus=corpus,
         judgments=collected.judgments,
         relevance=RelevanceChoice(request.rule, originals=request.originals),
-        tell=part_listener(tell, 0.6, 1.0),
+        report_progress=part_listener(report_progress, 0.6, 1.0),
         actor=actor,
     )
     return ClosedBatch(collected, frozen)

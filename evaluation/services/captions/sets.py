@@ -1,7 +1,5 @@
 """Sets of captions that systems wrote: listed, found by name, written as files."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,13 +10,13 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.common.by_command import with_known
 from annotation.common.operations import Help, Named, NewFile, OperationContext
-from annotation.common.registry import UnknownName
-from annotation.formats.files.text import whole_file
 from evaluation.models import CaptionSet
 from evaluation.selectors import names_of
 from evaluation.services.common import ROWS_PER_INSERT
 from evaluation.services.predicting import PredictionSet, prediction_values
 from evaluation.services.stored_kinds import CAPTION_SETS
+from phrasebox.registry import UnknownName
+from phrasebox.text_files import whole_file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,21 +57,21 @@ def download_caption_set(request: DownloadCaptionSetRequest, context: OperationC
 def caption_set_named(name: str) -> CaptionSet:
     """The published set; raises UnknownName listing what exists."""
     there = CaptionSet.objects.filter(published=True).select_related("corpus", "made_by")
-    found = there.filter(name=name).first()
-    if found is None:
+    caption_set = there.filter(name=name).first()
+    if caption_set is None:
         raise with_known(UnknownName(f"unknown caption set {name!r}"), there.values_list("name", flat=True))
-    return found
+    return caption_set
 
 
-def coco_results(found: CaptionSet) -> Iterator[dict[str, Any]]:
+def coco_results(caption_set: CaptionSet) -> Iterator[dict[str, Any]]:
     """The entries of COCO's results: image and caption, with the box of a region as x, y, width, height.
 
     Images go by the numbers that COCO gave them where all have one, else by the names we write.
     """
-    names = names_of(found.corpus.name).image_name
-    numbers = dict(found.corpus.images.values_list("pk", "external_id"))
+    names = names_of(caption_set.corpus.name).image_name
+    numbers = dict(caption_set.corpus.images.values_list("pk", "external_id"))
     by_number = all(number.isdigit() for number in numbers.values())
-    rows = found.captions.order_by("position").values_list("image_id", "box", "text", "log_probability")
+    rows = caption_set.captions.order_by("position").values_list("image_id", "box", "text", "log_probability")
     for image, box, text, score in rows.iterator(ROWS_PER_INSERT):
         entry: dict[str, Any] = {
             "image_id": int(numbers[image]) if by_number else names[image],
@@ -87,7 +85,7 @@ def coco_results(found: CaptionSet) -> Iterator[dict[str, Any]]:
         yield entry
 
 
-def write_coco_results(found: CaptionSet, path: Path) -> None:
+def write_coco_results(caption_set: CaptionSet, path: Path) -> None:
     """The entries as a new file. Raises FormatError where it is there already, and OSError."""
     with whole_file(path) as part, part.open("w", encoding="utf-8") as stream:
-        json.dump(list(coco_results(found)), stream, ensure_ascii=False, indent=1)
+        json.dump(list(coco_results(caption_set)), stream, ensure_ascii=False, indent=1)

@@ -6,8 +6,6 @@ images was learned from nothing that is said of them.
 Source: Mikolov et al. 2013, "Distributed Representations of Words and Phrases and their Compositionality".
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
@@ -20,7 +18,7 @@ from evaluation.comparison.subsets import Subset, subset_named
 from evaluation.selectors import caption_words
 from evaluation.services.common import ImportRefused
 from evaluation.services.features.store import FeatureSet, NewSet, write_set
-from models_core.checked_fields import check_fields
+from models_core.checked_fields import CheckedRecord
 from models_core.phase_cache import PhaseProgress, no_progress
 
 #: How a set's origin calls all captions.
@@ -31,7 +29,7 @@ TRAINING_SPLIT, ALL_CAPTIONS = "train", "all"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WordTraining:
+class WordTraining(CheckedRecord):
     """Word vectors to be learned: of which corpus, under which name, from whose captions, and how.
 
     `split` is a split, a fold such as 1/5, a file of images' names, `run:NAME`, or "all"; "" is the split
@@ -48,12 +46,9 @@ class WordTraining:
     least: Annotated[int, Field(ge=1, description="Words that come less often get no vector")] = 2
     seed: Annotated[int, Field(ge=0, lt=2**31, description="Of all dice")] = 0
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
 
 def train_word_vectors(
-    wanted: WordTraining, *, progress: PhaseProgress = no_progress
+    request: WordTraining, *, progress: PhaseProgress = no_progress
 ) -> tuple[FeatureSet, bool]:
     """Learn vectors of the words of captions, in small letters, and say whether the set is new.
 
@@ -70,37 +65,39 @@ def train_word_vectors(
 
         def on_epoch_end(self, model: Any) -> None:
             self.done += 1
-            progress(PHASE, self.done, wanted.epochs)
+            progress(PHASE, self.done, request.epochs)
 
-    subset = images_read(wanted.corpus, wanted.split)
-    sentences = caption_words(wanted.corpus, None if subset is None else subset.images)
+    subset = images_read(request.corpus, request.split)
+    sentences = caption_words(request.corpus, None if subset is None else subset.images)
     of_which = "" if subset is None else f", {subset.called},"
-    progress(PHASE, 0, wanted.epochs)
+    progress(PHASE, 0, request.epochs)
     try:
         model = Word2Vec(
             sentences,
-            vector_size=wanted.dimensions,
-            window=wanted.window,
-            negative=wanted.negative,
-            epochs=wanted.epochs,
-            min_count=wanted.least,
+            vector_size=request.dimensions,
+            window=request.window,
+            negative=request.negative,
+            epochs=request.epochs,
+            min_count=request.least,
             sg=1,
-            seed=wanted.seed,
+            seed=request.seed,
             workers=1,
             callbacks=[Epochs()],
         )
     except RuntimeError as error:
         raise ImportRefused(
-            f"no word of corpus {wanted.corpus!r}{of_which} comes {wanted.least} times; lower that number"
+            f"no word of corpus {request.corpus!r}{of_which} comes {request.least} times; lower that number"
         ) from error
     vectors = np.asarray(model.wv.vectors, np.float32)
-    settings = {key: value for key, value in asdict(wanted).items() if key not in ("corpus", "name", "split")}
+    settings = {
+        key: value for key, value in asdict(request).items() if key not in ("corpus", "name", "split")
+    }
     new = NewSet(
-        corpus=wanted.corpus,
-        name=wanted.name,
+        corpus=request.corpus,
+        name=request.name,
         kind="word",
         ids=list(model.wv.index_to_key),
-        dimensions=wanted.dimensions,
+        dimensions=request.dimensions,
         dtype="float32",
         origin={
             "extractor": "word2vec",
@@ -108,7 +105,7 @@ def train_word_vectors(
             "split": _ALL_CALLED if subset is None else subset.called,
             "captions": len(sentences),
         },
-        learned=_images_of(wanted.corpus, subset),
+        learned=_images_of(request.corpus, subset),
     )
     return write_set(new, lambda done: [vectors[done:]] if done < len(vectors) else [], progress=progress)
 

@@ -1,7 +1,5 @@
 """How far judges agree within a set of judgments, or how far two sets do."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,15 +10,6 @@ from pydantic import Field
 
 from annotation.common.operations import FieldError, FileUpload, Help, Named, OneOf, OperationContext
 from annotation.common.roles import RESEARCHER
-from annotation.formats.files.text import text_size
-from evaluation.agreement.summary import (
-    MOST_THRESHOLDS,
-    AgreementBetween,
-    AgreementWithin,
-    agreement_between,
-    agreement_within,
-)
-from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
 from evaluation.formats.figure_basis import FigureBasis
 from evaluation.models import JudgmentSet
 from evaluation.selectors import judged_pairs, names_of
@@ -28,6 +17,15 @@ from evaluation.services.common import MOST_READ
 from evaluation.services.figure_requests import IntervalRequest
 from evaluation.services.judgments.importing import KEYWORD_FORMATS, REPEATS, judgment_formats
 from evaluation.services.stored_kinds import JUDGMENTS_ANYWHERE
+from phrasebox.agreement.summary import (
+    MOST_THRESHOLDS,
+    AgreementBetween,
+    AgreementWithin,
+    agreement_between,
+    agreement_within,
+)
+from phrasebox.formats import JUDGMENT_FORMATS, JudgedPair
+from phrasebox.text_files import text_size
 
 _File = Annotated[Path, FileUpload(most=MOST_READ, unpacked=text_size)]
 _Judgments = Annotated[str, Named(JUDGMENTS_ANYWHERE, 201)]
@@ -96,8 +94,8 @@ class _Source:
 
     def read(self, context: OperationContext, *, repeats: bool) -> list[JudgedPair]:
         if self.row is not None:
-            found = judged_pairs(self.row, names_of(self.row.corpus.name))
-            return list(context.progress_of(self.row.name, self.row.pair_count)(found))
+            pairs = judged_pairs(self.row, names_of(self.row.corpus.name))
+            return list(context.progress_of(self.row.name, self.row.pair_count)(pairs))
         assert self.path is not None
         reader = JUDGMENT_FORMATS.get(self.format)
         return list((reader.counting_repeats() if repeats else reader).read(self.path))
@@ -125,7 +123,7 @@ def agreement_of_sets(request: AgreementRequest, context: OperationContext) -> A
         cases="pairs",
         counted=between.common if between is not None else len(pairs),
         out_of=len(pairs),
-        pool=" and ".join(one.called for one in ((first, second) if between is not None else (first,))),
+        pool=" and ".join(source.called for source in ((first, second) if between is not None else (first,))),
     )
     return Agreement(within=within, between=between, basis=basis.as_dict())
 

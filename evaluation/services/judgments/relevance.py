@@ -1,7 +1,5 @@
 """Which rule makes judgments relevance: the one asked for, or the usual one of their scale."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,33 +9,31 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import Help, OneOf
-from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.models import JudgmentSet
-from evaluation.relevance.grades import EXPONENTIAL, LINEAR, MEAN, MEAN_GRADE, SUMMARIES, GradedRule, rule_on
-from evaluation.relevance.qrels import MAJORITY, RELEVANCE_RULES, AnyRule, RelevanceRule, rule_named
-from evaluation.relevance.scales import (
+from evaluation.selectors import judgment_set
+from evaluation.services.common import ImportRefused
+from phrasebox.formats import JUDGMENT_FORMATS
+from phrasebox.relevance.grades import EXPONENTIAL, LINEAR, MEAN, MEAN_GRADE, SUMMARIES, GradedRule, rule_on
+from phrasebox.relevance.qrels import MAJORITY, RELEVANCE_RULES, AnyRule, RelevanceRule, rule_named
+from phrasebox.relevance.scales import (
     ONE_TO_FOUR,
     VOTE_SCALE,
-    Scale,
     number,
     scale_named,
     score_named,
 )
-from evaluation.selectors import judgment_set
-from evaluation.services.common import ImportRefused
 
 
 @dataclass(frozen=True, slots=True)
 class RelevanceChoice:
     """What makes a pair relevant: a rule by its name, or on any scale the score from which it is.
 
-    With `originals` they are relevant, judged or not. `scale` is needed where judgments do not tell theirs.
+    With `originals` they are relevant, judged or not.
     Unless anything is said, votes are frozen by `majority`, grades from 1 to 4 by `mean_grade`, and others
     from the score on that their format names.
     """
 
     rule: str | None = None
-    scale: Scale | None = None
     relevant_from: Fraction | None = None
     gains: str = LINEAR
     summary: str = MEAN
@@ -65,13 +61,6 @@ def _scores() -> Mapping[str, Any]:
 class ScoredAnswers:
     """What a request says of answers on a scale."""
 
-    scale: Annotated[
-        Annotated[str, Field(max_length=40)] | None,
-        Help(
-            _("Scale of the answers"),
-            _("Where the judgments have none: votes, 1-4, or the least and the greatest grade, as 0-5"),
-        ),
-    ] = None
     relevant_from: Annotated[
         Annotated[str, Field(max_length=40)] | None,
         Help(_("Lowest relevant score"), _("For grades: a decimal number")),
@@ -80,10 +69,9 @@ class ScoredAnswers:
     summary: Annotated[str, OneOf(_scores), Help(_("Score of a pair"), _("For grades"))] = MEAN
 
     def relevance(self, rule: str | None = None, *, originals: bool) -> RelevanceChoice:
-        """What makes a pair relevant. Raises BadScale for what is no scale and no score."""
+        """What makes a pair relevant. Raises BadScale for what is no score."""
         return RelevanceChoice(
             rule,
-            scale_named(self.scale) if self.scale is not None else None,
             score_named(self.relevant_from) if self.relevant_from is not None else None,
             gains=self.gains,
             summary=self.summary,
@@ -93,13 +81,13 @@ class ScoredAnswers:
 
 def check_relevance(corpus: str, judgments: str, relevance: RelevanceChoice) -> None:
     """Raise UnknownName or ImportRefused where a rule or a score does not fit the judgments."""
-    asked = rule_named(relevance.rule) if relevance.rule is not None else None
-    fitting_rule(relevance, asked, judgment_set(corpus, judgments))
+    rule = rule_named(relevance.rule) if relevance.rule is not None else None
+    fitting_rule(relevance, rule, judgment_set(corpus, judgments))
 
 
-def fitting_rule(relevance: RelevanceChoice, asked: AnyRule | None, source: JudgmentSet) -> AnyRule:
+def fitting_rule(relevance: RelevanceChoice, rule: AnyRule | None, source: JudgmentSet) -> AnyRule:
     """The rule asked for, or the usual one of the answers' scale; refused where it is for another scale."""
-    scale = _scale_of(relevance, source)
+    scale = scale_named(source.scale)
     try:
         if scale == VOTE_SCALE:
             usual: AnyRule | None = MAJORITY
@@ -115,12 +103,12 @@ def fitting_rule(relevance: RelevanceChoice, asked: AnyRule | None, source: Judg
                 usual = rule_on(scale, threshold, gains=relevance.gains, summary=relevance.summary)
     except ValueError as error:
         raise ImportRefused(f"judgments {source.name!r}: {error}") from error
-    graded = isinstance(asked, GradedRule) and (asked.low, asked.high) == (scale.low, scale.high)
-    if asked is not None and (not isinstance(asked, RelevanceRule) if scale == VOTE_SCALE else not graded):
+    graded = isinstance(rule, GradedRule) and (rule.low, rule.high) == (scale.low, scale.high)
+    if rule is not None and (not isinstance(rule, RelevanceRule) if scale == VOTE_SCALE else not graded):
         instead = f"use {usual.name!r}, or leave the rule out" if usual else "name the lowest relevant score"
         kind = "votes" if scale == VOTE_SCALE else f"grades from {number(scale.low)} to {number(scale.high)}"
         raise ImportRefused(
-            f"judgments {source.name!r} are {kind}; rule {asked.name!r} does not apply to them; {instead}"
+            f"judgments {source.name!r} are {kind}; rule {rule.name!r} does not apply to them; {instead}"
         )
     beside = _said_beside(relevance)
     if scale == VOTE_SCALE and beside:
@@ -129,31 +117,23 @@ def fitting_rule(relevance: RelevanceChoice, asked: AnyRule | None, source: Judg
             f"({', '.join(RELEVANCE_RULES.keys())}), no score, no gains and no median; "
             f"leave {beside} out"
         )
-    if asked is not None and beside:
-        raise ImportRefused(f"rule {asked.name!r} says all that makes a pair relevant; leave {beside} out")
-    if asked is None and usual is None:
+    if rule is not None and beside:
+        raise ImportRefused(f"rule {rule.name!r} says all that makes a pair relevant; leave {beside} out")
+    if rule is None and usual is None:
         raise ImportRefused(
             f"judgments {source.name!r} are grades from {number(scale.low)} to {number(scale.high)}: give "
             "the lowest relevant score"
         )
-    found = asked or usual
-    assert found is not None
-    return found
+    chosen_rule = rule or usual
+    assert chosen_rule is not None
+    return chosen_rule
 
 
 def _said_beside(relevance: RelevanceChoice) -> str:
     """What is chosen beside a rule by its name; "" for nothing."""
-    said = {
+    choices = {
         "the lowest relevant score": relevance.relevant_from is not None,
         "the gains": relevance.gains != LINEAR,
         "the median": relevance.summary != MEAN,
     }
-    return ", ".join(what for what, chosen in said.items() if chosen)
-
-
-def _scale_of(relevance: RelevanceChoice, source: JudgmentSet) -> Scale:
-    """The scale of the answers; raises ImportRefused where another is asked for."""
-    known = scale_named(source.scale)
-    if relevance.scale not in (None, known):
-        raise ImportRefused(f"judgments {source.name!r} are on the scale {known.name}; name no other")
-    return known
+    return ", ".join(what for what, chosen in choices.items() if chosen)

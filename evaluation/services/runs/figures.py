@@ -1,7 +1,5 @@
 """Figures of runs under qrels: of one, and of several against the first."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,12 +23,12 @@ from evaluation.comparison.missing import REFUSE, missing_choices
 from evaluation.comparison.query_sets import ASKS
 from evaluation.comparison.subsets import Subset, subset_named
 from evaluation.formats.per_query import WRITERS, write_per_query
-from evaluation.metrics.table import METRICS
 from evaluation.models import QrelsSnapshot, Run, System
 from evaluation.selectors import run_named, snapshot_named
 from evaluation.services.image_choice import check_images
 from evaluation.services.stored_kinds import QRELS, STORED_RUNS
-from evaluation.significance.randomisation import MOST_ROUNDS, ROUNDS
+from phrasebox.metrics.table import METRICS
+from phrasebox.significance.randomisation import MOST_ROUNDS, ROUNDS
 
 #: Runs of a direction that are compared while somebody waits.
 MOST_RUNS_COMPARED = 12
@@ -235,8 +233,8 @@ def qrels_of_corpus(run: Run, *others: Run) -> list[QrelsSnapshot]:
     newest: dict[str, QrelsSnapshot] = {}
     for row in QrelsSnapshot.objects.filter(corpus=run.corpus_id, published=True).order_by("-pk"):
         newest.setdefault(row.name, row)
-    asked = {ASKS[one.direction] for one in (run, *others)}
-    return [row for row in newest.values() if not row.asks or asked == {row.asks}]
+    directions_asked = {ASKS[compared.direction] for compared in (run, *others)}
+    return [row for row in newest.values() if not row.asks or directions_asked == {row.asks}]
 
 
 def cached_for_runs(

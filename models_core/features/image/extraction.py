@@ -5,8 +5,6 @@ entry is written beside its place and moved there, so what is there is whole. An
 changed picture, has other entries; nothing needs to be cleared for results to be right.
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 import zipfile
@@ -23,7 +21,7 @@ from numpy.typing import NDArray
 from models_core.features.image import pictures
 from models_core.features.image.pyramid import FINEST
 from models_core.features.image.vocabulary import Vocabulary
-from models_core.threads import one_blas_thread
+from phrasebox.threads import one_blas_thread
 
 _Counts = NDArray[np.uint32]
 

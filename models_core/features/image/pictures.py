@@ -4,8 +4,6 @@ A picture is known by the SHA-256 of its file, so renamed or repeated files are 
 Filters and descriptors have a fixed size in pixels, so all pictures are scaled to one longer side.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 from pathlib import Path
@@ -67,9 +65,9 @@ def pixels(picture: Picture, longer_side: int) -> Pixels:
             f"picture {picture.path} is {image.width} x {image.height}; scaled to {longer_side}, one "
             f"side is shorter than {_SMALLEST_SIDE} pixels; leave it out"
         )
-    found = np.asarray(image)
+    colours = np.asarray(image)
     if (width, height) == image.size:
-        return found
+        return colours
     # Areas are averaged where a picture shrinks: what is finer than a pixel must not turn into texture.
     way = cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR
-    return np.asarray(cv2.resize(found, (width, height), interpolation=way), dtype=np.uint8)
+    return np.asarray(cv2.resize(colours, (width, height), interpolation=way), dtype=np.uint8)

@@ -5,8 +5,6 @@ Shares are of the whole image at every level, else the inequality below eq. 7 wo
 Source: Hodosh et al. 2013, section 3.3.2; Lazebnik, Schmid and Ponce 2006.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,8 +22,8 @@ def count_in_cells(words: NDArray[np.intp], vocabulary: int) -> _Counts:
     """
     rows, columns = words.shape
     cell = (np.arange(rows) * FINEST // rows)[:, None] * FINEST + np.arange(columns) * FINEST // columns
-    found = np.bincount((cell * vocabulary + words).ravel(), minlength=FINEST**2 * vocabulary)
-    return found.reshape(FINEST**2, vocabulary).astype(np.uint32)
+    counts = np.bincount((cell * vocabulary + words).ravel(), minlength=FINEST**2 * vocabulary)
+    return counts.reshape(FINEST**2, vocabulary).astype(np.uint32)
 
 
 def pyramid(counts: NDArray[np.integer]) -> NDArray[np.float32]:

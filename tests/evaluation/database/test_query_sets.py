@@ -15,8 +15,7 @@ from annotation.common.operations import OperationContext
 from evaluation.comparison.ranked_runs import pool_of
 from evaluation.comparison.scoring import score
 from evaluation.models import Batch, QrelsSnapshot, Run
-from evaluation.relevance.pair_tasks import pair_tasks
-from evaluation.relevance.pairs import JudgedPair
+from evaluation.pair_tasks import pair_tasks
 from evaluation.selectors import names_of, run_named, snapshot_named
 from evaluation.services.batches.launching import launch
 from evaluation.services.batches.planning import BatchRequest, plan
@@ -30,6 +29,7 @@ from evaluation.services.judgments.importing import (
 from evaluation.services.judgments.qrels_files import QrelsImport, import_qrels
 from evaluation.services.judgments.relevance import RelevanceChoice
 from evaluation.services.runs.files import RunImport, import_run
+from phrasebox.relevance.pairs import JudgedPair
 from tests.evaluation.database.conftest import matrix_file, said
 from tests.factories import a_corpus, an_image
 
@@ -178,6 +178,6 @@ def test_a_query_of_a_file_stays_though_all_its_pairs_are_left_out(tmp_path: Pat
     file = tmp_path / "q.trec"
     file.write_text("i0.jpg 0 i1.jpg#0 1\ni4.jpg 0 nobody.jpg#0 1\n")
     made = import_qrels(QrelsImport(name="q", corpus="few", file=file, skip_unknown=True), OperationContext())
-    assert (made.asked, made.left_out) == ({"image": 2}, 1)
+    assert (made.asked, made.excluded) == ({"image": 2}, 1)
     found = score(run_named(runs[0]), snapshot_named("q"), ["S@1"], missing="worst")
     assert (found.asked, found.without_relevant) == (2, 1)

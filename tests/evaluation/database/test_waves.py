@@ -20,7 +20,6 @@ from annotation.moderation import discarding, reopening
 from annotation.protocol.questions import Answer
 from annotation.selectors.pair_judgments import asked_pairs
 from evaluation.models import Batch
-from evaluation.pooling.active import NextPairs
 from evaluation.services.batches import rounds
 from evaluation.services.batches.collecting import collect
 from evaluation.services.batches.launching import check_known, launch
@@ -30,6 +29,7 @@ from evaluation.services.batches.rounds import STABLE, ask_next_round
 from evaluation.services.batches.scheduler import ROUND_CHECK_INTERVAL
 from evaluation.services.batches.state import batch_state
 from evaluation.services.batches.stored_answers import BatchRefused
+from phrasebox.pooling.active import NextPairs
 from tests.evaluation.database.conftest import said
 from tests.evaluation.database.pooled_world import UNTESTED, a_world, crowd, runs
 
@@ -135,9 +135,9 @@ def test_a_round_that_is_asked_after_the_end_opens_the_batch_again(
     answer(batch, 99)
     choose = rounds.next_pairs_of_round
 
-    def not_stable(found: Any, whole: Any, candidates: Any, *, asked: Any, **about: Any) -> NextPairs:
-        chosen = choose(found, whole, candidates, asked=asked, **about)
-        return replace(chosen, pairs=np.setdiff1d(candidates, asked)[:3], stable=False)
+    def not_stable(found: Any, whole: Any, candidates: Any, *, asked_pairs: Any, **about: Any) -> NextPairs:
+        chosen = choose(found, whole, candidates, asked_pairs=asked_pairs, **about)
+        return replace(chosen, pairs=np.setdiff1d(candidates, asked_pairs)[:3], stable=False)
 
     with monkeypatch.context() as patched:
         patched.setattr(rounds, "next_pairs_of_round", not_stable)

@@ -1,0 +1,135 @@
+"""The pool: the union of the best items of chosen runs, in both directions.
+
+A pair is an image and a caption, whichever of them asked; it is one number, `image * captions +
+caption`, so that a pool is a sorted array and sets of pairs are compared without a loop. An image
+and its own caption, the original pair, is relevant without a judgment and nobody is asked about it.
+
+Source: Hodosh et al. 2013, section 4.3.2: "all image-caption pairs among the top k results for each
+query", two tasks, 30 systems; Sparck Jones and van Rijsbergen 1975 (pooling).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+PairIds = NDArray[np.int64]
+
+#: The two directions: images ask, or captions do.
+ANNOTATION, SEARCH = "annotation", "search"
+
+
+class BadPool(ValueError):
+    """Runs that make no pool; one line with the remedy."""
+
+
+@dataclass(frozen=True)
+class Space:
+    """What can be paired: `owner`, shape (captions,), is the image of each caption; `images` how many.
+
+    Only captions that take part: what a run ranks one of five captions of, has those in its space. Without
+    `originals` it is not known of any caption that it describes its image.
+    """
+
+    images: int
+    owner: PairIds
+    originals: bool = True
+
+    @property
+    def captions(self) -> int:
+        """How many captions take part."""
+        return len(self.owner)
+
+    def pairs(self, images: PairIds, captions: PairIds) -> PairIds:
+        """The pairs of images and captions, shape as theirs."""
+        return np.asarray(images, np.int64) * self.captions + np.asarray(captions, np.int64)
+
+    def parts(self, pairs: PairIds) -> tuple[PairIds, PairIds]:
+        """The images and the captions of pairs."""
+        images, captions = np.divmod(pairs, max(1, self.captions))
+        return images, captions
+
+    def original(self, pairs: PairIds) -> NDArray[np.bool_]:
+        """Whether each pair is of an image and a caption that was written for it."""
+        images, captions = self.parts(pairs)
+        return np.asarray((self.owner[captions] == images) & self.originals)
+
+
+@dataclass(frozen=True)
+class Shortlist:
+    """The best items of one run, best first. A system may have two runs, one in each direction.
+
+    `queries`, shape (queries,): who asks, images in annotation and captions in search. `lists`, shape
+    (queries, depth): what was found, -1 where a list is shorter.
+    """
+
+    name: str
+    direction: str
+    queries: PairIds
+    lists: PairIds
+    system: str = ""
+
+    @property
+    def of(self) -> str:
+        """What is left out, or counted, with it: its system, or the run itself where nobody says."""
+        return self.system or self.name
+
+    def pairs(self, space: Space, depth: int) -> PairIds:
+        """Its pairs down to `depth`, each once and in the order of their numbers."""
+        lists = self.lists[:, :depth]
+        asks = np.broadcast_to(self.queries[:, None], lists.shape)[lists >= 0]
+        found = lists[lists >= 0]
+        images, captions = (asks, found) if self.direction == ANNOTATION else (found, asks)
+        return np.unique(space.pairs(images, captions))
+
+
+@dataclass(frozen=True)
+class PairPool:
+    """Pairs that some run has among its best, sorted; `of_run` has each run's own share of them."""
+
+    space: Space
+    depth: int
+    pairs: PairIds
+    of_run: Mapping[str, PairIds]
+
+    @property
+    def to_judge(self) -> PairIds:
+        """The pairs that are no originals."""
+        return self.pairs[~self.space.original(self.pairs)]
+
+    def without(self, runs: Sequence[str]) -> PairIds:
+        """The pairs that others than `runs` contribute."""
+        return self.pairs[self._times > self._counted(runs)]
+
+    @cached_property
+    def _times(self) -> PairIds:
+        return self._counted(list(self.of_run))
+
+    def _counted(self, runs: Sequence[str]) -> PairIds:
+        """How many of `runs` contribute each pair, shape (pairs,)."""
+        counts = np.zeros(len(self.pairs), dtype=np.int64)
+        for name in runs:
+            counts[np.searchsorted(self.pairs, self.of_run[name])] += 1
+        return counts
+
+
+def pool(shortlists: Sequence[Shortlist], space: Space, *, depth: int) -> PairPool:
+    """The union of the top `depth` of all runs; raises BadPool where there is none to make."""
+    if depth < 1:
+        raise BadPool(f"depth {depth}: expected 1 or more")
+    if not shortlists:
+        raise BadPool("no runs were given; name at least one to pool")
+    of_run: dict[str, PairIds] = {}
+    for one in shortlists:
+        if one.name in of_run:
+            raise BadPool(f"run {one.name!r} is named twice; name each once")
+        of_run[one.name] = one.pairs(space, depth)
+    return PairPool(space, depth, np.unique(np.concatenate(list(of_run.values()))), of_run)
+
+
+def among(pairs: PairIds, known: PairIds) -> NDArray[np.bool_]:
+    """Which of `pairs` are among `known`; both sorted, each once."""
+    at = np.searchsorted(known, pairs)
+    return np.asarray(np.append(known, -1)[at] == pairs)

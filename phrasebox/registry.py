@@ -1,0 +1,61 @@
+"""A table of one kind of thing, keyed by name: formats, questions, metrics.
+
+Each entry is one file; `discover` imports every module of a package, and each module
+registers itself. Two entries of one name are refused at import time.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Generic, TypeVar
+
+_T = TypeVar("_T")
+
+
+class UnknownName(LookupError):
+    """Asked for a name nobody registered; the message lists the known ones."""
+
+
+class Registry(Generic[_T]):
+    """Entries of one kind by key.
+
+    `kind` is the word used in messages ("format", "question").
+    """
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self._entries: dict[str, _T] = {}
+
+    def register(self, key: str, entry: _T) -> _T:
+        """Add `entry` under `key`; raises ValueError where the key is taken."""
+        if key in self._entries:
+            raise ValueError(
+                f"{self.kind} {key!r} is registered twice: by {self._entries[key]!r} and {entry!r}"
+            )
+        self._entries[key] = entry
+        return entry
+
+    def get(self, key: str) -> _T:
+        """The entry named `key`; raises UnknownName listing what exists."""
+        try:
+            return self._entries[key]
+        except KeyError:
+            known = ", ".join(sorted(self._entries)) or "none"
+            raise UnknownName(f"unknown {self.kind} {key!r}; known: {known}") from None
+
+    def keys(self) -> tuple[str, ...]:
+        """All keys, sorted."""
+        return tuple(sorted(self._entries))
+
+    def __iter__(self) -> Iterator[_T]:
+        return iter(self._entries[key] for key in sorted(self._entries))
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._entries
+
+
+def discover(package: ModuleType) -> None:
+    """Import every module of `package`, so that each registers what it holds."""
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"{package.__name__}.{module.name}")

@@ -1,0 +1,90 @@
+"""Vectors that stand more than once among others, so that their scores can be made equal to the bit.
+
+Libraries of linear algebra multiply blocks of columns in several ways: with some kernels (those of AMD's and
+of older Intel processors) the products of one vector with two copies of another differ in their last bits.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: Numbers of a vector by which copies are looked for first.
+_LOOKED_AT = 8
+#: Groups whose products are computed together, always the same ones: so their last bits do not depend on
+#: where their members stand.
+_TOGETHER = 64
+
+
+@dataclass(frozen=True)
+class Copies:
+    """The rows that have copies, ascending, the group of each, and the first row of each group."""
+
+    rows: NDArray[np.intp]
+    groups: NDArray[np.intp]
+    firsts: NDArray[np.intp]
+
+    def within(self, span: slice) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Of the rows in a span: their places in it, and their groups."""
+        low, high = np.searchsorted(self.rows, [span.start, span.stop])
+        return self.rows[low:high] - span.start, self.groups[low:high]
+
+    def blocks(self, groups: NDArray[np.intp]) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """The first rows of all groups of a block in which some of `groups` are; and which of `groups`."""
+        numbers = groups // _TOGETHER
+        for number in np.unique(numbers):
+            yield (
+                self.firsts[number * _TOGETHER : (number + 1) * _TOGETHER],
+                np.flatnonzero(numbers == number),
+            )
+
+    @staticmethod
+    def place_in_block(groups: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Where in its block each group is."""
+        return groups % _TOGETHER
+
+
+def copies_of(vectors: NDArray[Any]) -> Copies:
+    """The copies among vectors, shape (vectors, numbers); those of zeros do not count."""
+    by_content: dict[bytes, list[int]] = {}
+    for row in _suspects(vectors):
+        values = vectors[row] + 0.0  # -0 is 0
+        if values.any():
+            digest = hashlib.blake2b(np.ascontiguousarray(values).tobytes(), digest_size=16).digest()
+            by_content.setdefault(digest, []).append(int(row))
+    return _grouped(by_content.values())
+
+
+def copies_among(places: NDArray[np.intp]) -> Copies:
+    """The copies among items of which each is somewhere, shape (items,): those in the same place are copies,
+    and those in a place below 0 do not count."""
+    by_place: dict[int, list[int]] = {}
+    for row, place in enumerate(places.tolist()):
+        if place >= 0:
+            by_place.setdefault(place, []).append(row)
+    return _grouped(by_place.values())
+
+
+def _grouped(found: Iterable[list[int]]) -> Copies:
+    """The rows that have copies, of lists of those that are alike."""
+    several = [own for own in found if len(own) > 1]
+    rows = np.asarray([row for own in several for row in own], np.intp)
+    groups = np.repeat(np.arange(len(several)), [len(own) for own in several])
+    order = np.argsort(rows)
+    return Copies(rows[order], groups[order], np.asarray([own[0] for own in several], np.intp))
+
+
+def _suspects(vectors: NDArray[Any]) -> NDArray[np.intp]:
+    """Rows that are like another one in some of their numbers."""
+    count, width = vectors.shape
+    if count < 2 or not width:
+        return np.empty(0, np.intp)
+    columns = np.unique(np.linspace(0, width - 1, _LOOKED_AT).astype(np.intp))
+    bits = np.ascontiguousarray(vectors[:, columns] + 0.0, np.float64).view(np.uint64)
+    # Sums of products by odd numbers, modulo 2^64: alike where all numbers are.
+    odd = np.uint64(0x9E3779B97F4A7C15) * np.arange(1, 2 * len(columns), 2, dtype=np.uint64)
+    _, inverse, counts = np.unique((bits * odd).sum(axis=1), return_inverse=True, return_counts=True)
+    return np.flatnonzero(counts[inverse] > 1)
