@@ -93,7 +93,7 @@ def test_a_simulated_campaign_is_handed_to_no_worker_but_to_its_staff(simulated)
 
 
 def test_nobody_is_paid_for_simulated_answers(simulated):
-    worker = Worker.objects.filter(standings__campaign=simulated.campaign)[0]
+    worker = Worker.objects.filter(trust_states__campaign=simulated.campaign)[0]
     for pay in (
         lambda: payments.pay_all_due(campaign=simulated.campaign, reference="march"),
         lambda: payments.pay(worker=worker.pk, campaign=simulated.campaign, amount=1),

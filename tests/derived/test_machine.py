@@ -26,7 +26,7 @@ from annotation.models import (
     Layer,
     OpenImage,
     Ruling,
-    Standing,
+    TrustState,
 )
 from annotation.moderation import control_items, discarding, rulings, trust_replay
 from annotation.protocol import questions as q
@@ -293,8 +293,8 @@ def managed(seed: int, acts: list[tuple[str, int, int]]) -> Managed:
             act(number, turn)
             play.check()
         check_database()
-    for standing in Standing.objects.filter(campaign=play.campaign):
-        assert trust_replay.replay_row(standing) == worker_trust.trust_from_row(standing)
+    for trust_state in TrustState.objects.filter(campaign=play.campaign):
+        assert trust_replay.replay_row(trust_state) == worker_trust.trust_from_row(trust_state)
     return play
 
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from annotation.campaigns import change_campaign_settings
-from annotation.models import Assignment, Item, Judgment, OpenImage, Standing, Task
+from annotation.models import Assignment, Item, Judgment, OpenImage, Task, TrustState
 from annotation.moderation import discarding, trust_replay
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
 from annotation.protocol.contents import mention_from
@@ -132,7 +132,7 @@ def played(seed: int, acts: list[tuple[str, int, int]]) -> Changing:
         opened = OpenImage.objects.filter(campaign=play.campaign)
         opened.update(layer_behind=True, version=F("version") + 1)
         assert play.layer() == [by_first_mention(state.layer) for state in states]
-    for row in Standing.objects.filter(campaign=play.campaign):
+    for row in TrustState.objects.filter(campaign=play.campaign):
         assert trust_replay.replay_row(row) == worker_trust.trust_from_row(row)
     return play
 

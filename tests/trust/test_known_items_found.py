@@ -135,7 +135,7 @@ def test_a_question_that_somebody_flagged_is_not_promoted():
 def test_the_word_of_a_suspended_worker_promotes_nothing(how):
     world = three_votes()
     voted(world, "no", "no", "no")
-    world.campaign.standings.filter(worker=world.workers[1]).update(**how)
+    world.campaign.trust_states.filter(worker=world.workers[1]).update(**how)
     assert control_items.promote(campaign=world.campaign, kind=q.COREF_LINK).added == 0
 
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from annotation import jobs
-from annotation.models import Campaign, Job, Judgment, Standing, Task
+from annotation.models import Campaign, Job, Judgment, Task, TrustState
 from annotation.protocol.campaign_settings import settings_of
 from annotation.selectors.campaign import money
 from annotation.selectors.campaign.forecast import forecast
@@ -137,7 +137,7 @@ def test_topping_up_says_its_price_and_has_the_pages_of_bad_judges_asked_again(b
     assert bad.filter(void=True).exists() and bad.filter(void=False).exists()
     assert jobs.run_queued_job(job.pk) == Job.DONE
     assert not bad.filter(void=False).exists()
-    assert all(row.withdrawn_at for row in Standing.objects.filter(worker__pseudonym__in=before.unused))
+    assert all(row.withdrawn_at for row in TrustState.objects.filter(worker__pseudonym__in=before.unused))
     assert not plan_reassignment(batch_named("first")).judges and not reassign_answers("first").done
     after = batch_state("first")
     assert (
