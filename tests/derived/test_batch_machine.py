@@ -52,7 +52,7 @@ from tests.transactions import may_write
 pytestmark = pytest.mark.django_db
 
 #: A run is 30 steps; the recount after each is slow.
-STEPS, RUNS = 30, sized(5, 300)
+STEPS, RUNS = 30, sized(2, 300)
 PEOPLE = world.PEOPLE
 #: Who is mostly wrong, by their number.
 CARELESS = 3

@@ -32,9 +32,8 @@ from evaluation.services.batches.stored_answers import BatchError
 from phrasebox.pooling.active import NextPairs
 from tests.evaluation.database.conftest import said
 from tests.evaluation.database.pooled_world import UNTESTED, a_world, crowd, runs
-from tests.sizes import usually_on
 
-pytestmark = [pytest.mark.django_db(transaction=True), *usually_on("sqlite")]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
