@@ -21,11 +21,10 @@ from annotation.workers.payments import PaymentError
 from annotation.workers.pseudonyms import worker_of
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
-from tests.sizes import usually_on
 from tests.web import world as people
 from tests.web.staff import press, words
 
-pytestmark = [pytest.mark.django_db, *usually_on("sqlite")]
+pytestmark = pytest.mark.django_db
 
 PAID = {**TRUSTING, "pay": {"basis": "item"}}
 

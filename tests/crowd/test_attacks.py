@@ -39,11 +39,10 @@ from tests.crowd import platform
 from tests.crowd.platform import ANN, BOB, FIRST, SECOND, account_in, arrive, come, tell, visit
 from tests.factories import some_images
 from tests.queue.world import World
-from tests.sizes import usually_on
 from tests.web import world as people
 from tests.web.staff import words
 
-pytestmark = [pytest.mark.django_db, *usually_on("sqlite")]
+pytestmark = pytest.mark.django_db
 INVENTED = "61c0ffee00000000deadbeef"
 NOTHING, WEBHOOK, API, LINKS = "nothing", "webhook", "api", "links"
 #: For what only webhooks show.

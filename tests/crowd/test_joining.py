@@ -36,10 +36,9 @@ from tests.factories import some_images
 from tests.queue.test_leases import known_link
 from tests.queue.test_same_question import met
 from tests.queue.world import World
-from tests.sizes import usually_on
 from tests.trust.test_qualification import examining, take_test
 
-pytestmark = [pytest.mark.django_db, *usually_on("postgresql")]
+pytestmark = pytest.mark.django_db
 KNOWN, PROVISIONAL = 0, 1
 #: Every question is asked of several, so that both often answer the same.
 SEVERAL: dict[str, Any] = {

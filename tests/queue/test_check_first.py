@@ -14,9 +14,8 @@ from annotation.queue.leases import Lease, NoTask
 from tests.queue.machines_at_work import to_draw, turns
 from tests.queue.test_submission import later
 from tests.queue.world import TRUSTING, World
-from tests.sizes import usually_on
 
-pytestmark = [pytest.mark.django_db, *usually_on("postgresql")]
+pytestmark = pytest.mark.django_db
 
 DRAWER, JUDGE = 1, 2
 

@@ -47,11 +47,10 @@ from tests.queue.machines_at_work import (
     work,
 )
 from tests.queue.world import World
-from tests.sizes import usually_on
 from tests.web import world as people
 from tests.web.staff import words
 
-pytestmark = [pytest.mark.django_db, *usually_on("postgresql")]
+pytestmark = pytest.mark.django_db
 
 
 def test_a_machine_draws_and_people_judge() -> None:

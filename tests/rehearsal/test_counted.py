@@ -17,9 +17,8 @@ from annotation.simulation.visits import Conduct
 from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
 from annotation.task_types.caption_writing.rules import SPELLING
 from tests.factories import a_corpus, an_image, some_images
-from tests.sizes import usually_on
 
-pytestmark = [pytest.mark.django_db(transaction=True), *usually_on("sqlite")]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 UNTESTED: dict[str, Any] = {"trust": {"qualification": False}}
 MISCHIEF = Conduct(clicked_twice=0.1, answered_twice=0.1, returned=0.1)

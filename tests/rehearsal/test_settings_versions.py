@@ -45,7 +45,7 @@ CHANGES: tuple[dict[str, Any], ...] = (
 )
 
 #: Plays looked at; the slow run has time for more.
-EXAMPLES = sized(8, 64)
+EXAMPLES = sized(4, 64)
 
 steps = st.lists(
     st.tuples(st.sampled_from(ACTS), st.integers(0, PEOPLE - 1), st.integers(0, 40)), max_size=60

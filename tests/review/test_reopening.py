@@ -27,11 +27,11 @@ from tests.queue.world import TRUSTING, World
 from tests.rehearsal.play import Play, check_database
 from tests.rehearsal.script import Script, pictured
 from tests.review.world import HAT, MAN, THE_MAN, answer, chain, held, image, report, the_world
-from tests.sizes import sized, usually_on
+from tests.sizes import sized
 from tests.web.staff import words
 from tests.web.world import signed_in
 
-pytestmark = [pytest.mark.django_db, *usually_on("postgresql")]
+pytestmark = pytest.mark.django_db
 
 
 def change(world: World, lease: Lease, given: Answer, *, worker: int = 0) -> bool:

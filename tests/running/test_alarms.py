@@ -19,9 +19,8 @@ from annotation.queue.submission import Answer
 from annotation.task_types.wording import BY_KEY
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World
-from tests.sizes import usually_on
 
-pytestmark = [pytest.mark.django_db, *usually_on("sqlite")]
+pytestmark = pytest.mark.django_db
 
 
 def alarms(campaign: Campaign, *codes: str) -> list[monitoring.Alarm]:

@@ -14,10 +14,9 @@ from annotation.queue.submission import Answer
 from annotation.simulation_driver.soundness import violations
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
-from tests.sizes import usually_on
 from tests.trust.scenes import crowd_works, gold, scenes
 
-pytestmark = [pytest.mark.django_db, *usually_on("sqlite")]
+pytestmark = pytest.mark.django_db
 
 
 def drawn_and_judged(verdict: str, boxes: int) -> World:

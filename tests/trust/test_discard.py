@@ -25,10 +25,10 @@ from annotation.queue.leases import NoTask
 from tests import worlds
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
-from tests.sizes import sized, usually_on
+from tests.sizes import sized
 from tests.trust.scenes import crowd_works, gold, refused, scenes
 
-pytestmark = [pytest.mark.django_db, *usually_on("postgresql")]
+pytestmark = pytest.mark.django_db
 
 
 def picture(world: World) -> list[Any]:

@@ -15,10 +15,9 @@ from annotation.quality import controls
 from annotation.queue.submission import Answer
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
-from tests.sizes import usually_on
 from tests.trust.scenes import gold, scenes
 
-pytestmark = [pytest.mark.django_db, *usually_on("postgresql")]
+pytestmark = pytest.mark.django_db
 
 
 # From gold

@@ -28,9 +28,6 @@ from annotation.queue.leases import Lease, NoTask
 from annotation.queue.submission import Answer, NotYours
 from tests.factories import some_images
 from tests.queue.world import World
-from tests.sizes import usually_on
-
-pytestmark = usually_on("sqlite")
 
 TESTED: dict[str, Any] = {"trust": {"double_check_share": 0.0}}
 #: Spans of the first caption of an image; with a mention of the second each makes a link. Not the man's,

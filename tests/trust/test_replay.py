@@ -8,10 +8,9 @@ from annotation.models import TrustState
 from annotation.moderation import control_items, trust_replay
 from annotation.protocol.trust import SUSPENDED
 from annotation.quality import worker_trust
-from tests.sizes import usually_on
 from tests.trust.scenes import crowd_works, gold, scenes
 
-pytestmark = [pytest.mark.django_db, *usually_on("postgresql")]
+pytestmark = pytest.mark.django_db
 
 
 def told(row: TrustState):

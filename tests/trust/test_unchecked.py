@@ -20,10 +20,9 @@ from annotation.queue.submission import Answer
 from annotation.selectors.campaign import workers
 from tests.factories import a_corpus, some_images
 from tests.queue.world import World
-from tests.sizes import usually_on
 from tests.trust.scenes import crowd_works, gold, scenes
 
-pytestmark = [pytest.mark.django_db, *usually_on("sqlite")]
+pytestmark = pytest.mark.django_db
 
 
 def told_again(world: World) -> bool:

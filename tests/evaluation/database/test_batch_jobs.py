@@ -19,9 +19,8 @@ from evaluation.services.batches.reassignment import plan_reassignment, reassign
 from evaluation.services.batches.state import batch_state
 from tests.evaluation.database.conftest import said
 from tests.evaluation.database.pooled_world import UNTESTED, crowd
-from tests.sizes import usually_on
 
-pytestmark = [pytest.mark.django_db(transaction=True), *usually_on("postgresql")]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 PAID = {**UNTESTED, "pay": {"basis": "item", "per_item": {"relevance": 0.2}}}
 
