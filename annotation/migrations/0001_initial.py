@@ -1134,7 +1134,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='study',
-            constraint=models.CheckConstraint(condition=models.Q(('wanted__gte', 1)), name='study_wants_something'),
+            constraint=models.CheckConstraint(condition=models.Q(('answers_required__gte', 1)), name='study_requires_something'),
         ),
         migrations.AddConstraint(
             model_name='taglist',

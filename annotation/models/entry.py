@@ -100,7 +100,7 @@ class Study(models.Model):
                 condition=Q(external_id=""),
                 name="nameless_study_once_per_campaign",
             ),
-            models.CheckConstraint(condition=Q(wanted__gte=1), name="study_wants_something"),
+            models.CheckConstraint(condition=Q(answers_required__gte=1), name="study_requires_something"),
         ]
         indexes = [models.Index(fields=["campaign"], name="study_by_campaign")]
 

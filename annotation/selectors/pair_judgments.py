@@ -172,7 +172,7 @@ def newest_change(campaign: Campaign, *, until: int | None = None) -> int:
     return newest
 
 
-def judges_left_out(campaigns: Mapping[Campaign, TrustSettings]) -> Counter[int]:
+def judges_excluded(campaigns: Mapping[Campaign, TrustSettings]) -> Counter[int]:
     """Campaign of pairs (its id) -> how many judges there gave answers that stand and do not count: those
     that `judges` calls unused. Two queries for any number of campaigns."""
     excluded = Counter[int]()

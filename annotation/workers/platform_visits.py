@@ -79,7 +79,7 @@ def save_study(
     campaign: Campaign,
     provider: str,
     external_id: str = "",
-    answers_wanted: int,
+    answers_required: int,
     completion_code: str = "",
     screen_out_code: str = "",
     actor: Account | None = None,
@@ -96,10 +96,10 @@ def save_study(
             if provider in NAMING
             else _("A study on this platform has no id: leave it out.")
         )
-    if not 1 <= answers_wanted <= MOST_WANTED:
+    if not 1 <= answers_required <= MOST_WANTED:
         raise VisitError(
             _("One visit cannot ask for %(wanted)d answers; expected 1 to %(most)d.")
-            % {"wanted": answers_wanted, "most": MOST_WANTED}
+            % {"wanted": answers_required, "most": MOST_WANTED}
         )
     if max(map(len, (completion_code, screen_out_code))) > 50 or len(external_id) > 100:
         raise VisitError(_("A code has 50 characters at most, an id 100."))
@@ -114,8 +114,8 @@ def save_study(
             campaign=campaign,
             provider=provider,
             external_id=external_id,
-            defaults={"answers_required": answers_wanted, **codes},
-            create_defaults={"answers_required": answers_wanted, "created_by": actor, **codes},
+            defaults={"answers_required": answers_required, **codes},
+            create_defaults={"answers_required": answers_required, "created_by": actor, **codes},
         )
         record(actor=actor, act="save_study", campaign=campaign, provider=provider, study=external_id)
     return study

@@ -97,7 +97,7 @@ def set_up_study(request: SaveStudyRequest, context: OperationContext) -> Campai
         campaign=request.row(),
         provider=request.platform,
         external_id=request.study.strip(),
-        answers_wanted=request.answers,
+        answers_required=request.answers,
         completion_code=request.completion_code.strip(),
         screen_out_code=request.screen_out_code.strip(),
         actor=context.actor,
