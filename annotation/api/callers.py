@@ -122,15 +122,15 @@ def _of_session(request: HttpRequest, about: int | None) -> tuple[_Row | None, M
                 WHERE s.session_key = %s AND s.expire_date > %s""",
             [about, guess, key, database.sql_time(timezone.now())],
         )
-        found = cursor.fetchone()
-    if found is None:
+        row = cursor.fetchone()
+    if row is None:
         return None, {}
-    session = _decoded(found[0], settings.SECRET_KEY)
+    session = _decoded(row[0], settings.SECRET_KEY)
     if not session.get(SESSION_KEY):
         return None, session
     owner = int(session[SESSION_KEY])
     if owner == guess:
-        return (_Row(*found[1:]) if found[1] is not None else None), session
+        return (_Row(*row[1:]) if row[1] is not None else None), session
     if len(_owners) >= OWNERS_KEPT:
         _owners.clear()
     _owners[key] = owner
@@ -163,8 +163,8 @@ def _hash_under(password: str, secret: str) -> str:
 def _row(which: str, values: Sequence[Any]) -> _Row | None:
     with connection.cursor() as cursor:
         database.execute(cursor, f"{_WHO} {which}", values)
-        found = cursor.fetchone()
-    return _Row(*found) if found else None
+        row = cursor.fetchone()
+    return _Row(*row) if row else None
 
 
 def _signed_out(detail: str) -> Problem:

@@ -17,7 +17,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from annotation.api.callers import worker_calling
 from annotation.api.problems import Problem, invalid_problem
-from annotation.api.worker_shapes import NothingAsked
+from annotation.api.worker_shapes import EmptyRequest
 from annotation.common import database, plain_json
 from annotation.common.operations import Invalid, read_request
 from annotation.models import Worker
@@ -54,7 +54,7 @@ def worker_call(
     title: str,
     *,
     method: str = "POST",
-    asks: Callable[[], type[Any]] = lambda: NothingAsked,
+    asks: Callable[[], type[Any]] = lambda: EmptyRequest,
     errors: tuple[int, ...] = (),
     example: Mapping[str, Any] | None = None,
 ) -> Callable[[_View], _View]:
@@ -87,7 +87,7 @@ def for_workers(*views: Callable[..., Mapping[str, Any]]) -> Callable[..., HttpR
             database.spare_the_check()
             worker = worker_calling(request, path.get("assignment"))
             data = {**request.GET.dict(), **(json_in(request) if call.method == "POST" else {})}
-            said = call.view(request, worker, read_request(call.asks(), data), **path)
+            answer = call.view(request, worker, read_request(call.asks(), data), **path)
         except Problem as problem:
             return problem.response()
         except Invalid as error:
@@ -107,7 +107,7 @@ def for_workers(*views: Callable[..., Mapping[str, Any]]) -> Callable[..., HttpR
                 raise
             return _moved().response()
         return HttpResponse(
-            json.dumps(said), content_type="application/json", headers={"Cache-Control": "no-store"}
+            json.dumps(answer), content_type="application/json", headers={"Cache-Control": "no-store"}
         )
 
     answered.calls = calls  # type: ignore[attr-defined]

@@ -48,8 +48,8 @@ class Writer:
         except OSError as error:
             raise BackupRefused(f"{path}: {error.strerror}; a backup must be able to read it") from error
         with source:
-            told = os.fstat(source.fileno())
-            self.put(name, source, told.st_size, mode=told.st_mode & 0o777, mtime=int(told.st_mtime))
+            status = os.fstat(source.fileno())
+            self.put(name, source, status.st_size, mode=status.st_mode & 0o777, mtime=int(status.st_mtime))
 
     def put(self, name: str, source: IO[bytes], size: int, *, mode: int = 0o600, mtime: int = 0) -> None:
         """`size` bytes of `source` as the member `name`."""
@@ -119,8 +119,8 @@ class Reader:
 
         `expected` says which names may be there. Raises BackupRefused, and then `into` is good for nothing.
         """
-        with tempfile.TemporaryFile(dir=into) as found:
-            found.write(_line(ABOUT_MEMBER, len(self._first), hashlib.sha256(self._first).hexdigest()))
+        with tempfile.TemporaryFile(dir=into) as members:
+            members.write(_line(ABOUT_MEMBER, len(self._first), hashlib.sha256(self._first).hexdigest()))
             files = 0
             while entry := self._tar.next():
                 self._tar.members.clear()  # type: ignore[attr-defined]
@@ -129,12 +129,12 @@ class Reader:
                         f"{entry.name!r} is not a plain file; a backup holds only plain files"
                     )
                 if entry.name == SUMS:
-                    found.seek(0)
-                    self._compare(entry, found)
+                    members.seek(0)
+                    self._compare(entry, members)
                     return files
                 if not _is_inside(entry.name) or not expected(entry.name):
                     raise BackupRefused(f"{entry.name!r} does not belong in a backup of this version")
-                found.write(_line(entry.name, entry.size, self._write(entry, into / entry.name)))
+                members.write(_line(entry.name, entry.size, self._write(entry, into / entry.name)))
                 files += 1
         raise BackupRefused("its list of checksums is missing: it was cut short, or is damaged")
 
@@ -156,9 +156,9 @@ class Reader:
         os.utime(target, (entry.mtime, entry.mtime))
         return digest.hexdigest()
 
-    def _compare(self, entry: tarfile.TarInfo, found: IO[bytes]) -> None:
+    def _compare(self, entry: tarfile.TarInfo, listed: IO[bytes]) -> None:
         """The lines of checksums as they were written, and as they were found now."""
-        for expected, line in zip_longest(_of(self._tar, entry), found, fillvalue=b""):
+        for expected, line in zip_longest(_of(self._tar, entry), listed, fillvalue=b""):
             if expected != line:
                 name = json.loads(line)["name"] if line else "something"
                 raise BackupRefused(f"{name!r} differs from what was written: the file is damaged")

@@ -77,14 +77,14 @@ def restore_backup(source: Path, *, replace: bool = False) -> RestoredBackup:
     with nobody_at_work(busy=f"something is using {root}; stop the server and its workers first"):
         kind = databases.database()
         _check_target(kind, root, replace)
-        place = root / RESTORING
-        again = (place / BEFORE).exists()
-        about, files = _unpack(source, kind, place, again)
-        with _in_place(place, again):
-            kind.replace(place / _NEW / kind.member)
-        erased, withdrawn = _bring_up_to_date(place / _NEW / ERASURES_MEMBER, about)
-        os.rename(place / BEFORE, place / _DONE)
-        shutil.rmtree(place, ignore_errors=True)
+        folder = root / RESTORING
+        again = (folder / BEFORE).exists()
+        about, files = _unpack(source, kind, folder, again)
+        with _in_place(folder, again):
+            kind.replace(folder / _NEW / kind.member)
+        erased, withdrawn = _bring_up_to_date(folder / _NEW / ERASURES_MEMBER, about)
+        os.rename(folder / BEFORE, folder / _DONE)
+        shutil.rmtree(folder, ignore_errors=True)
     return RestoredBackup(
         backup=str(source),
         made_at=about.made_at,
@@ -100,9 +100,9 @@ def restore_backup(source: Path, *, replace: bool = False) -> RestoredBackup:
 def _others(kind: databases.Database) -> int:
     """How many others hold the database; whoever has just left may be counted for a moment."""
     until = monotonic() + LEAVING
-    while (found := kind.others()) and monotonic() < until:
+    while (others := kind.others()) and monotonic() < until:
         sleep(0.1)
-    return found
+    return others
 
 
 def _check_target(kind: databases.Database, root: Path, replace: bool) -> None:
@@ -120,17 +120,17 @@ def _check_target(kind: databases.Database, root: Path, replace: bool) -> None:
         )
     stands = [] if replace else [*databases.filled_tables(), *contents.holds_files()]
     if stands:
-        shown = ", ".join(stands[:3]) + (f" and {len(stands) - 3} more" if len(stands) > 3 else "")
-        raise BackupRefused(f"not empty: {shown}; let the backup replace everything there, or restore it elsewhere")
+        listed = ", ".join(stands[:3]) + (f" and {len(stands) - 3} more" if len(stands) > 3 else "")
+        raise BackupRefused(f"not empty: {listed}; let the backup replace everything there, or restore it elsewhere")
 
 
-def _unpack(source: Path, kind: databases.Database, place: Path, again: bool) -> tuple[_About, int]:
+def _unpack(source: Path, kind: databases.Database, folder: Path, again: bool) -> tuple[_About, int]:
     """Unpack a backup into `new` of `place`, and check all of it; what it says, and its number of files."""
-    new = place / _NEW
-    for left in (new, place / _DONE):
+    new = folder / _NEW
+    for left in (new, folder / _DONE):
         shutil.rmtree(left, ignore_errors=True)
     new.mkdir(parents=True)
-    place.chmod(0o700)
+    folder.chmod(0o700)
     try:
         with archive.open_backup(source) as reader:
             about = _about(reader.about)
@@ -143,22 +143,22 @@ def _unpack(source: Path, kind: databases.Database, place: Path, again: bool) ->
                     ),
                 )
             except OSError as error:
-                raise BackupRefused(f"cannot be unpacked into {place}: {error.strerror or error}") from error
+                raise BackupRefused(f"cannot be unpacked into {folder}: {error.strerror or error}") from error
             for name in (kind.member, ERASURES_MEMBER):
                 if not (new / name).is_file():
                     raise BackupRefused(f"it has no {name}")
             kind.check(new / kind.member)
     except BaseException:
-        shutil.rmtree(new if again else place, ignore_errors=True)
+        shutil.rmtree(new if again else folder, ignore_errors=True)
         raise
     return about, members - len((kind.member, ERASURES_MEMBER)) - (new / WITHDRAWN).exists()
 
 
-def _about(told: dict[str, Any]) -> _About:
+def _about(about: dict[str, Any]) -> _About:
     try:
-        migrations = [str(name) for name in told["migrations"]]
+        migrations = [str(name) for name in about["migrations"]]
         return _About(
-            str(told["made_at"]), str(told["database"]), migrations, keys.in_use(told["secret_key"])
+            str(about["made_at"]), str(about["database"]), migrations, keys.in_use(about["secret_key"])
         )
     except (KeyError, TypeError) as error:
         raise BackupRefused(f"its description is damaged ({error})") from error
@@ -178,13 +178,13 @@ def _check_about(about: _About, kind: databases.Database) -> None:
 
 
 @contextmanager
-def _in_place(place: Path, again: bool) -> Iterator[None]:
+def _in_place(folder: Path, again: bool) -> Iterator[None]:
     """While open, the folders of `new` are where they shall be; where the block fails they go back.
 
     Where nobody knows which database stands, nothing goes back: after a restore that was cut short (`again`),
     where the database does not say, and where somebody interrupts us.
     """
-    root, new, before = place.parent, place / _NEW, place / BEFORE
+    root, new, before = folder.parent, folder / _NEW, folder / BEFORE
     before.mkdir(exist_ok=True)
     moved: list[tuple[Path, Path]] = []
 
@@ -208,7 +208,7 @@ def _in_place(place: Path, again: bool) -> Iterator[None]:
         if not again and not isinstance(error, databases.Unsure):
             for path, to in reversed(moved):
                 os.rename(to, path)
-            shutil.rmtree(place, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
         if isinstance(error, OSError):
             raise BackupRefused(
                 f"the folders of {root} cannot be replaced: {error.strerror or error} ({error.filename})"
@@ -237,4 +237,4 @@ def _bring_up_to_date(listed: Path, about: _About) -> tuple[list[str], int]:
             f"that, restore the backup again, and let it replace what is there. Nothing starts before that, "
             f"because erased people may be back"
         ) from error
-    return [one.pseudonym for one in erased], len(again)
+    return [deletion.pseudonym for deletion in erased], len(again)

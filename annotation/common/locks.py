@@ -126,7 +126,7 @@ def _locked_data_dir(how: int, busy: str) -> int:
 
 def _locked(folder: Path, busy: str) -> int:
     """A handle on `folder` that holds its lock."""
-    refused = 0
+    attempts = 0
     while True:
         folder.mkdir(parents=True, exist_ok=True)
         try:
@@ -139,8 +139,8 @@ def _locked(folder: Path, busy: str) -> int:
             if os.path.samestat(os.stat(folder), os.fstat(handle)):
                 return handle
         except BlockingIOError:
-            refused += 1
-            if refused > 1:
+            attempts += 1
+            if attempts > 1:
                 os.close(handle)
                 raise Busy(busy) from None
             time.sleep(_ASKING)

@@ -63,6 +63,6 @@ def _pause(seconds: float, stopping: Callable[[], bool]) -> None:
         time.sleep(min(LOOK, left))
 
 
-def one_line(said: object) -> str:
+def one_line(message: object) -> str:
     """The first line of what was said, no longer than a row should hold."""
-    return (str(said).strip().splitlines() or ["no message"])[0][:ERROR_LENGTH]
+    return (str(message).strip().splitlines() or ["no message"])[0][:ERROR_LENGTH]

@@ -27,9 +27,9 @@ def read_plain_json(body: bytes) -> Any:
     """
     try:
         text = body.decode()
-        found = json.loads(text, parse_constant=_no_number, parse_int=_whole)
+        value = json.loads(text, parse_constant=_no_number, parse_int=_whole)
         if _HALF.search(text):
-            json.dumps(found, ensure_ascii=False).encode()
+            json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         raise BadJson(_("A text contains half a character (a lone surrogate).")) from None
     except BadJson:
@@ -38,7 +38,7 @@ def read_plain_json(body: bytes) -> Any:
         raise BadJson(_("This is not JSON.")) from None
     if _depth(text) > DEEPEST:
         raise BadJson(_("This is nested too deeply."))
-    return found
+    return value
 
 
 def _whole(digits: str) -> int:

@@ -91,7 +91,7 @@ def _worked(job: Job, progress: JobProgress, limits: tuple[type[Exception], ...]
         kind = job_kind_named(job.kind)
     except UnknownName as error:
         return partial(_end, progress, Job.FAILED, error=one_line(error))
-    refusals: tuple[type[Exception], ...] = (*kind.refusals, NotEnoughMemory)
+    expected_errors: tuple[type[Exception], ...] = (*kind.expected_errors, NotEnoughMemory)
     try:
         with memory_errors(f"a job {job.kind!r}"):
             result = kind.perform(progress, job.arguments)
@@ -123,7 +123,7 @@ def _worked(job: Job, progress: JobProgress, limits: tuple[type[Exception], ...]
         _log.warning("job %d (%s) waits: %s", job.pk, job.kind, one_line(error))
         stopped = Stopped(f"the last time it met this: {one_line(error)}", "wait until that is over")
         return partial(_hand_back, job, progress, stopped, wait=LONGEST_WAIT)
-    except refusals as error:
+    except expected_errors as error:
         said = one_line(error)
         _log.warning("job %d (%s) is refused: %s", job.pk, job.kind, said)
         return partial(_end, progress, Job.FAILED, error=said)

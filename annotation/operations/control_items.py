@@ -49,7 +49,7 @@ def _retired(result: requests.RetiredControl) -> str:
 
 
 def _counts_text(result: requests.ControlItemCounts) -> str:
-    rows = [[one.kind, one.purpose, one.answer, one.items] for one in result.counts]
+    rows = [[row.kind, row.purpose, row.answer, row.items] for row in result.counts]
     table = plain_table(["question", "purpose", "gold answer", "items"], rows) if rows else "no control items"
     return "\n".join([table, *(f"warning: {warning}" for warning in result.warnings)])
 

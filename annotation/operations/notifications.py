@@ -10,7 +10,7 @@ from annotation.notifications.hooks import WebhookRefused
 
 _TAG = "notifications"
 _RESEARCHERS, _ITS_RESEARCHERS = Has((RESEARCHER,)), Has((RESEARCHER,), on="webhook")
-_ONE, _SUBSCRIPTIONS = "webhooks/<int:webhook>", "alarm-subscriptions"
+_PATH, _SUBSCRIPTIONS = "webhooks/<int:webhook>", "alarm-subscriptions"
 _SECRET = _("Copy the secret now: it is not shown again. Your program checks signatures with it.")
 _WEBHOOK = CommandLine(positional=("webhook",))
 
@@ -48,14 +48,14 @@ register(
     title=_("Show a webhook"),
     permission=_ITS_RESEARCHERS,
     run=hooks.show_webhook,
-    rest=Rest("GET", _ONE, _TAG, route="webhook"),
+    rest=Rest("GET", _PATH, _TAG, route="webhook"),
     command=_WEBHOOK,
 )
 register(
     title=_("Change a webhook"),
     permission=_ITS_RESEARCHERS,
     run=hooks.change_webhook,
-    rest=Rest("PATCH", _ONE, _TAG, route="webhook", example={"active": False}),
+    rest=Rest("PATCH", _PATH, _TAG, route="webhook", example={"active": False}),
     command=_WEBHOOK,
     page=FormPage(done=_("Saved.")),
 )
@@ -63,7 +63,7 @@ register(
     title=_("Remove a webhook"),
     permission=_ITS_RESEARCHERS,
     run=hooks.remove_webhook,
-    rest=Rest("DELETE", _ONE, _TAG, route="webhook"),
+    rest=Rest("DELETE", _PATH, _TAG, route="webhook"),
     command=_WEBHOOK,
     page=FormPage(done=_("Webhook removed.")),
 )
@@ -73,7 +73,7 @@ register(
     permission=_ITS_RESEARCHERS,
     run=hooks.renew_secret,
     secret="secret",
-    rest=Rest("POST", f"{_ONE}/secret", _TAG),
+    rest=Rest("POST", f"{_PATH}/secret", _TAG),
     command=_WEBHOOK,
     page=FormPage(done=_SECRET),
 )
@@ -83,7 +83,7 @@ register(
     permission=_ITS_RESEARCHERS,
     run=events.send_test_event,
     errors=(WebhookRefused,),
-    rest=Rest("POST", f"{_ONE}/test", _TAG),
+    rest=Rest("POST", f"{_PATH}/test", _TAG),
     command=_WEBHOOK,
     page=FormPage(done=_("A test is on its way. It appears in the log.")),
 )
@@ -93,7 +93,7 @@ register(
     permission=_ITS_RESEARCHERS,
     run=events.list_deliveries,
     listed=True,
-    rest=Rest("GET", f"{_ONE}/deliveries", _TAG),
+    rest=Rest("GET", f"{_PATH}/deliveries", _TAG),
     command=_WEBHOOK,
 )
 register(
@@ -102,7 +102,7 @@ register(
     permission=_ITS_RESEARCHERS,
     run=events.send_again,
     errors=(WebhookRefused,),
-    rest=Rest("POST", f"{_ONE}/deliveries/<int:delivery>/send-again", _TAG),
+    rest=Rest("POST", f"{_PATH}/deliveries/<int:delivery>/send-again", _TAG),
     command=CommandLine(positional=("webhook", "delivery")),
     page=FormPage(done=_("It is sent again.")),
 )

@@ -45,7 +45,10 @@ def show_protocol(request: ProtocolRequest, context: OperationContext) -> BoxPro
 
 
 def _plan_text(plan: settings.PlannedSettings) -> str:
-    lines = [f"{one.name}: {one.before!r} -> {one.after!r}, {WHEN[one.when]}" for one in plan.changed]
+    lines = [
+        f"{difference.name}: {difference.before!r} -> {difference.after!r}, {WHEN[difference.when]}"
+        for difference in plan.changed
+    ]
     lines += [f"{plan.reopened} images are reopened"] if plan.reopened else []
     return "\n".join(lines) or "the settings are the same as those in force"
 
@@ -54,12 +57,12 @@ def _changed_text(done: settings.ChangedSettings) -> str:
     return f"{_plan_text(done)}\nversion {done.version} of the settings is in force"
 
 
-def _learnt_text(lesson: savings.LinkLesson) -> str:
-    text = f"learnt from {lesson.images} images: {lesson.pairs} pairs of head nouns"
-    if not lesson.changed:
+def _learned_text(run: savings.LinkLesson) -> str:
+    text = f"learnt from {run.images} images: {run.pairs} pairs of head nouns"
+    if not run.changed:
         return f"{text}; the settings are the same as before"
-    reopened = f" ({lesson.reopened} images)" if lesson.reopened else ""
-    return f"{text}; version {lesson.version} of the settings holds {WHEN[lesson.changed[0].when]}{reopened}"
+    reopened = f" ({run.reopened} images)" if run.reopened else ""
+    return f"{text}; version {run.version} of the settings holds {WHEN[run.changed[0].when]}{reopened}"
 
 
 def _published(result: publishing.PublishedText) -> str:
@@ -69,7 +72,7 @@ def _published(result: publishing.PublishedText) -> str:
 
 
 def _texts_text(result: publishing.CampaignTexts) -> str:
-    return "\n\n".join(f"-- {one.kind}, version {one.version}\n\n{one.text}" for one in result.texts)
+    return "\n\n".join(f"-- {text.kind}, version {text.version}\n\n{text.text}" for text in result.texts)
 
 
 register(
@@ -152,7 +155,7 @@ register(
     errors=(CampaignError, UnknownName),
     stale=(StaleSettings,),
     rest=Rest("POST", f"{ONE_CAMPAIGN}/learn-links", "campaigns", own_transactions=True, example={}),
-    command=CommandLine(positional=("campaign",), text=_learnt_text),
+    command=CommandLine(positional=("campaign",), text=_learned_text),
     page=FormPage(done=_("Learnt from %(images)d images: version %(version)d of the settings is in force.")),
 )
 register(

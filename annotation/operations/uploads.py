@@ -16,7 +16,7 @@ from annotation.formats import FormatError
 from annotation.images.pictures import PictureError
 from annotation.jobs.kinds import corpus_uploads as uploads
 
-_TAG, _ONE, _RESEARCHERS = "corpora", "uploads/<slug:upload>", Has((RESEARCHER,), server=True)
+_TAG, _PATH, _RESEARCHERS = "corpora", "uploads/<slug:upload>", Has((RESEARCHER,), server=True)
 _READING = (UploadRefused, NoSuchUpload, FormatError, IntakeError, UnknownName, Busy, OSError)
 
 register(
@@ -50,7 +50,7 @@ register(
     permission=_RESEARCHERS,
     run=uploads.show_upload,
     errors=(NoSuchUpload,),
-    rest=Rest("GET", _ONE, _TAG, route="upload"),
+    rest=Rest("GET", _PATH, _TAG, route="upload"),
     command=None,
 )
 register(
@@ -61,7 +61,7 @@ register(
     errors=(UploadRefused, NoSuchUpload),
     rest=Rest(
         "POST",
-        f"{_ONE}/files/<int:number>",
+        f"{_PATH}/files/<int:number>",
         _TAG,
         route="upload_file_part",
         own_transactions=True,
@@ -78,7 +78,7 @@ register(
     before_job=uploads.check_ready,
     errors=_READING,
     as_job=True,
-    rest=Rest("POST", f"{_ONE}/check", _TAG, route="upload_check", example={"format": "csv"}),
+    rest=Rest("POST", f"{_PATH}/check", _TAG, route="upload_check", example={"format": "csv"}),
     command=None,
     page=FormPage(started=_("The check is queued.")),
 )
@@ -90,7 +90,7 @@ register(
     before_job=uploads.check_checked,
     errors=(*_READING, PictureError),
     as_job=True,
-    rest=Rest("POST", f"{_ONE}/import", _TAG, route="upload_import", example={"skip_problems": True}),
+    rest=Rest("POST", f"{_PATH}/import", _TAG, route="upload_import", example={"skip_problems": True}),
     command=None,
     page=FormPage(started=_("The import is queued.")),
 )
@@ -101,7 +101,7 @@ register(
     permission=_RESEARCHERS,
     run=uploads.download_problems,
     errors=(NoSuchUpload,),
-    rest=Rest("GET", f"{_ONE}/problems", _TAG, route="upload_problem_list"),
+    rest=Rest("GET", f"{_PATH}/problems", _TAG, route="upload_problem_list"),
     command=None,
     page=FormPage(),
 )
@@ -111,7 +111,7 @@ register(
     permission=_RESEARCHERS,
     run=uploads.remove,
     errors=(UploadRefused, NoSuchUpload),
-    rest=Rest("DELETE", _ONE, _TAG, route="upload"),
+    rest=Rest("DELETE", _PATH, _TAG, route="upload"),
     command=None,
     page=FormPage(done=_("Upload removed."), leads=lambda result: reverse("uploads")),
 )

@@ -104,7 +104,7 @@ def import_asked_parses(request: ImportParsesRequest, context: OperationContext)
     path = PARSE_FILES.path(request.file, by_path=context.by_path)
     with file_as_sent(path, context):
         made = import_parses(
-            request.corpus, path, replace=request.replace, progress=PhaseShares(context.tell)
+            request.corpus, path, replace=request.replace, progress=PhaseShares(context.report_progress)
         )
     parses = made.parses
     return StoredParses(
@@ -141,7 +141,7 @@ def import_asked_collection(request: ImportCollectionRequest, context: Operation
     """Import a collection; raises as `import_collection` does."""
     path = COLLECTION_FILES.path(request.file, by_path=context.by_path)
     with file_as_sent(path, context):
-        row, new = import_collection(request.name, path, progress=PhaseShares(context.tell))
+        row, new = import_collection(request.name, path, progress=PhaseShares(context.report_progress))
     return StoredCollection(**_collection_values(row), unchanged=not new)
 
 

@@ -165,7 +165,7 @@ def extract_asked_features(request: ExtractFeaturesRequest, context: OperationCo
         dtype=request.dtype,
         declared=declared_training(request.trained_on, context),
     )
-    stored, new, absent = extract_set(wanted, progress=PhaseShares(context.tell))
+    stored, new, absent = extract_set(wanted, progress=PhaseShares(context.report_progress))
     return StoredFeatures(**set_values(stored), unchanged=not new, remarks=_without_pictures(absent))
 
 
@@ -191,10 +191,10 @@ def extract_asked_regions(request: ExtractRegionsRequest, context: OperationCont
         declared=declared_training(request.trained_on, context),
     )
     if file is None:
-        made = extract_regions(wanted, progress=PhaseShares(context.tell))
+        made = extract_regions(wanted, progress=PhaseShares(context.report_progress))
     else:
         with file_as_sent(file, context):
-            made = extract_regions(wanted, progress=PhaseShares(context.tell))
+            made = extract_regions(wanted, progress=PhaseShares(context.report_progress))
     without = (f"{made.without} images have no region besides the whole",) if made.without else ()
     remarks = (*_without_pictures(made.left_out), *without, *made.remarks)
     return StoredFeatures(**set_values(made.stored), unchanged=not made.made, remarks=remarks)
@@ -202,14 +202,16 @@ def extract_asked_regions(request: ExtractRegionsRequest, context: OperationCont
 
 def extract_visual_words(request: VisualWordsRequest, context: OperationContext) -> Extracted:
     """Store every picture's words; raises as `extract_features` does."""
-    return extract_features(corpus=request.corpus, seed=request.seed, progress=PhaseShares(context.tell))
+    return extract_features(
+        corpus=request.corpus, seed=request.seed, progress=PhaseShares(context.report_progress)
+    )
 
 
 def export_visual_words(request: VisualWordsRequest, context: OperationContext) -> NewFile:
     """A file of histograms of the words, which trainings take as vectors of images."""
 
     def write(out: Path) -> Extracted:
-        phases = PhaseShares(context.tell)
+        phases = PhaseShares(context.report_progress)
         return extract_features(corpus=request.corpus, out=out, seed=request.seed, progress=phases)
 
     return NewFile(f"{request.corpus}.safetensors", write)

@@ -296,12 +296,14 @@ def check_word_vectors(request: WordVectorsRequest, context: OperationContext) -
 def train_asked_vectors(request: WordVectorsRequest, context: OperationContext) -> StoredFeatures:
     """Learn word vectors; raises as `train_word_vectors` does."""
     check_word_vectors(request, context)
-    row, new = train_word_vectors(WordTraining(**asdict(request)), progress=PhaseShares(context.tell))
+    row, new = train_word_vectors(
+        WordTraining(**asdict(request)), progress=PhaseShares(context.report_progress)
+    )
     return StoredFeatures(**set_values(row), unchanged=not new)
 
 
 def _imported(wanted: FeatureImport, context: OperationContext) -> StoredFeatures:
-    made = import_features(wanted, progress=PhaseShares(context.tell))
+    made = import_features(wanted, progress=PhaseShares(context.report_progress))
     return StoredFeatures(**set_values(made.set), unchanged=made.unchanged, remarks=tuple(made.remarks))
 
 

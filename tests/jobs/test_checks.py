@@ -39,7 +39,7 @@ def test_a_kind_without_a_title_is_named() -> None:
 
 @pytest.mark.parametrize("wrong", ["LookupError", LookupError(), int], ids=repr)
 def test_what_is_no_exception_is_no_refusal(wrong: object) -> None:
-    @job_kind("refusing", title="Refusing", refusals=(ValueError, wrong))  # type: ignore[arg-type]
+    @job_kind("refusing", title="Refusing", expected_errors=(ValueError, wrong))  # type: ignore[arg-type]
     def refusing(progress: JobProgress) -> None: ...
 
     ((id, said),) = found()

@@ -167,7 +167,7 @@ def test_a_wrong_value_is_the_same_error_everywhere(
     session.save()
     account = Account.objects.get(username="admin")
     try:
-        operation.admit(read_request(operation.request, data), account)
+        operation.authorize(read_request(operation.request, data), account)
         pytest.fail("it was taken")
     except Invalid as error:
         expected = [(each.field, each.code, each.detail) for each in error.errors]

@@ -152,7 +152,7 @@ def perform(operation: str, actor: Account | None = None, **fields: Any) -> Any:
     """Have an operation done by an account, or by whoever runs commands; what comes out of it."""
     declared = operation_named(operation)
     request = read_request(declared.request, fields)
-    declared.admit(request, actor)
+    declared.authorize(request, actor)
     return declared.run(request, OperationContext(actor, site="https://here"))
 
 

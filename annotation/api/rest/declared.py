@@ -15,8 +15,8 @@ from annotation import jobs
 from annotation.api.problems import Problem, invalid_problem
 from annotation.api.rest import operations as rest_operations
 from annotation.api.rest.cursors import CursorPage
-from annotation.api.rest.doors import missing, no_role
 from annotation.api.rest.operations import ApiCall, Created, OperationAnswer, serves
+from annotation.api.rest.permissions import missing, no_role
 from annotation.common.files import received_files, sent_file, upload_fields
 from annotation.common.operations import (
     File,
@@ -38,11 +38,11 @@ from annotation.workers.picture_addresses import signed_picture_address
 
 def serve_operations() -> list[str]:
     """Let the API serve every operation that declares how, and is not served yet; the routes of these."""
-    known = {one.about.declared for one in rest_operations.served()}
-    added = [one for one in all_operations() if one.rest is not None and one not in known]
+    known = {route.about.declared for route in rest_operations.served()}
+    added = [route for route in all_operations() if route.rest is not None and route not in known]
     for operation in added:
         serves(_about(operation))(_handler(operation))
-    return [one.about.route for one in rest_operations.served() if one.about.declared in added]
+    return [route.about.route for route in rest_operations.served() if route.about.declared in added]
 
 
 def _about(operation: Operation) -> rest_operations.ApiRoute:
@@ -58,8 +58,8 @@ def _about(operation: Operation) -> rest_operations.ApiRoute:
         job=operation.as_job,
         makes=bool(rest.creates),
         file=operation.result.media_type if isinstance(operation.result, File) else "",
-        uploads=tuple(one.name for one in upload_fields(operation)),
-        json_too=not any(one.required for one in upload_fields(operation)),
+        uploads=tuple(field.name for field in upload_fields(operation)),
+        json_too=not any(field.required for field in upload_fields(operation)),
         own_transactions=rest.own_transactions,
         confirms=operation.confirms,
         secret=operation.secret,
@@ -72,19 +72,21 @@ def _about(operation: Operation) -> rest_operations.ApiRoute:
 def _handler(operation: Operation) -> Callable[..., OperationAnswer]:
     """What does the operation for a call; the address holds some fields of its request."""
 
-    def handler(call: ApiCall, **place: Any) -> OperationAnswer:
+    def handler(call: ApiCall, **path_arguments: Any) -> OperationAnswer:
         try:
-            operation.admit_named(place, call.account)
-            for name in sorted(place.keys() & call.data.keys()):
-                known = ", ".join(field for field in request_fields(operation.request) if field not in place)
+            operation.authorize_named(path_arguments, call.account)
+            for name in sorted(path_arguments.keys() & call.data.keys()):
+                known = ", ".join(
+                    field for field in request_fields(operation.request) if field not in path_arguments
+                )
                 raise _problem(invalid(name, "extra_forbidden", known=known), {})
-            for one in upload_fields(operation):
-                if one.name in call.data:
-                    raise _problem(invalid(one.name, "file_expected"), {})
+            for upload in upload_fields(operation):
+                if upload.name in call.data:
+                    raise _problem(invalid(upload.name, "file_expected"), {})
             with received_files(operation, call.request.FILES) as files:
-                return _done(operation, call, {**call.data, **place, **files})
+                return _done(operation, call, {**call.data, **path_arguments, **files})
         except Invalid as error:
-            raise _problem(error, place) from error
+            raise _problem(error, path_arguments) from error
         except Forbidden as error:
             raise no_role(*error.roles) from error
 
@@ -98,7 +100,7 @@ def _handler(operation: Operation) -> Callable[..., OperationAnswer]:
 def _done(operation: Operation, call: ApiCall, data: Mapping[str, Any]) -> OperationAnswer:
     """What an operation answers that was asked for with `data`."""
     request = read_request(operation.request, data)
-    row = operation.admit(request, call.account)
+    row = operation.authorize(request, call.account)
     if operation.as_job:
         return jobs.enqueue_operation(operation, request, row=row, actor=call.account)
     site = call.request.build_absolute_uri("/").rstrip("/")
@@ -131,17 +133,17 @@ def _page(call: ApiCall, listing: Listing) -> CursorPage:
 def address_values(request: type[Any], query: Mapping[str, list[str]]) -> dict[str, Any]:
     """What a query or a form says of a request's fields, as JSON has it; the others as they are, to be
     refused."""
-    fields = {name: one for name, one in request_fields(request).items() if one.upload is None}
-    found: dict[str, Any] = {}
+    fields = {name: field for name, field in request_fields(request).items() if field.upload is None}
+    data: dict[str, Any] = {}
     for name, texts in query.items():
         values = [fields[name].read_text(text) for text in texts] if name in fields else texts
-        found[name] = values if name in fields and fields[name].many else values[-1]
-    return found
+        data[name] = values if name in fields and fields[name].many else values[-1]
+    return data
 
 
-def _problem(error: Invalid, place: Mapping[str, Any]) -> Problem:
+def _problem(error: Invalid, path_arguments: Mapping[str, Any]) -> Problem:
     """What is wrong with a request; a name in the address that nothing has is an address of nothing."""
-    for one in error.errors:
-        if one.field in place:
-            return missing(one.detail)
+    for field_error in error.errors:
+        if field_error.field in path_arguments:
+            return missing(field_error.detail)
     return invalid_problem(error)

@@ -34,7 +34,7 @@ _ANSWERS_FILE = "answers.json"
 #: The header under whose value a call is done once.
 KEY_HEADER = "Idempotency-Key"
 #: Where the OpenAPI document keeps a schema.
-SCHEMA_PLACE = "#/components/schemas/{model}"
+SCHEMA_REFERENCE = "#/components/schemas/{model}"
 _KEY_PATTERN = r"^[!-~]{1,100}$"
 
 
@@ -157,20 +157,20 @@ def serves(about: ApiRoute) -> Callable[[Handler], Handler]:
 
 def served() -> list[Served]:
     """All operations, in the order of their definition."""
-    return [one for methods in _SERVED.values() for one in methods.values()]
+    return [route for methods in _SERVED.values() for route in methods.values()]
 
 
 def operation_patterns(
     view: Callable[[str, Mapping[str, Served]], Any], routes: Iterable[str] | None = None
 ) -> list[URLPattern]:
     """The addresses of operations, by default of all; `view` makes what answers at one of them."""
-    found = []
+    patterns = []
     for route in dict.fromkeys(_SERVED if routes is None else routes):
         methods = _SERVED[route]
-        places = {one.about.path for one in methods.values()}
+        places = {operation.about.path for operation in methods.values()}
         assert len(places) == 1, f"{route} has several addresses: {places}"
-        found.append(path(places.pop(), view(route, methods), name=ROUTE_PREFIX + route))
-    return found
+        patterns.append(path(places.pop(), view(route, methods), name=ROUTE_PREFIX + route))
+    return patterns
 
 
 def problem_codes(about: ApiRoute) -> list[int]:
@@ -233,8 +233,8 @@ def _declared_body(about: ApiRoute) -> Any:
         return None
     if not about.uploads:
         return {"application/json": schema}
-    plain = {name: of for name, of in schema["properties"].items() if name not in about.uploads}
-    as_json = {"application/json": {**schema, "properties": plain}} if about.json_too else {}
+    properties = {name: of for name, of in schema["properties"].items() if name not in about.uploads}
+    as_json = {"application/json": {**schema, "properties": properties}} if about.json_too else {}
     return {**as_json, "multipart/form-data": schema}
 
 
@@ -254,11 +254,11 @@ def _query_of(request: type[Any], hide: set[str]) -> list[Any]:
 
 
 def _parameters(about: ApiRoute) -> list[Any]:
-    found = [*_query_of(CursorRequest, set())] if about.listed else []
+    parameters = [*_query_of(CursorRequest, set())] if about.listed else []
     if about.reads:
-        found += _query_of(about.declared.request, _fields_of_address(about))
+        parameters += _query_of(about.declared.request, _fields_of_address(about))
     if about.takes_key:
-        found.append(
+        parameters.append(
             OpenApiParameter(
                 KEY_HEADER,
                 str,
@@ -268,7 +268,7 @@ def _parameters(about: ApiRoute) -> list[Any]:
                 "same key is done once within 24 hours, and answered as before.",
             )
         )
-    return found
+    return parameters
 
 
 def _answers(about: ApiRoute) -> dict[Any, Any]:
@@ -303,24 +303,24 @@ def _name_of(declared: Operation) -> str:
 
 def declared_schemas() -> dict[str, Any]:
     """The schemas of what declared operations answer, and of all that these and requests refer to."""
-    problem = TypeAdapter(ProblemDetails).json_schema(ref_template=SCHEMA_PLACE)
-    found: dict[str, Any] = {**problem.pop("$defs"), ProblemDetails.__name__: problem}
-    for one in served():
-        declared = one.about.declared
+    problem = TypeAdapter(ProblemDetails).json_schema(ref_template=SCHEMA_REFERENCE)
+    schemas: dict[str, Any] = {**problem.pop("$defs"), ProblemDetails.__name__: problem}
+    for route in served():
+        declared = route.about.declared
         parts = {**json_schema(declared.request).get("$defs", {})}
         if isinstance(declared.result, type) and not declared.as_job:
             schema = {**json_schema(declared.result, result=True)}
             parts |= schema.pop("$defs", {})
             parts[_name_of(declared)] = schema
         for name, part in parts.items():
-            assert found.setdefault(name, part) == part, f"two schemas {name}"
-    return found
+            assert schemas.setdefault(name, part) == part, f"two schemas {name}"
+    return schemas
 
 
 def _errors(about: ApiRoute) -> dict[Any, Any]:
     return {
         (code, "application/problem+json"): OpenApiResponse(
-            {"$ref": SCHEMA_PLACE.format(model=ProblemDetails.__name__)}, _PROBLEMS[code]
+            {"$ref": SCHEMA_REFERENCE.format(model=ProblemDetails.__name__)}, _PROBLEMS[code]
         )
         for code in problem_codes(about)
     }
@@ -329,23 +329,23 @@ def _errors(about: ApiRoute) -> dict[Any, Any]:
 @cache
 def _recorded_answers(file: Path) -> dict[str, Any]:
     """ApiRoute -> an answer that it gave to a test, which recorded it (`tests.api.v1.recording`)."""
-    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-    return found
+    answers: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    return answers
 
 
 def _examples(served_here: Served) -> list[OpenApiExample]:
-    about, found = served_here.about, []
+    about, examples = served_here.about, []
     if about.example is not None:
         required = json_schema(about.declared.request).get("required", ())
         value = {**about.example, **{name: "..." for name in about.uploads if name in required}}
         kinds = ["multipart/form-data"] if about.uploads else []
         for sent_as in [*kinds, "application/json"] if about.json_too or not kinds else kinds:
-            found.append(OpenApiExample("Request", value=value, request_only=True, media_type=sent_as))
+            examples.append(OpenApiExample("Request", value=value, request_only=True, media_type=sent_as))
     # Beside the declarations of an app.
     home = Path(str(sys.modules[served_here.handler.__module__.partition(".")[0]].__file__))
-    shown = _recorded_answers(home.parent / "operations" / _ANSWERS_FILE).get(served_here.name)
-    if shown is not None:
-        found.append(
-            OpenApiExample("Answer", value=shown, response_only=True, status_codes=[str(about.status)])
+    answer = _recorded_answers(home.parent / "operations" / _ANSWERS_FILE).get(served_here.name)
+    if answer is not None:
+        examples.append(
+            OpenApiExample("Answer", value=answer, response_only=True, status_codes=[str(about.status)])
         )
-    return found
+    return examples

@@ -19,7 +19,7 @@ from annotation.workers.rate_limit import Limit, Try, attempt
 _MINUTE = 60
 
 
-def check_pace(account: int, *, reads: bool) -> None:
+def check_rate(account: int, *, reads: bool) -> None:
     """Count a call; raises Problem (429) where the account makes too many."""
     if reads:
         now = int(time.time())

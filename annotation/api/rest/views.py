@@ -25,7 +25,6 @@ from annotation.api.problems import Problem, invalid_problem
 from annotation.api.rest.callers import TokenOrSession
 from annotation.api.rest.cursors import CursorPage, CursorRequest, list_request
 from annotation.api.rest.declared import address_values
-from annotation.api.rest.doors import check_permission, check_place, missing
 from annotation.api.rest.operations import (
     KEY_HEADER,
     ROUTE_PREFIX,
@@ -36,7 +35,8 @@ from annotation.api.rest.operations import (
     Served,
     described_for_openapi,
 )
-from annotation.api.rest.throttles import check_pace
+from annotation.api.rest.permissions import check_path_arguments, check_permission, missing
+from annotation.api.rest.throttles import check_rate
 from annotation.common import database, plain_json
 from annotation.common.locks import Busy
 from annotation.common.operations import FieldError, Invalid, plain_result, read_request
@@ -56,7 +56,7 @@ from annotation.workers.repeated_calls import (
 )
 
 #: What any operation may be refused for by the services behind it.
-_REFUSALS = (jobs.JobError, UnknownName, Busy)
+_SERVICE_ERRORS = (jobs.JobError, UnknownName, Busy)
 _JSON, _FORM = "application/json", "multipart/form-data"
 
 
@@ -64,7 +64,7 @@ class _OneAnswer(BaseContentNegotiation):
     """Answers are of one type, whatever a call would rather have."""
 
     def select_parser(self, request: Any, parsers: Any) -> Any:
-        """None: bodies are read by `_sent`, and parsers only tell the OpenAPI document their type."""
+        """None: bodies are read by `_body_data`, and parsers only tell the OpenAPI document their type."""
         return None
 
     def select_renderer(self, request: Any, renderers: Any, format_suffix: Any = None) -> Any:
@@ -97,16 +97,16 @@ class OperationView(APIView):
     def _about(self) -> ApiRoute | None:
         # drf-spectacular asks before there is a request.
         method = getattr(self.request, "method", "") or ""
-        found = self.operations.get("GET" if method == "HEAD" else method)
-        return found.about if found is not None else None
+        operation = self.operations.get("GET" if method == "HEAD" else method)
+        return operation.about if operation is not None else None
 
-    def _performed(self, request: Request, **place: Any) -> HttpResponseBase:
+    def _performed(self, request: Request, **path_arguments: Any) -> HttpResponseBase:
         about, handler = self.operations["GET" if request.method == "HEAD" else str(request.method)]
         account = request.user
         assert isinstance(account, Account)
         if about.declared.rest is None or about.declared.rest.paced:
-            check_pace(account.pk, reads=about.reads)
-        check_place(place)
+            check_rate(account.pk, reads=about.reads)
+        check_path_arguments(path_arguments)
         check_permission(about.declared.permission, account)
         if (
             about.confirms
@@ -119,29 +119,29 @@ class OperationView(APIView):
         place_in_list, data = _read(about, inner)
         key = _key_of(about, account, inner)
         listed = (
-            list_request(path=inner.path, account=account.pk, filters=data, place=place_in_list)
+            list_request(path=inner.path, account=account.pk, filters=data, cursor=place_in_list)
             if about.listed
             else None
         )
         token: Any = request.auth
         call = ApiCall(inner, account, data, listed, token)
         if key is None:
-            return _response(about, handler(call, **place))
-        return _done_once(key, about, lambda: _plain(about, handler(call, **place)))
+            return _response(about, handler(call, **path_arguments))
+        return _done_once(key, about, lambda: _call_answer(about, handler(call, **path_arguments)))
 
 
 def operation_view(route: str, methods: Mapping[str, Served]) -> Any:
     """What answers at the address of `route`."""
 
-    def answering(one: Served) -> Any:
-        def method(self: OperationView, request: Request, **place: Any) -> HttpResponseBase:
-            return self._performed(request, **place)
+    def answering(operation: Served) -> Any:
+        def method(self: OperationView, request: Request, **path_arguments: Any) -> HttpResponseBase:
+            return self._performed(request, **path_arguments)
 
-        method.__doc__ = one.handler.__doc__
-        return described_for_openapi(one)(method)
+        method.__doc__ = operation.handler.__doc__
+        return described_for_openapi(operation)(method)
 
     name = "".join(part.title() for part in route.split("_")) + "View"
-    held = {one.about.method.lower(): answering(one) for one in methods.values()}
+    held = {operation.about.method.lower(): answering(operation) for operation in methods.values()}
     view: Any = type(name, (OperationView,), {**held, "operations": methods, "__doc__": f"Route {route}."})
     return view.as_view()
 
@@ -165,7 +165,7 @@ def problem_of(error: Exception, about: ApiRoute | None) -> Problem:
             return missing(str(error) or _("There is no such thing here."))
     if about is not None and isinstance(error, about.stale):
         return Problem(HTTPStatus.PRECONDITION_FAILED, "stale", str(error))
-    if isinstance(error, (*_REFUSALS, *(about.refuses if about is not None else ()))):
+    if isinstance(error, (*_SERVICE_ERRORS, *(about.refuses if about is not None else ()))):
         return Problem(HTTPStatus.CONFLICT, "refused", str(error))
     raise error
 
@@ -176,7 +176,7 @@ def private(response: HttpResponseBase) -> HttpResponseBase:
     return response
 
 
-def _sent(about: ApiRoute, request: HttpRequest) -> Any:
+def _body_data(about: ApiRoute, request: HttpRequest) -> Any:
     """What a body says: JSON, {} where it is empty; or the fields of a form, but for its files."""
     kind = (request.content_type or "").strip().lower()
     if about.uploads and kind == _FORM:
@@ -198,7 +198,7 @@ def _sent(about: ApiRoute, request: HttpRequest) -> Any:
 def _read(about: ApiRoute, request: HttpRequest) -> tuple[CursorRequest, dict[str, Any]]:
     """The place in a list, and what is said of the request's fields, which are checked later."""
     query, of = dict(request.GET.lists()), about.declared.request
-    place: dict[str, list[str]] = {
+    cursor_fields: dict[str, list[str]] = {
         name: query.pop(name) for name in ("limit", "cursor") if about.listed and name in query
     }
     if about.reads:
@@ -206,11 +206,11 @@ def _read(about: ApiRoute, request: HttpRequest) -> tuple[CursorRequest, dict[st
     elif query:
         raise Invalid(*(FieldError(name[:100], "extra_forbidden", {"known": ""}) for name in query))
     else:
-        sent = _sent(about, request)
-        data = address_values(of, dict(sent.lists())) if isinstance(sent, QueryDict) else sent
+        body = _body_data(about, request)
+        data = address_values(of, dict(body.lists())) if isinstance(body, QueryDict) else body
         if not isinstance(data, dict):
             raise Problem(HTTPStatus.BAD_REQUEST, "bad_request", _("Expected a JSON object: {...}."))
-    return read_request(CursorRequest, address_values(CursorRequest, place)), data
+    return read_request(CursorRequest, address_values(CursorRequest, cursor_fields)), data
 
 
 def _bad_type(kind: str) -> Problem:
@@ -234,15 +234,15 @@ def _key_of(about: ApiRoute, account: Account, request: HttpRequest) -> CallKey 
 
 def _form_as_bytes(request: HttpRequest) -> bytes:
     """A form and its files, as far as they tell two calls apart."""
-    said: list[Any] = sorted(request.POST.lists())
+    parts: list[Any] = sorted(request.POST.lists())
     for name in sorted(request.FILES):
         for file in request.FILES.getlist(name):
             digest = hashlib.sha256()
             for chunk in file.chunks():
                 digest.update(chunk)
             file.seek(0)
-            said.append([name, file.name, digest.hexdigest()])
-    return json.dumps(said).encode()
+            parts.append([name, file.name, digest.hexdigest()])
+    return json.dumps(parts).encode()
 
 
 def _done_once(key: CallKey, about: ApiRoute, work: Any) -> HttpResponseBase:
@@ -252,17 +252,17 @@ def _done_once(key: CallKey, about: ApiRoute, work: Any) -> HttpResponseBase:
             before = begin_call(key)
             if before is None:
                 try:
-                    made: CallAnswer = work()
+                    answer: CallAnswer = work()
                 except BaseException:
                     give_key_back(key)
                     raise
-                end_call(key, _kept(about, made))
+                end_call(key, _without_secret(about, answer))
         else:
             with database.writing():
                 before = begin_call(key)
                 if before is None:
-                    made = work()
-                    end_call(key, _kept(about, made))
+                    answer = work()
+                    end_call(key, _without_secret(about, answer))
     except KeyReused:
         detail = _("This key was sent with another call within the last 24 hours: choose a new one.")
         raise Problem(HTTPStatus.CONFLICT, "key_reused", detail, field=KEY_HEADER) from None
@@ -271,13 +271,13 @@ def _done_once(key: CallKey, about: ApiRoute, work: Any) -> HttpResponseBase:
         raise Problem(
             HTTPStatus.CONFLICT, "still_at_work", detail, field=KEY_HEADER, headers={"Retry-After": "5"}
         ) from None
-    response = _as_response(before or made)
+    response = _as_response(before or answer)
     if before is not None:
         response["Idempotent-Replayed"] = "true"
     return response
 
 
-def _plain(about: ApiRoute, answer: OperationAnswer) -> CallAnswer:
+def _call_answer(about: ApiRoute, answer: OperationAnswer) -> CallAnswer:
     """An answer as it is stored and sent."""
     location = ""
     body: Any = answer
@@ -294,7 +294,7 @@ def _plain(about: ApiRoute, answer: OperationAnswer) -> CallAnswer:
     return CallAnswer(about.status, "" if body is None else json.dumps(body, default=str), location)
 
 
-def _kept(about: ApiRoute, answer: CallAnswer) -> CallAnswer:
+def _without_secret(about: ApiRoute, answer: CallAnswer) -> CallAnswer:
     """What is kept of an answer for the same call under the same key: all but a secret."""
     if not about.secret:
         return answer
@@ -302,7 +302,9 @@ def _kept(about: ApiRoute, answer: CallAnswer) -> CallAnswer:
 
 
 def _response(about: ApiRoute, answer: OperationAnswer) -> HttpResponseBase:
-    return private(answer) if isinstance(answer, HttpResponseBase) else _as_response(_plain(about, answer))
+    return (
+        private(answer) if isinstance(answer, HttpResponseBase) else _as_response(_call_answer(about, answer))
+    )
 
 
 def _as_response(answer: CallAnswer) -> HttpResponse:

@@ -93,7 +93,7 @@ class Invalid(ValueError):
 
     def __init__(self, *errors: FieldError) -> None:
         self.errors = errors
-        super().__init__("; ".join(f"{one.field}: {one.detail}" for one in errors))
+        super().__init__("; ".join(f"{error.field}: {error.detail}" for error in errors))
 
 
 def invalid(name: str, code: str, **params: Any) -> Invalid:

@@ -249,7 +249,7 @@ def check_checked(request: ImportUploadRequest, context: OperationContext) -> An
 
 def check(request: CheckUploadRequest, context: OperationContext) -> UploadCheck:
     """Look at an upload, in a format or the one that it looks like."""
-    found = check_upload(request.stored(), format=request.format or "", tell=context.tell)
+    found = check_upload(request.stored(), format=request.format or "", tell=context.report_progress)
     about = {one.name: getattr(found, one.name) for one in fields(found)}
     about["sha256"] = dict(sorted(found.sha256.items())[:FILES_SHOWN])
     about["problems"] = found.problems[:PROBLEMS_SHOWN]

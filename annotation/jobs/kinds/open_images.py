@@ -148,7 +148,7 @@ def open_named_campaign(request: OpenCampaignRequest, context: OperationContext)
     if context.actor is not None:
         job = jobs.enqueue(kind=_KIND, arguments=which, campaign=row, actor=context.actor)
         return _opened(row, request, context, job=job_status(job))
-    done = _open(row, context.tell, **which)
+    done = _open(row, context.report_progress, **which)
     return _opened(row, request, context, done)
 
 
@@ -231,7 +231,7 @@ def duplicate(request: DuplicateCampaignRequest, context: OperationContext) -> D
 @job_kind(
     "open_images",
     title=gettext_lazy("Opening a campaign's images"),
-    refusals=(JobError, campaigns.CampaignError, UnknownName, NoGold, BadItem, BadItems, LayerBehind),
+    expected_errors=(JobError, campaigns.CampaignError, UnknownName, NoGold, BadItem, BadItems, LayerBehind),
 )
 def open_images_job(
     progress: JobProgress,

@@ -12,7 +12,10 @@ from annotation.notifications.alarms import FoundAlarm
 
 
 @job_kind(
-    emails.ALARM_MAIL, title=gettext_lazy("Sending alarms by e-mail"), refusals=(emails.NotSent,), quiet=True
+    emails.ALARM_MAIL,
+    title=gettext_lazy("Sending alarms by e-mail"),
+    expected_errors=(emails.NotSent,),
+    quiet=True,
 )
 def send_alarms_job(progress: JobProgress, *, subscription: int, alarms: list[int]) -> dict[str, Any]:
     """Send it, in the words of this moment."""

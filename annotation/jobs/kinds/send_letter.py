@@ -10,7 +10,10 @@ from annotation.jobs import JobProgress, emails, job_kind
 
 
 @job_kind(
-    emails.EMAIL_JOB_KIND, title=gettext_lazy("Sending an e-mail"), refusals=(emails.NotSent,), quiet=True
+    emails.EMAIL_JOB_KIND,
+    title=gettext_lazy("Sending an e-mail"),
+    expected_errors=(emails.NotSent,),
+    quiet=True,
 )
 def send_letter(
     progress: JobProgress, *, digest: str, domain: str, secure: bool, language: str

@@ -10,7 +10,10 @@ from annotation.jobs import JobProgress, emails, job_kind
 
 
 @job_kind(
-    emails.INVITATION, title=gettext_lazy("Sending an invitation"), refusals=(emails.NotSent,), quiet=True
+    emails.INVITATION,
+    title=gettext_lazy("Sending an invitation"),
+    expected_errors=(emails.NotSent,),
+    quiet=True,
 )
 def send_staff_invitation(
     progress: JobProgress, *, invitation: int, domain: str, secure: bool, language: str

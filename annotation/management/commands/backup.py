@@ -19,7 +19,7 @@ class Command(ReportCommand):
         "Write the database, pictures, systems, reports, sources and the list of erasures into one new file, "
         "which only its owner may read. The server may run meanwhile. The secret key is not in it."
     )
-    refusals = (BackupRefused, Busy, OSError)
+    expected_errors = (BackupRefused, Busy, OSError)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)

@@ -37,7 +37,7 @@ class Command(ReportCommand):
         "bootstrap intervals over images. With --economy, print instead what each saving, all of them, and "
         "machines save people, by what a drawing and a look take."
     )
-    refusals = (UnknownName, CampaignError, FormatError, OSError)
+    expected_errors = (UnknownName, CampaignError, FormatError, OSError)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -110,7 +110,7 @@ class Command(ReportCommand):
         machines = _machines(options["machine"], images)
         total = len(images) * options["seeds"] * arms_run(savings, len(machines))
         with progress_bar(what="images simulated", total=total) as bar:
-            found = study_economy(
+            economy = study_economy(
                 images,
                 chances=learn_chances(gold for _, _, gold in others) if savings else None,
                 machines=machines,
@@ -122,10 +122,10 @@ class Command(ReportCommand):
             "images": len(images),
             "seeds": options["seeds"],
             "interval_remark": few_images(len(images)),
-            "machine": [asdict(figure) for figure in found.figures],
-            "savings": [asdict(saving) for saving in found.savings],
+            "machine": [asdict(figure) for figure in economy.figures],
+            "savings": [asdict(saving) for saving in economy.savings],
             "measured": _measured(options["campaign"]) if options["campaign"] else None,
-            "boxes": [asdict(boxes) for boxes in found.boxes],
+            "boxes": [asdict(boxes) for boxes in economy.boxes],
         }
 
     def show(self, report: dict[str, Any]) -> str:
@@ -151,7 +151,7 @@ class Command(ReportCommand):
 def _machines(files: list[Path], images: list[Gold]) -> dict[str, dict[str, Proposals]]:
     """The proposals of each file, under the name of its machine; CommandError where it has none of these
     images, or the name of another."""
-    found: dict[str, dict[str, Proposals]] = {}
+    proposals_by_name: dict[str, dict[str, Proposals]] = {}
     sizes = {image: size for image, size, _ in images}
     for file in files:
         proposals = dict(read_proposals(file, size_of=lambda image: sizes.get(image, (0, 0))))
@@ -161,12 +161,12 @@ def _machines(files: list[Path], images: list[Gold]) -> dict[str, dict[str, Prop
                 "is studied"
             )
         name = "machine" if len(files) == 1 else f"machine {file.stem}"
-        if name in found:
+        if name in proposals_by_name:
             raise CommandError(
                 f"two files are called {file.name}; a machine is named after its file: rename one"
             )
-        found[name] = proposals
-    return found
+        proposals_by_name[name] = proposals
+    return proposals_by_name
 
 
 def _measured(name: str) -> dict[str, Any]:

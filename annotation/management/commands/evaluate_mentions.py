@@ -18,7 +18,7 @@ from annotation.protocol.mention_scores import MentionScores, score_mentions, sp
 from annotation.protocol.mentions import find_mentions
 from annotation.protocol.terms import CATEGORIES
 
-SHOWN = 10
+PRINTED = 10
 LEVEL = 0.95
 
 
@@ -28,7 +28,7 @@ class Command(ReportCommand):
         "those marked there: span precision, recall and F1 (chain 0 left out) with a bootstrap interval over "
         "images, agreement of categories, and the commonest errors. docs/mentions.md says what is counted."
     )
-    refusals = (UnknownName, FormatError)
+    expected_errors = (UnknownName, FormatError)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -43,8 +43,8 @@ class Command(ReportCommand):
         for record in with_progress(FORMATS.get("entities").read(options["folder"]), what="images"):
             if record.layer is not None:
                 captions += len(record.captions)
-                found = find_mentions([caption.words for caption in record.captions])
-                per_image.append(score_mentions(found, record.layer))
+                mentions = find_mentions([caption.words for caption in record.captions])
+                per_image.append(score_mentions(mentions, record.layer))
         total = MentionScores()
         for scores in per_image:
             total += scores
@@ -93,9 +93,9 @@ class Command(ReportCommand):
 def _interval(per_image: Sequence[MentionScores], *, seed: int, resamples: int) -> list[float]:
     """The percentile bootstrap interval of F1, drawing whole images: captions of one image are alike."""
     counts = np.array([(s.gold, s.found, s.matched) for s in per_image])  # (images, 3)
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     f1 = [
-        span_f1(*counts[dice.integers(len(counts), size=len(counts))].sum(axis=0).tolist())
+        span_f1(*counts[rng.integers(len(counts), size=len(counts))].sum(axis=0).tolist())
         for _ in range(resamples)
     ]
     return [float(q) for q in np.quantile(f1, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])]
@@ -115,5 +115,5 @@ def _commonest(phrases: Counter[str]) -> dict[str, Any]:
     ordered = sorted(phrases.items(), key=lambda item: (-item[1], item[0]))
     return {
         "count": phrases.total(),
-        "examples": [{"phrase": phrase, "times": times} for phrase, times in ordered[:SHOWN]],
+        "examples": [{"phrase": phrase, "times": times} for phrase, times in ordered[:PRINTED]],
     }

@@ -19,7 +19,7 @@ class Command(ReportCommand):
         "migrate, and erase everybody again who is on the list of erasures, here or in the backup. Stop "
         "the server and its workers first."
     )
-    refusals = (BackupRefused, Busy, OSError)
+    expected_errors = (BackupRefused, Busy, OSError)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)

@@ -43,7 +43,7 @@ class JobsProcess:
         self._child: subprocess.Popen[bytes] | None = None
         self._started = -RESTART
 
-    def keep(self) -> None:
+    def ensure_started(self) -> None:
         """Start it unless it lives."""
         if self._child is not None and self._child.poll() is None:
             return
@@ -79,7 +79,7 @@ class Master(Arbiter):
     def manage_workers(self) -> None:
         super().manage_workers()
         if self.jobs is not None:
-            self.jobs.keep()
+            self.jobs.ensure_started()
 
     def stop(self, graceful: bool = True) -> None:
         jobs, self.jobs = self.jobs, None
@@ -196,10 +196,10 @@ def _address(host: str, port: int) -> str:
     if not 0 < port <= LAST_PORT:
         raise CommandError(f"there is no port {port}; use one from 1 to {LAST_PORT}")
     try:
-        family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, socket.SOCK_STREAM) as trial:
             trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            trial.bind(place)
+            trial.bind(address)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise CommandError(
@@ -213,7 +213,7 @@ def _address(host: str, port: int) -> str:
 def _is_here(host: str, port: int) -> bool:
     """Whether only this machine reaches `host`."""
     places = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return all(ipaddress.ip_address(str(place[0]).partition("%")[0]).is_loopback for *_, place in places)
+    return all(ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback for *_, address in places)
 
 
 class Command(BaseCommand):

@@ -38,7 +38,7 @@ from annotation.simulation_driver import (
 
 PROTOCOL = "protocol"
 #: Lines about what should not have happened that are shown in full.
-TOLD = 5
+LISTED = 5
 
 
 def parse_mix(text: str) -> dict[str, float]:
@@ -64,7 +64,7 @@ class Command(ReportCommand):
         "with leases, refusals and misconduct, in this process or over HTTP against a running server. "
         "Answers come from the corpus's gold layer, or from a seeded stand-in where it has none."
     )
-    refusals = (UnknownName, CampaignError, LayerError, FormatError, Busy, OSError)
+    expected_errors = (UnknownName, CampaignError, LayerError, FormatError, Busy, OSError)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -170,7 +170,7 @@ class Command(ReportCommand):
             each=partial(with_progress, what="images", total=campaign.corpus.image_count),
         )
         seconds = perf_counter() - started
-        given = done.cost.total + sum(done.cost.double_checks.values())
+        answers = done.cost.total + sum(done.cost.double_checks.values())
         return {
             "campaign": campaign.name,
             "corpus": campaign.corpus.name,
@@ -184,7 +184,7 @@ class Command(ReportCommand):
             "images_without_gold": done.uncovered,
             "suspended": done.suspended,
             "seconds": seconds,
-            "judgments_per_second": (given + sum(done.cost.controls.values())) / seconds,
+            "judgments_per_second": (answers + sum(done.cost.controls.values())) / seconds,
             "peak_memory_mib": peak_mib(),
         }
 
@@ -284,9 +284,9 @@ def visits_of(report: Mapping[str, Any]) -> list[str]:
             f"left over: {left['open_tasks']} open tasks, {left['leased']} of them leased; what workers were "
             f"told: {', '.join(f'{code} {count}' for code, count in visits['nothing'].items())}"
         )
-    wrong = [f"{what}: {count}" for what, count in report["violations"].items() if count]
-    wrong += visits["amiss"][:TOLD]
-    if len(visits["amiss"]) > TOLD:
-        wrong.append(f"and {len(visits['amiss']) - TOLD} more like these")
-    lines.append("; ".join(wrong) or "nothing over-assigned, lost or doubled")
+    violations = [f"{what}: {count}" for what, count in report["violations"].items() if count]
+    violations += visits["amiss"][:LISTED]
+    if len(visits["amiss"]) > LISTED:
+        violations.append(f"and {len(visits['amiss']) - LISTED} more like these")
+    lines.append("; ".join(violations) or "nothing over-assigned, lost or doubled")
     return lines

@@ -32,7 +32,7 @@ def campaign_status_text(status: CampaignStatus) -> str:
     reason, progress = f" ({status.reason})" if status.reason else "", status.progress
     planned = f" and {progress.planned} to be opened" if progress.planned else ""
     chains = ", ".join(f"{stage.lower()} {count}" for stage, count in progress.chains.items())
-    done = {one.kind: [one.answers, one.controls, one.double_checks] for one in status.cost.kinds}
+    done = {row.kind: [row.answers, row.controls, row.double_checks] for row in status.cost.kinds}
     images = (
         f"images {progress.images}{planned}: begun {progress.begun}, complete {progress.complete}, "
         f"waiting for a reviewer {progress.in_review}\nchains: {chains}"
@@ -49,7 +49,7 @@ def campaign_status_text(status: CampaignStatus) -> str:
         ),
         *([_agreement(status.agreement)] if status.agreement else ()),
         *([_drawing(status.drawing_ways)] if status.drawing_ways else ()),
-        *([_SIMULATED] if status.simulated else [_pace(status), _cost(status.cost)]),
+        *([_SIMULATED] if status.simulated else [_progress_text(status), _cost(status.cost)]),
         *(["\n".join(alarm_lines(status.alarms))] if status.alarms else ()),
     ]
     return "\n\n".join(parts)
@@ -86,7 +86,7 @@ def _agreement(kinds: Iterable[KindAgreement]) -> str:
             of.lacking,
             interval(of.equal, ".0%"),
             interval(of.kappa, ".2f"),
-            ", ".join(f"{one.answer} {one.share.value:.0%}" for one in of.answers) or "-",
+            ", ".join(f"{share.answer} {share.share.value:.0%}" for share in of.answers) or "-",
             interval(of.overlap, ".2f"),
         ]
         for of in kinds
@@ -109,7 +109,7 @@ def _drawing(ways: Iterable[DrawingWay]) -> str:
     return plain_table(["way of drawing", "boxes", "median s", "judged", "good"], lines)
 
 
-def _pace(status: CampaignStatus) -> str:
+def _progress_text(status: CampaignStatus) -> str:
     progress = status.progress
     newest = progress.newest_answer_at
     text = (

@@ -157,7 +157,7 @@ class RequestForm(forms.Form):
         try:
             data = {name: value for name, one in self.known.items() for value in self._values(one)}
             self.request = read_request(self.operation.request, data)
-            self.row = self.operation.admit(self.request, self.account)
+            self.row = self.operation.authorize(self.request, self.account)
         except Invalid as error:
             self.refuse(error)
         return {}

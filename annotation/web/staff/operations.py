@@ -49,14 +49,14 @@ def operation_list(request: HttpRequest) -> HttpResponse:
     """The operations that this server adds, as far as the caller may have them done."""
     account, ours = account_of(request), {config.name for config in apps.get_app_configs()}
     added = [one for one in all_operations() if _has_page(one) and one.app not in ours]
-    offered = [one for one in added if one.permission.admits(account)]
+    offered = [one for one in added if one.permission.allows(account)]
     return render(request, "operations/list.html", {"operations": offered})
 
 
 def _confirms(request: HttpRequest) -> bool:
     """Whether the operation of an address asks for a password of an account that may have it done."""
     operation = _operation(request.path.rstrip("/").rpartition("/")[2])
-    return operation.confirms and operation.permission.admits(account_of(request))
+    return operation.confirms and operation.permission.allows(account_of(request))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -67,7 +67,7 @@ def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
     """The form of an operation. Sent, it is done, or its job is enqueued; then the page is shown that the
     field `next` names, where there is one."""
     account, operation = account_of(request), _operation(name)
-    if not operation.permission.admits(account):
+    if not operation.permission.allows(account):
         return role_missing(request, *operation.permission.roles)
     assert operation.page is not None
     if request.method != "POST":

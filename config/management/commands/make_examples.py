@@ -24,7 +24,7 @@ class Command(ReportCommand):
         "and their pictures among the static files. They are committed; run it after a change of the sample "
         "corpus, or of which scenes are chosen (annotation/task_types/practice/scenes.py)."
     )
-    refusals = (OSError,)
+    expected_errors = (OSError,)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)

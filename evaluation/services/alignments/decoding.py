@@ -151,7 +151,7 @@ def decode_alignments(wanted: DecodeRequest, context: OperationContext) -> Decod
     UnknownName, ImportRefused, LayerError, BadModel and ValueError.
     """
     _check_choices(wanted, system_row(wanted.system), context)
-    progress, decoder = PhaseShares(context.tell), _Decoder.of(wanted)
+    progress, decoder = PhaseShares(context.report_progress), _Decoder.of(wanted)
     corpus = corpus_named(decoder.found.corpus)
     _check_free(corpus, wanted)
     chosen = decoder.found.to_rank(wanted.split, seed=wanted.seed)

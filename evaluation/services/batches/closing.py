@@ -52,7 +52,7 @@ def settle_batch(request: SettleRequest, context: OperationContext) -> ClosedBat
     """Collect and freeze; raises as the two do, and neither does anything twice."""
     check_rule(request, context)
     corpus = batch_named(request.batch).corpus.name
-    tell, actor = context.tell, context.actor
+    tell, actor = context.report_progress, context.actor
     counted = request.counted()
     collected = collect(request.batch, count=counted, tell=part_listener(tell, 0.0, 0.6), actor=actor)
     frozen = freeze_qrels(

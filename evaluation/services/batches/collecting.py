@@ -103,7 +103,7 @@ class CollectRequest:
 
 def collect_judgments(request: CollectRequest, context: OperationContext) -> Collected:
     """As `collect`."""
-    return collect(request.batch, count=request.counted(), tell=context.tell, actor=context.actor)
+    return collect(request.batch, count=request.counted(), tell=context.report_progress, actor=context.actor)
 
 
 def batch_named(name: str) -> Batch:

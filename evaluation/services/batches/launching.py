@@ -169,14 +169,14 @@ def check_new(request: OpenBatchRequest, context: OperationContext) -> OpenBatch
 
 def plan_batch(request: BatchRequest, context: OperationContext) -> PlannedBatch:
     """What a batch would ask, and cost; nothing is written. Raises as `plan`, and as `check_known`."""
-    made = _planned(request, context.tell)
+    made = _planned(request, context.report_progress)
     return PlannedBatch(**_plan_values(made), numbers=made.numbers())
 
 
 def open_batch(request: OpenBatchRequest, context: OperationContext) -> OpenedBatch:
     """Plan and launch; a batch that is there already, made from the same, stays. Raises as the two do."""
-    made = _planned(request, part_listener(context.tell, 0.0, 0.8))
-    context.tell("opening its questions", 0.8)
+    made = _planned(request, part_listener(context.report_progress, 0.0, 0.8))
+    context.report_progress("opening its questions", 0.8)
     done = launch(made, request.name, known_from=request.known_from, begin=request.begin, actor=context.actor)
     numbers = read_result(BatchSize, done.batch.numbers)
     return OpenedBatch(

@@ -85,7 +85,9 @@ def number_round(request: NextRoundRequest, context: OperationContext) -> NextRo
 
 def next_round(request: NextRoundRequest, context: OperationContext) -> RoundStatus:
     """As `ask_next_round`."""
-    return ask_next_round(request.batch, number=request.round, actor=context.actor, tell=context.tell)
+    return ask_next_round(
+        request.batch, number=request.round, actor=context.actor, tell=context.report_progress
+    )
 
 
 def _check_rounds(batch: Batch) -> None:

@@ -98,7 +98,7 @@ def mix_captions(request: MixRequest, context: OperationContext) -> Mixed:
         controls={pk: list(map(CaptionRecord, own)) for pk, own in only.items()},
         source=f"captions of {told}",
     )
-    import_candidates(made, phase="mixing captions", progress=PhaseShares(context.tell))
+    import_candidates(made, phase="mixing captions", progress=PhaseShares(context.report_progress))
     ranked = {
         system: {pk: [(text, 1.0)] for pk, text in own.items() if text} for system, own in by_system.items()
     }

@@ -167,6 +167,6 @@ def freeze(request: FreezeRequest, context: OperationContext) -> QrelsReport:
         relevance=request.relevance(request.rule, originals=request.originals),
         subset=subset,
         queries=queries_named(request.corpus, request.queries, files=context.by_path),
-        tell=context.tell,
+        tell=context.report_progress,
         actor=context.actor,
     )

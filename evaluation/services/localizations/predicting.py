@@ -136,7 +136,7 @@ def localize(request: LocalizeRequest, context: OperationContext) -> LocalizedSe
         "asked_digest": localizer.asked_digest(),
         "remarks": list(localizer.remarks),
     }
-    progress = PhaseShares(context.tell)
+    progress = PhaseShares(context.report_progress)
 
     def fill(row: LocalizationSet) -> None:
         places = localizer.places

@@ -114,7 +114,7 @@ def build_report(request: ReportRequest, context: OperationContext) -> BuiltRepo
         for file, content in files.items():
             (made / file).parent.mkdir(parents=True, exist_ok=True)
             (made / file).write_bytes(content)
-        context.tell("saving the report", 1.0)
+        context.report_progress("saving the report", 1.0)
         sums = {file: _sha256(content) for file, content in files.items()}
         try:
             with transaction.atomic():
@@ -135,7 +135,7 @@ def _progress(context: OperationContext) -> ReportProgress:
 
     def told(phase: str, done: int, of: int) -> None:
         start, end = (_COMPUTED, 1.0) if phase.startswith("drawing") else (0.0, _COMPUTED)
-        context.tell(phase, start + (end - start) * done / of)
+        context.report_progress(phase, start + (end - start) * done / of)
 
     return told
 

@@ -126,7 +126,7 @@ def rank_system(request: RankRunsRequest, context: OperationContext) -> RankedRu
     Raises UnknownName, ImportRefused, FormatError, Busy, ValueError.
     """
     check_ranking(request, context)
-    row, phases = registry.system_row(request.system), PhaseShares(context.tell)
+    row, phases = registry.system_row(request.system), PhaseShares(context.report_progress)
     corpus, name = request.corpus or row.corpus.name, request.name or row.name
     given = item_sources(request, context)
     sources = Sources(**given) if any(given.values()) else None

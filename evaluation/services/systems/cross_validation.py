@@ -109,7 +109,7 @@ def cross_validate_recipes(request: CrossValidationRequest, context: OperationCo
         folds=request.folds,
         seed=request.seed,
         device=request.device,
-        progress=PhaseShares(context.tell),
+        progress=PhaseShares(context.report_progress),
     )
     names, facts = [one.recipe.name for one in crossed.systems], crossed.facts
     asked = [(first, second) for first, _colon, second in (pair.partition(":") for pair in request.pairs)]

@@ -135,7 +135,7 @@ def train_system(request: TrainingRequest, context: OperationContext) -> Trained
     """
     with joined_processes(request.device) as (processes, device):
         asked = checked_training(replace(request, device=device), context)
-        phases = PhaseShares(context.tell, asked.recipe.kind)
+        phases = PhaseShares(context.report_progress, asked.recipe.kind)
         return _train(asked, processes, registry.requested_by(context), phases)
 
 

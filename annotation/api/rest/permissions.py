@@ -28,9 +28,9 @@ def check_permission(permission: Has, account: Account) -> None:
         raise no_role(*permission.roles)
 
 
-def check_place(place: Mapping[str, Any]) -> None:
+def check_path_arguments(path_arguments: Mapping[str, Any]) -> None:
     """Raise Problem where an address holds what no row can: too large a number, a null character."""
-    for value in place.values():
+    for value in path_arguments.values():
         if (isinstance(value, int) and value > LARGEST_ID) or (isinstance(value, str) and "\0" in value):
             raise missing(_("There is no such thing here."))
 
