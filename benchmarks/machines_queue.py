@@ -149,7 +149,7 @@ def _answered(run: CampaignRun) -> StudiedArm:
     machine = machines.machine_add(campaign=campaign, name="drawer") if run.boxes or run.learns else None
     if machine is not None and run.boxes:
         machines.store_proposals(machine, run.boxes.items(), version=machine.version + 1)
-        machines.machine_learnt(machine, images=None, source="file of the benchmark", from_file=True)
+        machines.machine_trained(machine, images=None, source="file of the benchmark", from_file=True)
         machine_turns.take_turns(campaign, submission.submit)
     teach = partial(_teach, run.device)
     plan = CrowdPlan(mix=STUDY_MIX, seed=run.seed, conduct=ORDERLY, patience=0.0, teach=teach)

@@ -156,7 +156,7 @@ def _evaluate(given: argparse.Namespace) -> None:
 
 def _surround(given: argparse.Namespace) -> None:
     """What lists have besides: campaigns and jobs; a researcher, and an annotator of the campaign."""
-    from annotation.campaigns.summing import keep_sums
+    from annotation.campaigns.stored_sums import store_sums
     from annotation.models import Account, Campaign, Corpus, Job, RoleGrant
     from annotation.protocol.campaign_settings import settings_of
     from benchmarks import queue_fill
@@ -180,7 +180,7 @@ def _surround(given: argparse.Namespace) -> None:
     researcher = Account.objects.create(username="researcher", password="!")
     RoleGrant.objects.create(account=researcher, role="researcher")
     queue_fill.enrol(1)
-    keep_sums(campaign)
+    store_sums(campaign)
     queue_fill.vacuum()
 
 

@@ -80,7 +80,7 @@ def delete_campaign(*, campaign: Campaign, actor: Account | None = None) -> None
             # A machine's worker is of one campaign.
             Worker.objects.filter(pk__in=machines).delete()
     except ProtectedError as error:
-        what = sorted({str(each._meta.verbose_name) for each in error.protected_objects})
+        what = sorted({str(blocker._meta.verbose_name) for blocker in error.protected_objects})
         raise CampaignError(
             _("campaign “%(name)s” cannot be deleted: %(what)s depends on it")
             % {"name": campaign.name, "what": ", ".join(what)}

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from django.db.models import Exists, OuterRef, QuerySet
 
 from annotation import jobs
-from annotation.campaigns import opening, summing
+from annotation.campaigns import opening, stored_sums
 from annotation.common import database
 from annotation.common.locks import Busy, exclusive_folder
 from annotation.datasets import archives, layers, uploads
@@ -53,7 +53,7 @@ def look_after_campaigns() -> None:
 
 def keep_campaign_sums() -> None:
     """Keep what the campaigns' answers add up to, for their pages."""
-    _each(Campaign.objects.exclude(state=Campaign.DRAFT), summing.keep_sums)
+    _each(Campaign.objects.exclude(state=Campaign.DRAFT), stored_sums.store_sums)
 
 
 def let_machines_answer() -> None:
@@ -98,7 +98,7 @@ PERIODIC: dict[str, Periodic] = {
         Periodic("sweep_jobs", 15, jobs.sweep_jobs),
         Periodic("expire_leases", 30, expire_leases),
         Periodic("look_after_campaigns", 60, look_after_campaigns),
-        Periodic("keep_sums", 600, keep_campaign_sums),
+        Periodic("store_sums", 600, keep_campaign_sums),
         Periodic("let_machines_answer", 15, let_machines_answer),
         Periodic("open_next_images", 60, open_next_images),
         Periodic("refresh_layers", 60, refresh_layers),

@@ -78,7 +78,7 @@ def _opened_to_all(row: summaries.CampaignSummary) -> str:
     )
 
 
-def _skipped_text(result: states.DroppedImages) -> str:
+def _skipped_text(result: states.SkippedImages) -> str:
     return ngettext(
         "%(n)d image is left out: no further one is opened.",
         "%(n)d images are left out: no further ones are opened.",

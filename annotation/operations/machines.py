@@ -6,7 +6,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.campaigns import CampaignError, machines
-from annotation.campaigns.learning import proposals
+from annotation.campaigns.training import proposals
 from annotation.common.locks import Busy
 from annotation.common.operations import (
     CommandLine,

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation import instructions
 from annotation.campaigns import WHEN, StaleSettings, settings
-from annotation.campaigns.learning import savings
+from annotation.campaigns.training import link_chances
 from annotation.common.operations import (
     CommandLine,
     FormPage,
@@ -57,7 +57,7 @@ def _changed_text(done: settings.ChangedSettings) -> str:
     return f"{_plan_text(done)}\nversion {done.version} of the settings is in force"
 
 
-def _learned_text(run: savings.LinkLesson) -> str:
+def _learned_text(run: link_chances.LearnedLinkChances) -> str:
     text = f"learnt from {run.images} images: {run.pairs} pairs of head nouns"
     if not run.changed:
         return f"{text}; the settings are the same as before"
@@ -151,7 +151,7 @@ register(
     name="learn_links",
     title=_("Learn likely links"),
     permission=MAY_RUN,
-    run=savings.learn_named_links,
+    run=link_chances.learn_named_links,
     errors=(CampaignError, UnknownName),
     stale=(StaleSettings,),
     rest=Rest("POST", f"{ONE_CAMPAIGN}/learn-links", "campaigns", own_transactions=True, example={}),

@@ -13,7 +13,7 @@ from django.core.cache import cache
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotation.campaigns import close_campaign, monitoring, summing
+from annotation.campaigns import close_campaign, monitoring, stored_sums
 from annotation.models import Assignment, Campaign, CampaignSums, OpenImage, Task
 from annotation.moderation import discarding, rulings
 from annotation.moderation.discarding import discard_worker, restore_worker
@@ -339,7 +339,7 @@ def test_sums_that_are_kept_and_added_to_are_those_of_all_answers(in_the_databas
         if in_the_database:
             cache.clear()
             if turn % 2:
-                summing.keep_sums(world.campaign)
+                stored_sums.store_sums(world.campaign)
         lines = figures.earned(world.campaign)
         assert {(line.worker, line.kind, line.role): line.answers for line in lines} == plain()
         assert all(line.pay == 10_000 * line.answers for line in lines)
@@ -357,7 +357,7 @@ def test_sums_in_the_database_are_read_where_no_process_keeps_any_and_added_up_a
     monkeypatch.setattr("annotation.selectors.campaign.ledger.timezone.now", clock)
     world.submit(0, world.held(0), seconds=0.0, then=False)
     clock.turn(minutes=11)
-    summing.keep_sums(world.campaign)
+    stored_sums.store_sums(world.campaign)
     right = figures.earned(world.campaign)
     # What is kept is read: a wrong sum shows, until all answers are counted again.
     row = CampaignSums.objects.get(what=CampaignSums.EARNED)
@@ -370,10 +370,10 @@ def test_sums_in_the_database_are_read_where_no_process_keeps_any_and_added_up_a
         return figures.earned(world.campaign)[0].answers
 
     assert now() == right[0].answers + 100
-    summing.keep_sums(world.campaign)
+    stored_sums.store_sums(world.campaign)
     world.submit(1, world.held(1), seconds=0.0, then=False)
     assert now(minutes=11) == right[0].answers + 100
-    summing.keep_sums(world.campaign)
+    stored_sums.store_sums(world.campaign)
     assert now() == right[0].answers + 100
     world.campaign.revision += 1
     world.campaign.save()
@@ -381,14 +381,14 @@ def test_sums_in_the_database_are_read_where_no_process_keeps_any_and_added_up_a
     world.campaign.revision -= 1
     world.campaign.save()
     clock.turn(hours=25)
-    summing.keep_sums(world.campaign)
+    stored_sums.store_sums(world.campaign)
     assert now() == right[0].answers
     assert len(figures.earned(world.campaign)) == 2
     close_campaign(campaign=world.campaign)
     world.campaign.refresh_from_db()
-    summing.keep_sums(world.campaign)
+    stored_sums.store_sums(world.campaign)
     with CaptureQueriesContext(connection) as queries:
-        summing.keep_sums(world.campaign)
+        stored_sums.store_sums(world.campaign)
     assert len(queries) == 2
 
 
@@ -413,7 +413,7 @@ def test_answers_that_end_before_what_is_kept_are_counted_once_the_clock_is_set_
 
     def kept() -> int:
         if in_the_database:
-            summing.keep_sums(world.campaign)
+            stored_sums.store_sums(world.campaign)
             cache.clear()
         earned = sum(line.answers for line in figures.earned(world.campaign))
         assert sum(hour.answers for hour in answer_hours(world.campaign).values()) == earned
@@ -445,7 +445,7 @@ def test_a_process_that_is_used_every_day_counts_its_sums_anew_once_a_day(monkey
     assert [earned(hours=8) for _ in range(3)] == [1, 1, 2]
     # The periodic work counts anew first: its row is read, and not all of the ledger.
     clock.turn(hours=24)
-    summing.keep_sums(world.campaign)
+    stored_sums.store_sums(world.campaign)
     with CaptureQueriesContext(connection) as queries:
         assert earned(hours=2) == 2
     assert not any("NOT INDEXED" in query["sql"] for query in queries.captured_queries)

@@ -13,8 +13,8 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from annotation import campaigns, instructions, jobs
-from annotation.campaigns.learning.savings import learn_links
 from annotation.campaigns.setting_fields import setting_fields
+from annotation.campaigns.training.link_chances import learn_links
 from annotation.models import Assignment, Campaign, Job, OpenImage
 from annotation.protocol.campaign_settings import as_toml, settings_of
 from annotation.web.staff import campaign_settings

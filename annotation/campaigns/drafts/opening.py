@@ -19,7 +19,7 @@ from annotation.campaigns.drafts.readiness import LINE_MISSING, readiness
 from annotation.campaigns.drafts.reading import PILOT_IMAGES, DraftPlan, read_draft
 from annotation.campaigns.duplicating import duplicate_campaign
 from annotation.campaigns.opening import create_campaign
-from annotation.campaigns.portions import not_planned
+from annotation.campaigns.planned_images import not_planned
 from annotation.common import database
 from annotation.datasets.layers import layer_to_read
 from annotation.models import Account, Campaign, CampaignDraft, Control, Image, Judgment
@@ -51,7 +51,7 @@ def open_draft(*, draft: CampaignDraft, enqueue: Enqueue) -> Campaign:
                 _("It cannot be opened yet: %(what)s")
                 % {"what": " ".join(f"{line.title}: {line.text}" for line in missing)}
             )
-        campaign = _made(plan)
+        campaign = _created(plan)
         if campaign.jobs.exists() or campaign.images.exists():  # somebody else's, made in this very moment
             raise CampaignError(
                 _("There is a campaign “%(name)s” already: choose another name.") % {"name": plan.name}
@@ -78,10 +78,10 @@ def open_draft(*, draft: CampaignDraft, enqueue: Enqueue) -> Campaign:
     return campaign
 
 
-def _made(plan: DraftPlan) -> Campaign:
+def _created(plan: DraftPlan) -> Campaign:
     """The campaign of a plan, without images; with the texts and items of the one that it is like."""
     assert plan.corpus is not None
-    asked: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "name": plan.name,
         "corpus": plan.corpus.name,
         "tasks": plan.tasks,
@@ -90,7 +90,9 @@ def _made(plan: DraftPlan) -> Campaign:
         "actor": plan.draft.owner,
     }
     like = plan.like
-    return duplicate_campaign(campaign=like, **asked) if like is not None else create_campaign(**asked)
+    return (
+        duplicate_campaign(campaign=like, **arguments) if like is not None else create_campaign(**arguments)
+    )
 
 
 def pilot_of(*, campaign: Campaign, whole: Mapping[str, Any]) -> dict[str, Any]:

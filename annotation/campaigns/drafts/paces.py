@@ -55,8 +55,8 @@ def kind_paces(account: Account | None, kinds: Iterable[str]) -> dict[str, KindP
 
 
 def _published(kind: str) -> KindPace:
-    pace = pace_of(kind)
-    return KindPace(pace.seconds, pace.least, pace.most, _(pace.source), False)
+    times = pace_of(kind)
+    return KindPace(times.seconds, times.least, times.most, _(times.source), False)
 
 
 def _measured(lines: Mapping[int, tuple[int, float]]) -> KindPace | None:

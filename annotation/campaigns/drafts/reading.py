@@ -78,27 +78,27 @@ class DraftPlan:
     def chosen_images(self) -> QuerySet[Image]:
         """The images that the campaign will ask about, all of them, in their order: none that gold does not
         cover, where there is gold for its questions."""
-        found = Image.objects.filter(corpus=self.corpus).order_by("position")
+        images = Image.objects.filter(corpus=self.corpus).order_by("position")
         if self.corpus is None or "tags" in self.problems or "split" in self.problems:
-            return found if self.corpus is not None else found.none()
+            return images if self.corpus is not None else images.none()
         if self.tags:
             sample = draw_by_tags(
                 self.corpus, self.tags, seed=Campaign().seed, number=self.images, split=self.split
             )
-            return covered(self.unsaved(), found.filter(pk__in=sample.images))
+            return covered(self.unsaved(), images.filter(pk__in=sample.images))
         if self.split is not None:
-            found = found.filter(split=self.split)
-        return covered(self.unsaved(), found)[: self.images]
+            images = images.filter(split=self.split)
+        return covered(self.unsaved(), images)[: self.images]
 
     def problems_of(self, step: str) -> dict[str, str]:
         """What is wrong in one step."""
         names = fields.fields_of_step(step, self.tasks)
-        found = {name: text for name, text in self.problems.items() if name in names}
+        problems = {name: text for name, text in self.problems.items() if name in names}
         if step == fields.CORPUS_STEP and "corpus" in self.problems:
-            found["corpus"] = self.problems["corpus"]
+            problems["corpus"] = self.problems["corpus"]
         if step == fields.VOTES_STEP and "settings" in self.problems:
-            found["settings"] = self.problems["settings"]
-        return found
+            problems["settings"] = self.problems["settings"]
+        return problems
 
 
 def read_draft(draft: CampaignDraft) -> DraftPlan:
@@ -113,8 +113,8 @@ def read_draft(draft: CampaignDraft) -> DraftPlan:
         problems["tasks"] = _("Choose what the campaign asks.")
         tasks = _usual_tasks()
     name = typed.get("name", "").strip()
-    if wrong := _wrong_name(name):
-        problems["name"] = wrong
+    if problem := _wrong_name(name):
+        problems["name"] = problem
     split, images, tags = _which_images(typed, corpus, problems)
     known = typed.get("known", "") or next(iter(known_sources(corpus, tasks, split)), "")
     entry = typed.get("entry") or _usual_entry(corpus, tasks, known)
@@ -161,10 +161,10 @@ def read_draft(draft: CampaignDraft) -> DraftPlan:
 
 def suggested_pay(paces: Mapping[str, KindPace]) -> dict[str, Any]:
     """Pay by field, by the answer: so that an hour earns SUGGESTED_HOURLY, rounded up to a hundredth."""
-    found: dict[str, Any] = {"pay.basis": BY_ANSWER, "pay.hourly": SUGGESTED_HOURLY}
-    for kind, pace in paces.items():
-        found[f"{ITEM_PAY}{kind}"] = ceil(SUGGESTED_HOURLY * pace.seconds / 36 - 1e-9) / 100
-    return found
+    suggested: dict[str, Any] = {"pay.basis": BY_ANSWER, "pay.hourly": SUGGESTED_HOURLY}
+    for kind, time in paces.items():
+        suggested[f"{ITEM_PAY}{kind}"] = ceil(SUGGESTED_HOURLY * time.seconds / 36 - 1e-9) / 100
+    return suggested
 
 
 def known_sources(corpus: Corpus | None, tasks: str, split: str | None) -> list[str]:
@@ -173,8 +173,8 @@ def known_sources(corpus: Corpus | None, tasks: str, split: str | None) -> list[
         return []
     kind = only_kind(tasks)
     if tasks == ENTITIES:
-        found = corpus.layers.filter(published=True).values_list("name", flat=True)
-        return sorted(found, key=lambda name: (name not in GOLD_LAYERS, name))
+        layers = corpus.layers.filter(published=True).values_list("name", flat=True)
+        return sorted(layers, key=lambda name: (name not in GOLD_LAYERS, name))
     if kind is not None and made_from_captions(kind) and split is not None:
         return [name for name in split_names(corpus) if name != split]
     return []

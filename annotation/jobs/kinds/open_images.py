@@ -156,8 +156,8 @@ def _open_pairs(row: Campaign, file: Path) -> None:
     """Open a campaign with the pairs of a file; where it is open, it has to ask these."""
     table = pairs_from_csv(file)
     if not row.images.exists():
-        campaigns.open_pairs(campaign=row, pairs=table.wanted, fillers=table.fillers)
-    elif not campaigns.asks_these_pairs(row, table.wanted):
+        campaigns.open_pairs(campaign=row, pairs=table.pairs, fillers=table.fillers)
+    elif not campaigns.asks_these_pairs(row, table.pairs):
         raise CampaignError(
             _("campaign “%(name)s” asks other pairs than those of %(file)s; open another campaign for them")
             % {"name": row.name, "file": file}

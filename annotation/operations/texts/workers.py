@@ -63,7 +63,8 @@ def erased_text(erased: Erased) -> str:
     account = "account deleted" if erased.account else "no account"
     return (
         f"worker {erased.pseudonym} is erased: {account}, sessions {erased.sessions}, "
-        f"comments {erased.comments}, texts {erased.texts}; the answers stay under the pseudonym\nlist of erasures: {erasures_file()}"
+        f"comments {erased.comments}, texts {erased.texts}; "
+        f"the answers stay under the pseudonym\nlist of erasures: {erasures_file()}"
     )
 
 

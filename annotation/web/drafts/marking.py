@@ -90,7 +90,7 @@ def mark_items(request: HttpRequest, plan: DraftPlan, kind: str) -> HttpResponse
     if kind not in marked_kinds(plan.tasks):
         raise Http404(_("Nobody can grade answers to “%(kind)s”.") % {"kind": kind_in_words(kind)})
     purpose, turn = _place(request, kind)
-    posed = posed_questions(plan, kind, turn=turn)
+    posed = posed_questions(plan, kind, offset=turn)
     wrongs: dict[str, str] = {}
     given: Mapping[str, str] | None = None
     if request.method == "POST" and not kind_of(kind).draws:
@@ -137,7 +137,7 @@ def mark_boxes(request: HttpRequest, plan: DraftPlan, kind: str) -> HttpResponse
     if not kind_of(kind).draws:
         raise Http404(_("No boxes are drawn for “%(kind)s”.") % {"kind": kind_in_words(kind)})
     purpose, turn = _place(request, kind)
-    posed = posed_questions(plan, kind, turn=turn)
+    posed = posed_questions(plan, kind, offset=turn)
     key = request.GET.get("image", "")
     asked = next((each for each in posed if each.key == key), None)
     if asked is None:

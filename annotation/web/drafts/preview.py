@@ -30,7 +30,7 @@ def preview_task(request: HttpRequest, plan: DraftPlan, kind: str) -> HttpRespon
     """Question `n` of a kind about the draft's corpus; POST says what would be stored, and stores nothing."""
     kind = kind_of_draft(plan, kind)
     number = min(query_number(request.GET, "n") or 0, 1000)
-    posed = posed_page(plan, kind, turn=number)
+    posed = posed_page(plan, kind, offset=number)
     about: dict[str, Any] = {
         "kind": kind,
         "kind_name": kind_in_words(kind),

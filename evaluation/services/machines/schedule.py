@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from annotation import jobs
-from annotation.campaigns.machines import PROPOSE_JOB, TEACH_JOB, lesson_under_way, newest_jobs
+from annotation.campaigns.machines import PROPOSE_JOB, TEACH_JOB, is_training, newest_jobs
 from annotation.common import database
 from annotation.selectors.jobs import Job
 
@@ -28,7 +28,7 @@ def teach_machines() -> int:
         for campaign, machine in wanted:
             newest = newest_jobs(campaign, machine)
             # One job at a time is about a machine, and none while it is taught by command.
-            if any(job.state in Job.LIVE for job in newest.values()) or lesson_under_way(campaign, machine):
+            if any(job.state in Job.LIVE for job in newest.values()) or is_training(campaign, machine):
                 continue
             job, lesson = newest.get(kind), newest.get(TEACH_JOB)
             if kind == PROPOSE_JOB and job is not None and lesson is not None and lesson.pk > job.pk:

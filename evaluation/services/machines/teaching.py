@@ -1,6 +1,6 @@
 """A machine of a campaign is taught, and says what it would draw in the images that are not finished.
 
-It learns from the chains with boxes of the campaign (`annotation.campaigns.learning`). It goes on from what
+It learns from the chains with boxes of the campaign (`annotation.campaigns.training`). It goes on from what
 it learnt last, and in its first lesson from a stored proposer where the campaign names one
 (`machine.system`). Until so many images' worth has boxes (`machine.from_images`), a stored proposer is taken
 as it is. Its boxes are stored as proposals; from then on `annotation.queue.machine_turns` answers with them.
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from django.conf import settings as django_settings
 
 from annotation.campaigns import campaign_named, machines
-from annotation.campaigns.learning import to_learn_from
+from annotation.campaigns.training import training_records
 from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.machines import Proposals, learns_now
 from annotation.protocol.terms import ImageRecord, Mention
@@ -101,14 +101,14 @@ def teach_machine(
     """
     row = campaign_named(campaign)
     own = machines.machine_named(row, machine)
-    with machines.lesson(own) as (version, work):
+    with machines.training_run(own) as (version, work):
         if own.from_file and not replaces_file:
             raise CampaignError(
                 f"the boxes of machine {own.name!r} come from {own.source}, so it does not learn by itself; "
                 "who teaches it replaces them"
             )
         replaced = own.source if own.from_file else ""
-        finished = to_learn_from.count_to_learn_from(row)
+        finished = training_records.count_training_images(row)
         unreadable: set[str] = set()
         lesson = _Lesson(version, work, device, told, unreadable.add)
         begun = _beginning(own)
@@ -124,7 +124,7 @@ def teach_machine(
             told=partial(told, "proposing"),
         )
         # From here on the lesson counts: nothing may stop it that could be told.
-        machines.machine_learnt(own, images=images, source=source)
+        machines.machine_trained(own, images=images, source=source)
         _forget_others(own)
     answers = _take_turns(own)
     return Taught(own.name, own.version, images, source, count, len(unreadable), answers, replaced)
@@ -141,7 +141,7 @@ def propose_boxes(
     """
     row = campaign_named(campaign)
     own = machines.machine_named(row, machine)
-    with machines.lesson(own):
+    with machines.training_run(own):
         folder = kept_folder(own, own.version)
         if own.from_file or not folder.is_dir():
             raise CampaignError(
@@ -345,7 +345,7 @@ def machines_to_teach() -> list[tuple[Campaign, str]]:
         machine = machine_at_work(row.pk)
         if machine is None or machine.from_file:
             continue
-        settings, finished = settings_of(row.settings).machine, to_learn_from.count_to_learn_from(row)
+        settings, finished = settings_of(row.settings).machine, training_records.count_training_images(row)
         if learns_now(settings, finished=finished, learnt=machine.learnt) or (
             # From another beginning than it had: that holds from now on.
             machine.learnt is not None
@@ -378,13 +378,13 @@ def _learnt(row: Campaign, begin: BoxProposer | None, finished: int, lesson: _Le
 
     torch_for(lesson.device)  # Before all pictures are read.
     settings = begin.settings if begin is not None else ProposerSettings()
-    records = to_learn_from.records_to_learn_from(row)
+    records = training_records.training_records_of(row)
     with pictures_on_disk(
         taught_pictures(records, settings.side, unreadable=lesson.unreadable),
         lesson.folder,
         told=lambda done: lesson.told("reading pictures", done, finished),
     ) as pictures:
-        judged = to_learn_from.first_verdicts(row)
+        judged = training_records.first_verdicts(row)
         pictures.sort(key=lambda picture: judged.get(picture.image, len(judged)))
         learned = BoxProposer(settings).learned_from(pictures)
         return BoxProposer(settings).fit(

@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
 
 from annotation.campaigns import machines
-from annotation.campaigns.learning import to_learn_from
+from annotation.campaigns.training import training_records
 from annotation.common.roles import RESEARCHER
 from annotation.jobs.registry import every_job_kind
 from annotation.models import Campaign
@@ -49,7 +49,7 @@ def machine_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             drawing_seconds=DRAWING_SECONDS,
             saved_rows=list(zip(LOOKING_SECONDS, saving.shares, strict=True)),
             answers=bool(machine_kinds(campaign.kinds)),
-            finished=to_learn_from.count_to_learn_from(campaign),
+            finished=training_records.count_training_images(campaign),
             teaches=machines.TEACH_JOB in every_job_kind(),
             add=act_form(request, "add_machine", ids="new-%s"),
         ),

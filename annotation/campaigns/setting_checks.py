@@ -24,5 +24,5 @@ def check_named(before: CampaignSettings, after: CampaignSettings) -> None:
     """Raise CampaignError where a setting that changes names what is not there."""
     old, new = before.flat(), after.flat()
     for name, why_wrong in _CHECKS.items():
-        if new[name] != old[name] and (wrong := why_wrong(new[name])):
-            raise CampaignError(wrong)
+        if new[name] != old[name] and (problem := why_wrong(new[name])):
+            raise CampaignError(problem)

@@ -11,8 +11,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation import campaigns
-from annotation.campaigns.learning import savings
-from annotation.campaigns.learning.savings import learn_links
+from annotation.campaigns.training import link_chances
+from annotation.campaigns.training.link_chances import learn_links
 from annotation.models import AuditEntry, Campaign, Judgment, OpenImage, Task
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
@@ -67,7 +67,7 @@ def test_what_is_learnt_from_finished_images_leaves_open_images_as_they_are() ->
 
 def test_settings_saved_while_chances_are_counted_stay_in_force(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
-    counted = savings.learn_chances
+    counted = link_chances.learn_chances
 
     def count_and_save(layers: Iterator[LayerRecord]) -> LinkChances:
         found = counted(layers)
@@ -82,7 +82,7 @@ def test_settings_saved_while_chances_are_counted_stay_in_force(monkeypatch: pyt
         return found
 
     with monkeypatch.context() as patch:
-        patch.setattr(savings, "learn_chances", count_and_save)
+        patch.setattr(link_chances, "learn_chances", count_and_save)
         learnt = learn_links(campaign=world.campaign, corpus=world.corpus.name)
     settings = settings_of(world.campaign.settings)
     assert {each.name for each in learnt.change.differences} == {"order", "saving.link_chances"}
@@ -147,6 +147,6 @@ def test_images_are_learnt_from_one_after_the_other(monkeypatch: pytest.MonkeyPa
             most = max(most, sum(one() is not None for one in held))
             yield layer
 
-    monkeypatch.setattr(savings, "_layers", watched)
+    monkeypatch.setattr(link_chances, "_layers", watched)
     assert learn_links(campaign=world.campaign, corpus=world.corpus.name).images == 20
     assert most < 5

@@ -19,7 +19,7 @@ from annotation.campaigns import (
     open_campaign_images,
     opening,
     pause_campaign,
-    portions,
+    planned_images,
     resume_campaign,
 )
 from annotation.campaigns.drafts.opening import images_after_pilot, pilot_of
@@ -60,7 +60,7 @@ def tagged() -> Campaign:
 
 
 def count_to_open(campaign: Campaign) -> int:
-    return portions.count_planned(campaign)
+    return planned_images.count_planned(campaign)
 
 
 def keys(campaign: Campaign) -> list[str]:
