@@ -53,11 +53,11 @@ class PlainText:
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         if in_utf_8(environ.get("CONTENT_TYPE", "")):
             return self.application(environ, start_response)
-        said = b"This server reads UTF-8 alone: leave the charset out.\n"
+        message = b"This server reads UTF-8 alone: leave the charset out.\n"
         start_response(
-            "400 Bad Request", [("Content-Type", "text/plain"), ("Content-Length", str(len(said)))]
+            "400 Bad Request", [("Content-Type", "text/plain"), ("Content-Length", str(len(message)))]
         )
-        return [said]
+        return [message]
 
 
 def in_utf_8(content_type: str) -> bool:
@@ -165,14 +165,14 @@ def _hear_out(connection: Any) -> None:
         connection.shutdown(socket.SHUT_RD)
 
 
-def _holds_nulls(given: QueryDict) -> bool:
-    return any("\0" in name or any("\0" in value for value in values) for name, values in given.lists())
+def _holds_nulls(query: QueryDict) -> bool:
+    return any("\0" in name or any("\0" in value for value in values) for name, values in query.lists())
 
 
-def _without_nulls(given: QueryDict) -> QueryDict:
-    found = QueryDict(mutable=True)
-    for name, values in given.lists():
+def _without_nulls(query: QueryDict) -> QueryDict:
+    cleaned = QueryDict(mutable=True)
+    for name, values in query.lists():
         for value in values:
-            found.appendlist(name.replace("\0", ""), value.replace("\0", ""))
-    found._mutable = False
-    return found
+            cleaned.appendlist(name.replace("\0", ""), value.replace("\0", ""))
+    cleaned._mutable = False
+    return cleaned

@@ -51,14 +51,14 @@ class SingleThreadWorker:
         if not length.isdigit() or int(length) > LARGEST_CALL:
             return self.application(environ, start_response)
         # Read here: in the thread of calls, a slow client would hold everybody up.
-        sent = io.BytesIO(environ["wsgi.input"].read(int(length)))
-        started, body = self._thread.submit(self._answered, {**environ, "wsgi.input": sent}).result()
+        body_file = io.BytesIO(environ["wsgi.input"].read(int(length)))
+        started, body = self._thread.submit(self._answered, {**environ, "wsgi.input": body_file}).result()
         start_response(*started)
         return [body]
 
     def _answered(self, environ: dict[str, Any]) -> tuple[Started, bytes]:
         started: list[Started] = []
-        answer = self.application(environ, lambda *given: started.append(given))
+        answer = self.application(environ, lambda *arguments: started.append(arguments))
         try:
             body = b"".join(answer)
         finally:

@@ -75,8 +75,8 @@ def request_email(*, address: str, domain: str, secure: bool, language: str) -> 
 
 def send_emails(*, digest: str, domain: str, secure: bool, language: str) -> int:
     """Send each account whose address has this digest its e-mail; how many that were. Raises NotSent."""
-    found = list(_having(digest))
-    for account in found:
+    accounts = list(_having(digest))
+    for account in accounts:
         about = {
             "domain": domain,
             "protocol": "https" if secure else "http",
@@ -85,7 +85,7 @@ def send_emails(*, digest: str, domain: str, secure: bool, language: str) -> int
             "token": default_token_generator.make_token(account),
         }
         _send("reset", account.email, language, about)
-    return len(found)
+    return len(accounts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,15 +141,15 @@ def _from(site: str) -> dict[str, Any]:
 
 def send_invitation(*, invitation: int, domain: str, secure: bool, language: str) -> bool:
     """Send an invitation, unless it is over: whether it was sent. Raises NotSent."""
-    found = StaffInvitation.objects.select_related("created_by").filter(pk=invitation).first()
-    if found is None or inviting.staff_invitation_over(found):
+    row = StaffInvitation.objects.select_related("created_by").filter(pk=invitation).first()
+    if row is None or inviting.staff_invitation_over(row):
         return False
     about = {
         "domain": domain,
         "protocol": "https" if secure else "http",
-        "token": inviting.staff_invitation_token(found),
+        "token": inviting.staff_invitation_token(row),
     }
-    _send("staff_invite", found.email, language, about)
+    _send("staff_invite", row.email, language, about)
     return True
 
 
@@ -176,33 +176,33 @@ def message_workers(request: MessageWorkersRequest, context: OperationContext) -
     workers, site = list(chosen_workers(request, campaign).values()), urlsplit(context.site)
     # All or none: a message that is stored is never left without its e-mail.
     with database.writing():
-        sent = messages.send_messages(
+        stored = messages.send_messages(
             campaign=campaign, workers=workers, text=request.text, actor=context.actor
         )
         mailed = ask_for_messages(
-            messages=sent,
+            messages=stored,
             domain=site.netloc,
             secure=site.scheme == "https",
             language=translation.get_language() or settings.LANGUAGE_CODE,
         )
-    return MessagedWorkers(sent=len(sent), mailed=mailed)
+    return MessagedWorkers(sent=len(stored), mailed=mailed)
 
 
 def ask_for_messages(*, messages: Sequence[WorkerMessage], domain: str, secure: bool, language: str) -> int:
     """Have messages sent by a job to those workers who keep an address for them; to how many."""
     if not settings.SENDS_MAIL:
         return 0
-    wanted = [each.pk for each in _mailable([message.pk for message in messages])]
-    if wanted:
-        arguments = {"messages": wanted, "domain": domain, "secure": secure, "language": language}
+    mailable = [row.pk for row in _mailable([message.pk for message in messages])]
+    if mailable:
+        arguments = {"messages": mailable, "domain": domain, "secure": secure, "language": language}
         jobs.enqueue(kind=MESSAGES, arguments=arguments)
-    return len(wanted)
+    return len(mailable)
 
 
 def mail_messages(*, messages: Sequence[int], domain: str, secure: bool, language: str) -> int:
     """Send these messages, each once, to workers who still keep an address for them; how many that were.
     Raises NotSent, and may be called again."""
-    sent = 0
+    count = 0
     for message in _mailable(messages):
         about = {
             "domain": domain,
@@ -214,18 +214,18 @@ def mail_messages(*, messages: Sequence[int], domain: str, secure: bool, languag
         assert identity.account is not None
         _send("message", identity.account.email, language, about)
         WorkerMessage.objects.filter(pk=message.pk).update(mailed_at=database.now())
-        sent += 1
-    return sent
+        count += 1
+    return count
 
 
 def _mailable(messages: Sequence[int]) -> list[WorkerMessage]:
-    found = WorkerMessage.objects.filter(
+    mailable = WorkerMessage.objects.filter(
         pk__in=messages,
         mailed_at__isnull=True,
         worker__identity__account__is_active=True,
         worker__identity__account__mails_messages=True,
     ).exclude(worker__identity__account__email="")
-    return list(found.select_related("campaign", "worker__identity__account").order_by("pk"))
+    return list(mailable.select_related("campaign", "worker__identity__account").order_by("pk"))
 
 
 def invitation_jobs(invitations: Iterable[int]) -> dict[int, Job]:
@@ -260,10 +260,10 @@ def send_alarms(*, subscription: int, alarms: Sequence[int], named: AlarmsNow) -
     if not subscribers(raised[0], only=row.account_id):
         return False
     with translation.override(row.language):
-        texts = {(each.code, each.kind): each.text for each in named(campaign)}
+        texts = {(alarm.code, alarm.kind): alarm.text for alarm in named(campaign)}
     about = {
         "campaign": campaign.name if campaign is not None else "",
-        "texts": [texts.get((each.code, each.kind), each.text) for each in raised],
+        "texts": [texts.get((alarm.code, alarm.kind), alarm.text) for alarm in raised],
         "origin": row.origin,
     }
     _send("alarms", row.account.email, row.language, about)
@@ -279,10 +279,10 @@ def request_test_mail(*, account: Account, language: str) -> Job:
 
 def send_test_mail(*, account: int, language: str) -> bool:
     """Send it, where the account has an address: whether it was sent. Raises NotSent."""
-    found = Account.objects.filter(pk=account, is_active=True).exclude(email="").first()
-    if found is None:
+    recipient = Account.objects.filter(pk=account, is_active=True).exclude(email="").first()
+    if recipient is None:
         return False
-    _send("test", found.email, language, {"user": found})
+    _send("test", recipient.email, language, {"user": recipient})
     return True
 
 
@@ -293,8 +293,8 @@ def newest_test_mail() -> Job | None:
 
 def digest(address: str) -> str:
     """What stands for an e-mail address; capitals and full-width letters make no other one."""
-    plain = unicodedata.normalize("NFKC", address).strip().casefold()
-    return salted_hmac(_SALT, plain, algorithm="sha256").hexdigest()
+    normalised = unicodedata.normalize("NFKC", address).strip().casefold()
+    return salted_hmac(_SALT, normalised, algorithm="sha256").hexdigest()
 
 
 def prune_emails() -> None:
@@ -319,9 +319,9 @@ def _send(name: str, to: str, language: str, about: Mapping[str, Any]) -> None:
         ) from None
 
 
-def _having(wanted: str) -> Iterator[Account]:
+def _having(expected: str) -> Iterator[Account]:
     """Active accounts with a password whose address has this digest. They are looked through one by one."""
     accounts: QuerySet[Account] = Account.objects.filter(is_active=True).exclude(email="")
     for account in accounts.iterator():
-        if constant_time_compare(digest(account.email), wanted) and account.has_usable_password():
+        if constant_time_compare(digest(account.email), expected) and account.has_usable_password():
             yield account

@@ -36,11 +36,11 @@ def work(*, parent: int | None = None) -> None:
     """
     stop = threading.Event()
 
-    def told(number: int, frame: FrameType | None) -> None:
+    def stop_on_signal(number: int, frame: FrameType | None) -> None:
         stop.set()
 
     # The main thread never waits for the event itself: a signal would find it holding the event's lock.
-    before = {number: signal.signal(number, told) for number in (signal.SIGTERM, signal.SIGINT)}
+    before = {number: signal.signal(number, stop_on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
     worker = threading.Thread(target=_work_alone, args=[stop], name="embedded worker", daemon=True)
     worker.start()
     try:
@@ -106,8 +106,8 @@ def _keep_time(stop: threading.Event) -> None:
     start = time.monotonic()
     turns = {name: start + min(entry.every, LOOK_AGAIN_SECONDS) for name, entry in schedule.PERIODIC.items()}
     while not stop.wait(max(0.0, min(turns.values()) - time.monotonic())):
-        for name, turn in turns.items():
-            if time.monotonic() >= turn and not stop.is_set():
+        for name, due_at in turns.items():
+            if time.monotonic() >= due_at and not stop.is_set():
                 schedule.do(name)
-                turns[name] = max(turn, time.monotonic()) + schedule.PERIODIC[name].every
+                turns[name] = max(due_at, time.monotonic()) + schedule.PERIODIC[name].every
     connections.close_all()

@@ -53,7 +53,7 @@ class JobKind:
         """The package that the work is of, as `evaluation`."""
         return self.work.__module__.partition(".")[0]
 
-    def misfit(self, arguments: Mapping[str, Any]) -> str:
+    def invalid_arguments(self, arguments: Mapping[str, Any]) -> str:
         """Why the work cannot be called with `arguments`, or ""."""
         try:
             if self.operation is not None:

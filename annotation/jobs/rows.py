@@ -72,21 +72,21 @@ def enqueue(
     JobError for arguments that it does not take or JSON cannot hold.
     """
     try:
-        plain = json.loads(json.dumps(dict(arguments or {}), allow_nan=False))
+        plain_arguments = json.loads(json.dumps(dict(arguments or {}), allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise JobError(f"arguments of a {kind!r} job must be JSON: {error}") from error
-    if misfit := job_kind_named(kind).misfit(plain):
-        raise JobError(f"arguments of a {kind!r} job: {misfit}")
+    if problem := job_kind_named(kind).invalid_arguments(plain_arguments):
+        raise JobError(f"arguments of a {kind!r} job: {problem}")
     with database.writing():
         _one_at_a_time(kind)
         for job in Job.objects.filter(
             kind=kind, campaign=campaign, corpus=corpus, state__in=Job.LIVE, cancel=False
         ):
-            if job.arguments == plain:
+            if job.arguments == plain_arguments:
                 return job
         job = Job.objects.create(
             kind=kind,
-            arguments=plain,
+            arguments=plain_arguments,
             campaign=campaign,
             corpus=corpus,
             created_by=actor,
@@ -117,10 +117,10 @@ def _corpus_of(row: Any) -> Corpus | None:
 
 def job_numbered(job_id: int) -> Job:
     """The job of that number; JobError where there is none."""
-    found = Job.objects.filter(pk=job_id).first()
-    if found is None:
+    job = Job.objects.filter(pk=job_id).first()
+    if job is None:
         raise JobError(f"there is no job {job_id}")
-    return found
+    return job
 
 
 def cancel_job(*, job_id: int, actor: Account | None = None) -> Job:
@@ -198,12 +198,12 @@ def sweep_jobs() -> SweptJobs:
     processes may sweep at once: each row is changed by one of them.
     """
     _set_right()
-    found = SweptJobs()
+    swept = SweptJobs()
     silent = Q(heartbeat_at=None) | Q(heartbeat_at__lt=database.now() - timedelta(seconds=LOST))
     for job in Job.objects.filter(silent, state=Job.RUNNING).order_by("pk")[:_PAGE]:
         did = _take_back(job)
-        found = replace(found, **{name: getattr(found, name) + 1 for name in did})
-    return replace(found, sent=_send_again())
+        swept = replace(swept, **{name: getattr(swept, name) + 1 for name in did})
+    return replace(swept, sent=_send_again())
 
 
 def _set_right() -> None:
@@ -279,7 +279,7 @@ def _send_again() -> int:
         return 0
     shortest, longest = FORGOTTEN
     waiting = Job.objects.filter(state=Job.QUEUED, heartbeat_at__lt=at - timedelta(seconds=shortest))
-    sent = 0
+    again = 0
     for job in waiting.order_by("heartbeat_at")[:_PAGE]:
         assert job.heartbeat_at is not None
         # A long queue is no loss: the longer one waits, the more seldom it is sent again.
@@ -288,10 +288,10 @@ def _send_again() -> int:
             continue
         with database.writing():
             row = Job.objects.filter(pk=job.pk, state=Job.QUEUED, heartbeat_at=job.heartbeat_at)
-            sent += row.update(heartbeat_at=at)
+            again += row.update(heartbeat_at=at)
         if not deliver(job.pk):
             break
-    return sent
+    return again
 
 
 def remaining(job: Job, *, at: datetime | None = None) -> float | None:

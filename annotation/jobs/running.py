@@ -124,9 +124,9 @@ def _worked(job: Job, progress: JobProgress, limits: tuple[type[Exception], ...]
         stopped = Stopped(f"the last time it met this: {one_line(error)}", "wait until that is over")
         return partial(_hand_back, job, progress, stopped, wait=LONGEST_WAIT)
     except expected_errors as error:
-        said = one_line(error)
-        _log.warning("job %d (%s) is refused: %s", job.pk, job.kind, said)
-        return partial(_end, progress, Job.FAILED, error=said)
+        message = one_line(error)
+        _log.warning("job %d (%s) is refused: %s", job.pk, job.kind, message)
+        return partial(_end, progress, Job.FAILED, error=message)
     except Exception as error:
         return _failed(job, progress, error)
 

@@ -48,19 +48,19 @@ def expire_leases() -> None:
 
 def look_after_campaigns() -> None:
     """Pause the open campaigns whose stop rules hold, and tell of what is wrong in them."""
-    _each(Campaign.objects.filter(state=Campaign.OPEN), upkeep.look_after_campaign)
+    _for_each(Campaign.objects.filter(state=Campaign.OPEN), upkeep.look_after_campaign)
 
 
 def keep_campaign_sums() -> None:
     """Keep what the campaigns' answers add up to, for their pages."""
-    _each(Campaign.objects.exclude(state=Campaign.DRAFT), stored_sums.store_sums)
+    _for_each(Campaign.objects.exclude(state=Campaign.DRAFT), stored_sums.store_sums)
 
 
 def let_machines_answer() -> None:
     """Let machines answer what an answer of a person did not leave to them at once: after rulings, after
     answers were withdrawn, after verdicts by which they go on."""
     rows = Campaign.objects.filter(state=Campaign.OPEN, machines__isnull=False).distinct()
-    _each(rows, lambda row: machine_turns.take_turns(row, submission.submit))
+    _for_each(rows, lambda row: machine_turns.take_turns(row, submission.submit))
 
 
 def look_after_server() -> None:
@@ -71,17 +71,17 @@ def look_after_server() -> None:
 def open_next_images() -> None:
     """Open the next images of the campaigns that ask about some at once, and have finished enough of them."""
     planned = PlannedImage.objects.filter(campaign=OuterRef("pk"))
-    _each(Campaign.objects.filter(Exists(planned), state=Campaign.OPEN), opening.open_next_portion)
+    _for_each(Campaign.objects.filter(Exists(planned), state=Campaign.OPEN), opening.open_next_portion)
 
 
 def refresh_layers() -> None:
     """Write into the campaigns' layers what was answered lately."""
     # A generator, taken to its end: each of its steps is a transaction.
     begun = Campaign.objects.exclude(state=Campaign.DRAFT)
-    _each(begun, lambda row: sum(layers.update_layer_in_steps(row, at_most=_IMAGES)))
+    _for_each(begun, lambda row: sum(layers.update_layer_in_steps(row, at_most=_IMAGES)))
 
 
-def _each(campaigns: QuerySet[Campaign], work: Callable[[Campaign], object]) -> None:
+def _for_each(campaigns: QuerySet[Campaign], work: Callable[[Campaign], object]) -> None:
     """Do `work` for one campaign after another; where it fails for one, that is logged."""
     for campaign in campaigns.select_related("corpus").order_by("pk"):
         try:

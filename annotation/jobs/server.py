@@ -78,7 +78,7 @@ def show_server(request: ServerRequest, context: OperationContext) -> ServerStat
         disk_size=disk.total,
         disk_free=disk.free,
         folders=tuple(
-            FolderSize(name=name, size=size) for name, size in sorted(used.items(), key=lambda one: -one[1])
+            FolderSize(name=name, size=size) for name, size in sorted(used.items(), key=lambda item: -item[1])
         ),
         measured_at=measured.ended_at if measured is not None else None,
         backup=_last_backup(backup) if backup is not None else None,

@@ -53,8 +53,8 @@ def deliver_webhooks() -> int:
     with ThreadPoolExecutor(len(taken)) as pool:
         outcomes = list(pool.map(_attempt, taken))
     with database.writing():
-        for each, outcome in zip(taken, outcomes, strict=True):
-            _keep(each.row, outcome)
+        for message, outcome in zip(taken, outcomes, strict=True):
+            _save_outcome(message.row, outcome)
     return len(taken)
 
 
@@ -63,15 +63,15 @@ def _take() -> list[TakenDelivery]:
     now = database.now()
     waiting = WebhookDelivery.objects.filter(state=WebhookDelivery.WAITING, next_at__lte=now)
     # Numbered webhook by webhook: what thousands wait of one hides nothing of the others.
-    place = Window(RowNumber(), partition_by=F("webhook"), order_by=[F("next_at"), F("pk")])
-    first = waiting.annotate(place=place).filter(place__lte=_MOST_OF_ONE).order_by("next_at", "pk")
-    found = list(first.values_list("pk", flat=True)[:_MOST])
-    if not found:
+    rank = Window(RowNumber(), partition_by=F("webhook"), order_by=[F("next_at"), F("pk")])
+    first = waiting.annotate(place=rank).filter(place__lte=_MOST_OF_ONE).order_by("next_at", "pk")
+    keys = list(first.values_list("pk", flat=True)[:_MOST])
+    if not keys:
         return []
     later = now + timedelta(seconds=ALL_SECONDS + _TAKEN_SECONDS)
     taken = []
     with database.writing():
-        for key in found:
+        for key in keys:
             if waiting.filter(pk=key).update(next_at=later):
                 taken.append(key)
     rows = WebhookDelivery.objects.filter(pk__in=taken).order_by("pk")
@@ -87,18 +87,18 @@ def _attempt(taken: TakenDelivery) -> SendOutcome:
     row = taken.row
     body = row.body.encode()
     at = int(database.now().timestamp())
-    sent = webhook_signature(secret=secret_of(row.webhook.salt), message=row.message, at=at, body=body)
+    signature = webhook_signature(secret=secret_of(row.webhook.salt), message=row.message, at=at, body=body)
     headers = {
         "Content-Type": "application/json",
         "User-Agent": "Phrasebox-Webhooks/1",
         ID_HEADER: row.message,
         TIME_HEADER: str(at),
-        SIGNATURE_HEADER: sent,
+        SIGNATURE_HEADER: signature,
     }
     return send(row.webhook.address, headers, body)
 
 
-def _keep(row: WebhookDelivery, outcome: SendOutcome) -> None:
+def _save_outcome(row: WebhookDelivery, outcome: SendOutcome) -> None:
     """Write what came of an attempt, and when the next is due, if one is."""
     now = database.now()
     attempts = row.attempts + 1
@@ -137,7 +137,7 @@ def prune_webhook_log() -> None:
     while True:
         with database.writing():
             old = WebhookDelivery.objects.filter(ended_at__lt=database.now() - LOG_KEPT)
-            found = list(old.values_list("pk", flat=True)[:_MOST_PRUNED])
-            WebhookDelivery.objects.filter(pk__in=found).delete()
-        if len(found) < _MOST_PRUNED:
+            keys = list(old.values_list("pk", flat=True)[:_MOST_PRUNED])
+            WebhookDelivery.objects.filter(pk__in=keys).delete()
+        if len(keys) < _MOST_PRUNED:
             return

@@ -97,21 +97,21 @@ def announce(
     elif corpus is not None:
         about |= Q(corpus=corpus)
     rows = Webhook.objects.filter(about, active=True).select_related("owner", "campaign")
-    wanted = [row for row in rows if event in row.events]
-    sending = those_that_send(wanted) if wanted else set()
-    found = [row for row in wanted if row.pk in sending]
-    if not found:
+    subscribed = [row for row in rows if event in row.events]
+    sending = those_that_send(subscribed) if subscribed else set()
+    receiving = [row for row in subscribed if row.pk in sending]
+    if not receiving:
         return 0
-    place = campaign.corpus if campaign is not None else corpus
-    told = {
-        "corpus": place.name if place is not None else None,
+    scope = campaign.corpus if campaign is not None else corpus
+    payload = {
+        "corpus": scope.name if scope is not None else None,
         "campaign": campaign.name if campaign is not None else None,
         **data,
     }
     with database.writing():
-        for row in found:
-            _deliver(row, event, told)
-    return len(found)
+        for row in receiving:
+            _deliver(row, event, payload)
+    return len(receiving)
 
 
 def list_deliveries(request: WebhookLogRequest, context: OperationContext) -> Listing:

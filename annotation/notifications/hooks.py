@@ -157,12 +157,12 @@ class WebhookWithSecret(WebhookSummary):
 def list_webhooks(request: WebhooksRequest, context: OperationContext) -> Listing:
     """The webhooks that the caller may change."""
     rows = webhooks_of(context.actor, RESEARCHER).prefetch_related("owner__roles")
-    return Listing(rows, "-pk", lambda row: WebhookSummary(**_facts(row)))
+    return Listing(rows, "-pk", lambda row: WebhookSummary(**_summary_fields(row)))
 
 
 def show_webhook(request: WebhookRequest, context: OperationContext) -> WebhookSummary:
     """One webhook."""
-    return WebhookSummary(**_facts(webhook_numbered(request.webhook)))
+    return WebhookSummary(**_summary_fields(webhook_numbered(request.webhook)))
 
 
 def webhook_numbered(number: int) -> Webhook:
@@ -205,7 +205,7 @@ def change_webhook(request: ChangeWebhookRequest, context: OperationContext) -> 
         row.active = row.active if request.active is None else request.active
         _taken_over(row, context).save()
         note_webhook(row, context.actor, "change_webhook", active=row.active)
-    return WebhookSummary(**_facts(webhook_numbered(row.pk)))
+    return WebhookSummary(**_summary_fields(webhook_numbered(row.pk)))
 
 
 def renew_secret(request: RenewSecretRequest, context: OperationContext) -> WebhookWithSecret:
@@ -265,10 +265,10 @@ def _taken_over(row: Webhook, context: OperationContext) -> Webhook:
 
 
 def _with_secret(row: Webhook) -> WebhookWithSecret:
-    return WebhookWithSecret(**_facts(webhook_numbered(row.pk)), secret=secret_of(row.salt))
+    return WebhookWithSecret(**_summary_fields(webhook_numbered(row.pk)), secret=secret_of(row.salt))
 
 
-def _facts(row: Webhook) -> dict[str, Any]:
+def _summary_fields(row: Webhook) -> dict[str, Any]:
     """The fields of a summary."""
     return {
         "number": row.pk,

@@ -105,10 +105,10 @@ def receiver_of(address: str) -> Receiver:
     if any(host == name or host.endswith(f".{name}") for name in _LOCAL_NAMES) and not _loopback_allowed():
         raise AddressRefused(_("The address is of this machine or a private network."))
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    found = Receiver(host, port or 443, target)
-    for number in _numbers(found, numeric=True):
+    receiver = Receiver(host, port or 443, target)
+    for number in _numbers(receiver, numeric=True):
         _check(number)
-    return found
+    return receiver
 
 
 def public_numbers_of(receiver: Receiver) -> list[str]:
@@ -116,27 +116,27 @@ def public_numbers_of(receiver: Receiver) -> list[str]:
 
     Where one of several is not public, the whole name is refused: whoever owns it plays tricks.
     """
-    found = _numbers(receiver, numeric=False)
-    if not found:
+    numbers = _numbers(receiver, numeric=False)
+    if not numbers:
         raise AddressRefused(_("The name of the host is not known."))
-    for number in found:
+    for number in numbers:
         _check(number)
-    return found
+    return numbers
 
 
 def is_public(number: str) -> bool:
     """Whether an IP address, as text, is one of a server on the internet."""
     try:
-        found = ipaddress.ip_address(number)
+        address = ipaddress.ip_address(number)
     except ValueError:
         return False
-    if isinstance(found, ipaddress.IPv4Address):
-        return not any(found in network for network in _SPECIAL_V4)
-    if found.scope_id is not None:
+    if isinstance(address, ipaddress.IPv4Address):
+        return not any(address in network for network in _SPECIAL_V4)
+    if address.scope_id is not None:
         return False
-    if found in _TRANSLATED:
-        return is_public(str(ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)))
-    return found in _GLOBAL_V6 and not any(found in network for network in _SPECIAL_V6)
+    if address in _TRANSLATED:
+        return is_public(str(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)))
+    return address in _GLOBAL_V6 and not any(address in network for network in _SPECIAL_V6)
 
 
 def _numbers(receiver: Receiver, *, numeric: bool) -> list[str]:
@@ -146,12 +146,12 @@ def _numbers(receiver: Receiver, *, numeric: bool) -> list[str]:
     """
     flags = socket.AI_NUMERICHOST if numeric else 0
     try:
-        found = socket.getaddrinfo(
+        addresses = socket.getaddrinfo(
             receiver.host, receiver.port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP, flags=flags
         )
     except (OSError, UnicodeError):
         return []
-    return list(dict.fromkeys(str(place[0]) for *_kind, place in found))
+    return list(dict.fromkeys(str(address[0]) for *_kind, address in addresses))
 
 
 def _check(number: str) -> None:

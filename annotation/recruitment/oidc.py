@@ -30,7 +30,7 @@ from annotation.workers.rate_limit import Try
 
 _log = logging.getLogger(__name__)
 #: What the other server may get wrong: being away, refusing, and not sending what the protocol asks for.
-_WRONG = (RequestException, OAuth2Error, KeyError, TypeError, ValueError)
+_ERRORS = (RequestException, OAuth2Error, KeyError, TypeError, ValueError)
 
 
 @login_not_required
@@ -62,7 +62,7 @@ def oidc_back(request: HttpRequest, provider_id: str) -> HttpResponseBase:
     view: Any = OAuth2CallbackView.adapter_view(elsewhere.WhoSomebodyIs(request, provider_id))
     try:
         answer: HttpResponseBase = view(request)
-    except _WRONG:
+    except _ERRORS:
         _log.warning("the OpenID Connect server answered what cannot be read", exc_info=True)
         return elsewhere.problem_page(request)
     if PENDING in request.session or request.user.is_authenticated:
@@ -97,7 +97,7 @@ def _sent_there(request: HttpRequest, process: str, then: str, data: int | None 
     try:
         there: HttpResponseBase = provider.redirect(request, process=process, next_url=then, data=data)
         return there
-    except _WRONG:
+    except _ERRORS:
         _log.warning("the OpenID Connect server answered what cannot be read", exc_info=True)
         return elsewhere.problem_page(request)
 

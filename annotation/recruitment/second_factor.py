@@ -78,9 +78,9 @@ def recovery_codes_renew(request: HttpRequest) -> HttpResponse:
 @confirmed
 def second_factor_remove(request: HttpRequest) -> HttpResponse:
     """Turn my second factor off, where this server does not ask for one."""
-    with said(request, FactorRefused) as tell:
+    with said(request, FactorRefused) as show:
         second_factor.remove_second_factor(account=account_of(request))
-        tell(_("Your second factor is off: signing in asks for the password alone."))
+        show(_("Your second factor is off: signing in asks for the password alone."))
     return redirect("account")
 
 

@@ -103,7 +103,7 @@ def test_a_corpus_is_uploaded_checked_and_imported_by_page(ada: Client):
     assert ada.get(page).headers["Location"] == reverse("corpus", args=["mine"])
     assert uploads.uploads_of(world.Account.objects.get(username="ada")) == []
     line = AuditEntry.objects.get(act="import_corpus")
-    assert (line.actor_name, line.about["corpus"], line.about["left_out"]) == ("ada", "mine", 3)
+    assert (line.actor_name, line.about["corpus"], line.about["skipped"]) == ("ada", "mine", 3)
 
 
 def test_the_command_lists_what_the_page_lists(ada: Client, tmp_path: Path):

@@ -14,5 +14,5 @@ def mail_messages_job(
     progress: JobProgress, *, messages: list[int], domain: str, secure: bool, language: str
 ) -> dict[str, Any]:
     """Send them, each once, to those who keep an address for them; `sent` is how many that were now."""
-    sent = emails.mail_messages(messages=messages, domain=domain, secure=secure, language=language)
-    return {"sent": sent}
+    sent_now = emails.mail_messages(messages=messages, domain=domain, secure=secure, language=language)
+    return {"sent": sent_now}

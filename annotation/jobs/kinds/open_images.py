@@ -213,19 +213,19 @@ def open_named_draft(request: OpenDraftRequest, context: OperationContext) -> Jo
     row = request.row()
     if row.state != Campaign.DRAFT:
         raise JobError(_("The images of this campaign are open already."))
-    asked = newest_opening(row)
-    if asked is None:
+    opening = newest_opening(row)
+    if opening is None:
         raise JobError(str(NOT_CHOSEN))
-    if asked.state in (Job.FAILED, Job.CANCELLED):
-        return job_status(jobs.resume_job(job_id=asked.pk, actor=context.actor))
-    arguments = {name: value for name, value in asked.arguments.items() if name != "begin"}
+    if opening.state in (Job.FAILED, Job.CANCELLED):
+        return job_status(jobs.resume_job(job_id=opening.pk, actor=context.actor))
+    arguments = {name: value for name, value in opening.arguments.items() if name != "begin"}
     return job_status(jobs.enqueue(kind=_KIND, arguments=arguments, campaign=row, actor=context.actor))
 
 
 def duplicate(request: DuplicateCampaignRequest, context: OperationContext) -> DuplicatedCampaign:
     """Begin a draft that is like a campaign. Raises CampaignError."""
-    made = duplicate_to_draft(campaign=request.row(), owner=context.actor)
-    return DuplicatedCampaign(draft=made.pk, campaign=request.campaign)
+    draft = duplicate_to_draft(campaign=request.row(), owner=context.actor)
+    return DuplicatedCampaign(draft=draft.pk, campaign=request.campaign)
 
 
 @job_kind(
@@ -263,19 +263,23 @@ def open_images_job(
 
 
 def _open(
-    row: Campaign, tell: Callable[[str, float], object], *, actor: Account | None = None, **which: Any
+    row: Campaign,
+    report_progress: Callable[[str, float], object],
+    *,
+    actor: Account | None = None,
+    **which: Any,
 ) -> campaigns.OpenedImages:
     """Open the images of a campaign; make its test of what is known, and let people in, where asked."""
     known, begin = which.pop("known", ""), which.pop("begin", True)
-    tell("opening images", 0.0)
+    report_progress("opening images", 0.0)
     done = campaigns.open_campaign_images(
         campaign=row,
         actor=actor,
-        progress=lambda done, total: tell("opening images", done / max(1, total)),
+        progress=lambda done, total: report_progress("opening images", done / max(1, total)),
         **which,
     )
     if known:
-        tell("making control items", 1.0)
+        report_progress("making control items", 1.0)
         add_known_items(campaign=row, known=known, actor=actor)
     if begin:
         campaigns.begin_campaign(campaign=row, actor=actor)

@@ -19,5 +19,5 @@ def send_staff_invitation(
     progress: JobProgress, *, invitation: int, domain: str, secure: bool, language: str
 ) -> dict[str, Any]:
     """Send it; `sent` is false where the invitation was over by then."""
-    sent = emails.send_invitation(invitation=invitation, domain=domain, secure=secure, language=language)
-    return {"sent": sent}
+    sent_now = emails.send_invitation(invitation=invitation, domain=domain, secure=secure, language=language)
+    return {"sent": sent_now}

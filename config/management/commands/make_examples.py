@@ -36,15 +36,15 @@ class Command(ReportCommand):
     def report(self, **options: Any) -> dict[str, Any]:
         folder = options["pictures"] or settings.ASSETS / "static" / SCENE_PICTURES
         folder.mkdir(parents=True, exist_ok=True)
-        told, size = {}, 0
+        descriptions, size = {}, 0
         for name, index in SCENE_IMAGES.items():
             scene = generate_scene(index, seed=SCENES_SEED)
-            told[name] = described(scene.image)
+            descriptions[name] = described(scene.image)
             path = folder / f"{name}.webp"
             scene.picture.save(path, "WEBP", quality=QUALITY, method=6)
             size += path.stat().st_size
-        options["told"].write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
-        return {"scenes": len(told), "pictures": str(folder), "bytes": size}
+        options["told"].write_text(json.dumps(descriptions, indent=1) + "\n", encoding="utf-8")
+        return {"scenes": len(descriptions), "pictures": str(folder), "bytes": size}
 
     def show(self, report: dict[str, Any]) -> str:
         return (
