@@ -21,8 +21,7 @@ class Described:
 
 
 def described(records: Sequence[ImageRecord]) -> Described:
-    """Whether each caption fits each picture: a judge accepts it where the picture shows what it names, but for one
-    thing.
+    """Which captions fit which pictures: a judge accepts one where the picture shows all but one of its things.
 
     Things are known by their head nouns, as any caption of the picture calls them. Judges are told that small
     mistakes are allowed, so one thing may be missing where two others are there; a picture's own captions
