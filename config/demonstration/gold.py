@@ -21,7 +21,7 @@ class Described:
 
 
 def described(records: Sequence[ImageRecord]) -> Described:
-    """Which captions fit which pictures: a judge accepts one where the picture shows all but one of its things.
+    """Which captions fit which pictures: a judge lets one thing of a caption be missing.
 
     Things are known by their head nouns, as any caption of the picture calls them. Judges are told that small
     mistakes are allowed, so one thing may be missing where two others are there; a picture's own captions

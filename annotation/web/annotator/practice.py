@@ -75,40 +75,40 @@ class GivenPageType:
 @for_roles(ANNOTATOR)
 def practice(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     """Item `n` (from 1) of a kind; POST answers it and shows the verdict; behind the last, how it went."""
-    place = place_of_request(request, name, kind)
+    work = place_of_request(request, name, kind)
     practice = PRACTICE.get(kind)
     items = practice.items
     number = _between(request.GET.get("n", ""), 1, len(items) + 1)
     right = _between(request.GET.get("right", ""), 0, number - 1)
     graded = sum(bool(item.right) for item in items)
-    about: dict[str, Any] = {"place": place, "number": number, "all": len(items), "graded": graded}
+    about: dict[str, Any] = {"place": work, "number": number, "all": len(items), "graded": graded}
     if number > len(items):
-        text = text_of(campaign=place.campaign, kind=kind)
-        again = practice_due(request, place)
-        over = {**about, "right": min(right, graded), "again": again, "text": text, "owner": place.worker.pk}
+        text = text_of(campaign=work.campaign, kind=kind)
+        again = practice_due(request, work)
+        over = {**about, "right": min(right, graded), "again": again, "text": text, "owner": work.worker.pk}
         return render(request, "annotation/tasks/practised.html", over)
     item = items[number - 1]
     page, image = practice.posed(item)
-    status, entered, wrong, answer = HTTPStatus.OK, {}, None, None
+    status, entered, problem, answer = HTTPStatus.OK, {}, None, None
     if request.method == "POST":
         entered = request.POST.dict()
         try:
-            answer = place.type.parse(place.type.from_form(entered))
+            answer = work.type.parse(work.type.from_form(entered))
         except BadAnswer as error:
-            status, wrong = HTTPStatus.UNPROCESSABLE_ENTITY, error
-    shown = _desk(place, page, image, entered, wrong)
-    parts = parts_of_task(request, shown)
+            status, problem = HTTPStatus.UNPROCESSABLE_ENTITY, error
+    task_page = _desk(work, page, image, entered, problem)
+    parts = parts_of_task(request, task_page)
     if answer is not None:
         verdict, named = practice.judged(item, answer), practice.named_boxes(item, answer)
-        told = _told(item, page, answer, verdict, named)
-        right += told.verdict.right is True
-        note_practice(request, place, number, told.verdict.right is True)
-        judged_desk = replace(shown, boxes=_boxes(item, page, answer, verdict, named))
+        graded_answer = _told(item, page, answer, verdict, named)
+        right += graded_answer.verdict.right is True
+        note_practice(request, work, number, graded_answer.verdict.right is True)
+        judged_desk = replace(task_page, boxes=_boxes(item, page, answer, verdict, named))
         parts = replace(parts, picture=parts_of_task(request, judged_desk).picture)
-        about["told"] = told
+        about["told"] = graded_answer
     about |= {
         "sentence": item.sentence,
-        "desk": shown,
+        "desk": task_page,
         "parts": parts,
         "onward": "?" + urlencode({"n": number + 1, "right": right}),
     }
@@ -116,17 +116,17 @@ def practice(request: HttpRequest, name: str, kind: str) -> HttpResponse:
 
 
 def _desk(
-    place: TaskPlace, page: Page, image: ShownImage, entered: dict[str, str], wrong: BadAnswer | None
+    work: TaskPlace, page: Page, image: ShownImage, entered: dict[str, str], problem: BadAnswer | None
 ) -> TaskPage:
     """The item laid out as a task is, with what a task has and practice has not left empty."""
     return build_task_page(
-        replace(place, type=cast(TaskType, GivenPageType(place.type, page))),
-        lease=Lease(0, place.kind, "", 0, {}, "", timezone.now(), None, None),
+        replace(work, type=cast(TaskType, GivenPageType(work.type, page))),
+        lease=Lease(0, work.kind, "", 0, {}, "", timezone.now(), None, None),
         image=image,
-        text=text_of(campaign=place.campaign, kind=place.kind),
+        text=text_of(campaign=work.campaign, kind=work.kind),
         settings=CampaignSettings(),
         done=WorkSoFar(),
-        sent=RefusedForm(entered, str(wrong), wrong.field) if wrong else RefusedForm(entered),
+        form=RefusedForm(entered, str(problem), problem.field) if problem else RefusedForm(entered),
     )
 
 
@@ -147,8 +147,8 @@ def _told(
         ),
         written=content.get("text", ""),
         models=item.models,
-        regions=tuple((each.name, each.words) for each in named if each.ours),
-        described=tuple((each.name, each.words) for each in named if not each.ours),
+        regions=tuple((entity.name, entity.words) for entity in named if entity.ours),
+        described=tuple((entity.name, entity.words) for entity in named if not entity.ours),
     )
 
 
@@ -160,11 +160,11 @@ def _boxes(
     frame = Frame(size.width, size.height)
     if named:
         tagged: list[tuple[Any, list[Tag]]] = [
-            (each.box, [Tag(_OURS if each.ours else THEIRS, each.name)]) for each in named
+            (entity.box, [Tag(_OURS if entity.ours else THEIRS, entity.name)]) for entity in named
         ]
         return draw_overlay(tagged, frame)
-    wanted = (*page.boxes, *verdict.right_boxes)
-    return boxes_of(replace(page, boxes=wanted, pending=answer.box or page.pending), frame)
+    boxes_to_draw = (*page.boxes, *verdict.right_boxes)
+    return boxes_of(replace(page, boxes=boxes_to_draw, pending=answer.box or page.pending), frame)
 
 
 def _between(text: str, least: int, most: int) -> int:

@@ -75,12 +75,12 @@ def left_in_words(campaign: int, kind: str, of_visit: int | None = None) -> str:
 
 def whole_campaign_reason(offers: Sequence[AvailableTask]) -> NoTask | None:
     """Why there is nothing to do in the whole of a campaign, where one reason holds for all of it."""
-    found = [offer.nothing for offer in offers]
-    if all(nothing is not None and nothing.code == NONE_OPEN for nothing in found):
+    reasons = [offer.nothing for offer in offers]
+    if all(nothing is not None and nothing.code == NONE_OPEN for nothing in reasons):
         return NoTask(
             NONE_OPEN, _("No question is open here now: choose another campaign, or come back later.")
         )
-    return next((nothing for nothing in found if nothing is not None and nothing.code in _WHOLE), None)
+    return next((nothing for nothing in reasons if nothing is not None and nothing.code in _WHOLE), None)
 
 
 def _go(offer: AvailableTask) -> str:
@@ -96,7 +96,7 @@ def _go(offer: AvailableTask) -> str:
 
 
 def _standing(offer: AvailableTask) -> str:
-    trust, standing = offer.settings.trust, offer.standing
+    trust, trust_state = offer.settings.trust, offer.standing
     if offer.nothing is not None and offer.nothing.code == "blocked":
         return ""
     if offer.reads == UNCHECKED:
@@ -104,20 +104,20 @@ def _standing(offer: AvailableTask) -> str:
     if offer.reads == TRUSTED:
         return _("Trusted")
     if offer.reads == PROBATION:
-        if standing.items >= trust.probation_items:
+        if trust_state.items >= trust.probation_items:
             return _("Warm-up: answers are being checked")
         return _("Warm-up: %(done)d of %(all)d checked answers") % {
-            "done": standing.items,
+            "done": trust_state.items,
             "all": trust.probation_items,
         }
     if offer.test:
         return _("Test: %(done)d of %(all)d") % {"done": offer.test.answered, "all": offer.test.asked}
     if offer.nothing is not None and offer.nothing.code == "no_test":
         return _("Begins with a test of at most %(all)d questions") % {"all": trust.verdict_known}
-    if offer.nothing is not None and offer.nothing.code == "test_failed" and standing.examined:
+    if offer.nothing is not None and offer.nothing.code == "test_failed" and trust_state.examined:
         return _("Test: %(right)d of %(all)d right, not enough") % {
-            "right": standing.examined.right,
-            "all": standing.examined.asked,
+            "right": trust_state.examined.right,
+            "all": trust_state.examined.asked,
         }
     return ""
 
@@ -135,5 +135,5 @@ def _today(offer: AvailableTask) -> str:
     done = offer.today
     if not done.answers:
         return ""
-    said = ngettext("%(n)d done today", "%(n)d done today", done.answers) % {"n": done.answers}
-    return f"{said}, {money(done.pay, offer.settings.pay.currency)}" if done.pay else said
+    message = ngettext("%(n)d done today", "%(n)d done today", done.answers) % {"n": done.answers}
+    return f"{message}, {money(done.pay, offer.settings.pay.currency)}" if done.pay else message

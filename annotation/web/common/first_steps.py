@@ -41,7 +41,7 @@ _USES: list[FirstUse] = []
 
 def add_first_use(use: FirstUse) -> None:
     """Offer `use` beside campaigns, to whoever is new; once, however often it is said."""
-    if use.route not in [each.route for each in _USES]:
+    if use.route not in [known.route for known in _USES]:
         _USES.append(use)
 
 

@@ -59,8 +59,8 @@ class ShownChain:
         """Its boxes, or why it has none, or where its box loop stands."""
         chain = self.chain
         if chain.stage and chain.stage not in CLOSED_STAGES:
-            said = OPEN.get(chain.stage, chain.stage)
-            return f"{said}, {self._boxes}" if self.boxes else str(said)
+            words = OPEN.get(chain.stage, chain.stage)
+            return f"{words}, {self._boxes}" if self.boxes else str(words)
         if chain.stage == EXCLUDED:
             return _("excluded by a reviewer")
         if self.boxes:
@@ -121,25 +121,25 @@ def inspect(
         by_caption[mention.caption_id].append(mention)
         by_chain[mention.chain_id].append(mention)
     words = {caption.pk: caption for caption in captions}
-    shown = {
+    numbered = {
         chain.pk: _shown(chain, number, by_chain[chain.pk], words, lit == number)
         for number, chain in enumerate(rows.chains, start=1)
     }
-    numbers = {pk: chain.number for pk, chain in shown.items()}
-    tagged = _tagged(rows, shown)
+    numbers = {pk: chain.number for pk, chain in numbered.items()}
+    tagged = _tagged(rows, numbered)
     frame = _frame(image, rows, size)
     return Inspection(
         captions=[mark_words(caption, by_caption[caption.pk], numbers) for caption in captions],
-        chains=list(shown.values()),
+        chains=list(numbered.values()),
         boxes=draw_overlay(tagged, frame) if frame else [],
         frame=frame,
         not_visual=[_phrase(mention, words) for mention in by_chain[None]],
-        lit=lit if 1 <= lit <= len(shown) else 0,
+        lit=lit if 1 <= lit <= len(numbered) else 0,
         covered=rows.covered,
     )
 
 
-def _tagged(rows: LayerRows, shown: dict[int, ShownChain]) -> list[tuple[Box, list[Tag]]]:
+def _tagged(rows: LayerRows, numbered: dict[int, ShownChain]) -> list[tuple[Box, list[Tag]]]:
     """Each box with one tag for every chain it depicts; a chain with a single box needs no letter."""
     counts: dict[int, int] = defaultdict(int)
     for box in rows.boxes:
@@ -149,7 +149,7 @@ def _tagged(rows: LayerRows, shown: dict[int, ShownChain]) -> list[tuple[Box, li
     for box in rows.boxes:
         tags = []
         for link in box.links.all():
-            chain = shown[link.chain_id]
+            chain = numbered[link.chain_id]
             letter = letters(len(chain.boxes)) if counts[link.chain_id] > 1 else ""
             tags.append(Tag(chain.number, f"{chain.number}{letter}"))
             chain.boxes.append(tags[-1].name)

@@ -58,7 +58,7 @@ def draft_delete(request: HttpRequest, plan: DraftPlan) -> HttpResponse:
 @for_draft
 def draft_settings(request: HttpRequest, plan: DraftPlan) -> HttpResponse:
     """All settings of a draft as TOML: copied from here, or taken in; they then stand in the steps."""
-    wrong, status = "", 200
+    problem, status = "", 200
     text = request.POST.get("settings", as_toml(plan.settings))
     if request.method == "POST":
         try:
@@ -66,10 +66,10 @@ def draft_settings(request: HttpRequest, plan: DraftPlan) -> HttpResponse:
             messages.success(request, _("The settings are taken over into the steps."))
             return redirect("draft_step", plan.draft.pk, fields.OPEN_STEP)
         except CampaignError as error:
-            wrong, status = str(error), 409
+            problem, status = str(error), 409
     return render(
         request,
         "annotation/drafts/settings.html",
-        draft_frame(plan, fields.VOTES_STEP, text=text, wrong=wrong),
+        draft_frame(plan, fields.VOTES_STEP, text=text, wrong=problem),
         status=status,
     )

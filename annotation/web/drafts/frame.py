@@ -70,17 +70,17 @@ def draft_frame(plan: DraftPlan, step: str, **more: Any) -> dict[str, Any]:
     steps = [
         ShownStep(key, STEP_TITLES[key], key == step, bool(plan.problems_of(key))) for key in fields.STEPS
     ]
-    place = fields.STEPS.index(step)
+    number = fields.STEPS.index(step)
     return {
         "draft": plan.draft,
         "plan": plan,
         "step": step,
         "step_title": STEP_TITLES[step],
         "steps": steps,
-        "number": place + 1,
+        "number": number + 1,
         "all": len(steps),
-        "before": fields.STEPS[place - 1] if place else "",
-        "after": fields.STEPS[place + 1] if place + 1 < len(steps) else "",
+        "before": fields.STEPS[number - 1] if number else "",
+        "after": fields.STEPS[number + 1] if number + 1 < len(steps) else "",
         **more,
     }
 
@@ -96,16 +96,16 @@ def shown_task(
     plan: DraftPlan,
     posed: PosedQuestion,
     entered: dict[str, str] | None = None,
-    wrong: BadAnswer | None = None,
+    problem: BadAnswer | None = None,
 ) -> TaskPage:
     """A question laid out as its task page has it; nobody holds it."""
     return _laid_out(
-        plan, TASK_TYPES.get(posed.kind), posed.content, shown_image(posed.image), entered, wrong
+        plan, TASK_TYPES.get(posed.kind), posed.content, shown_image(posed.image), entered, problem
     )
 
 
 def shown_scene(
-    plan: DraftPlan, kind: str, number: int, entered: dict[str, str], wrong: BadAnswer | None
+    plan: DraftPlan, kind: str, number: int, entered: dict[str, str], problem: BadAnswer | None
 ) -> TaskPage | None:
     """An item of practice laid out as a task page has it, in the place of what the corpus cannot show; None
     where the kind has none."""
@@ -113,8 +113,8 @@ def shown_scene(
     if not items:
         return None
     page, image = PRACTICE.get(kind).posed(items[number % len(items)])
-    given = cast(TaskType, GivenPageType(TASK_TYPES.get(kind), page))
-    return _laid_out(plan, given, {}, image, entered, wrong)
+    task_type = cast(TaskType, GivenPageType(TASK_TYPES.get(kind), page))
+    return _laid_out(plan, task_type, {}, image, entered, problem)
 
 
 def _laid_out(
@@ -123,18 +123,18 @@ def _laid_out(
     content: dict[str, Any],
     image: ShownImage,
     entered: dict[str, str] | None,
-    wrong: BadAnswer | None,
+    problem: BadAnswer | None,
 ) -> TaskPage:
-    place = TaskPlace(Worker(pk=0), plan.unsaved(), type_)
-    refused = RefusedForm(entered or {}, str(wrong), wrong.field) if wrong else RefusedForm(entered or {})
+    work = TaskPlace(Worker(pk=0), plan.unsaved(), type_)
+    form = RefusedForm(entered or {}, str(problem), problem.field) if problem else RefusedForm(entered or {})
     return build_task_page(
-        place,
+        work,
         lease=Lease(0, type_.key, "", image.id, content, "", timezone.now(), None, None),
         image=image,
         text=text_of_draft(plan, type_.key),
         settings=plan.settings,
         done=WorkSoFar(),
-        sent=refused,
+        form=form,
     )
 
 

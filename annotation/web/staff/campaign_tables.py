@@ -136,10 +136,10 @@ class ToldAct:
 def acts_next(campaign: Campaign, alarms: Iterable[Alarm], *, runs: bool, adds: bool) -> list[NextAct]:
     """What needs attention, the alarms of one sort together. Links are those that a reader may follow: to
     review, with `runs` to the other pages of the campaign, with `adds` to that which adds corpora."""
-    found: dict[str, NextAct] = {}
+    acts: dict[str, NextAct] = {}
     for alarm in alarms:
-        if alarm.code in found:
-            found[alarm.code].more.append(alarm.text)
+        if alarm.code in acts:
+            acts[alarm.code].more.append(alarm.text)
             continue
         page, link = HELPS.get(alarm.code, ("", ""))
         address = ""
@@ -148,32 +148,37 @@ def acts_next(campaign: Campaign, alarms: Iterable[Alarm], *, runs: bool, adds: 
         elif page == "review" or page and runs:
             address = reverse(page, args=[campaign.name])
         remedy = "" if address and capfirst(alarm.remedy) == link else alarm.remedy  # the link says it
-        found[alarm.code] = NextAct(alarm.text, remedy, address, str(link))
-    return list(found.values())
+        acts[alarm.code] = NextAct(alarm.text, remedy, address, str(link))
+    return list(acts.values())
 
 
 def campaign_facts(
-    seen: Overview, *, basis: str, paged: bool = False, unchecked: Sequence[str] = (), timed: bool = True
+    seen: Overview,
+    *,
+    basis: str,
+    paged: bool = False,
+    unchecked_kinds: Sequence[str] = (),
+    timed: bool = True,
 ) -> list[Fact]:
     """The figures at the top of the page; `basis` is how work is paid, `paged` whether pages are asked,
     `unchecked` the kinds of question at which nobody's accuracy is measured. Where answers took no time
     (`timed` is false) there is neither pace nor pay."""
-    found = [_images(seen.funnel, paged)]
+    facts_of_campaign = [_images(seen.funnel, paged)]
     if timed:
-        found += [_pace(seen), _end(seen), _cost(seen, basis)]
+        facts_of_campaign += [_pace(seen), _end(seen), _cost(seen, basis)]
     else:
-        found.append(
+        facts_of_campaign.append(
             Fact(
                 _("simulated answers"),
                 _grouped(seen.cost.answers),
                 _("they took no time and earn nothing: this campaign shows neither pace nor pay"),
             )
         )
-    if unchecked:
-        found.append(_unchecked(unchecked))
+    if unchecked_kinds:
+        facts_of_campaign.append(_unchecked(unchecked_kinds))
     if any(kind.pairs for kind in seen.agreement.values()):
-        found.append(_agreement(seen.agreement))
-    return found
+        facts_of_campaign.append(_agreement(seen.agreement))
+    return facts_of_campaign
 
 
 def _images(funnel: Funnel, paged: bool) -> Fact:
@@ -199,16 +204,16 @@ def _pace(seen: Overview) -> Fact:
 
 
 def _end(seen: Overview) -> Fact:
-    pace = seen.pace
-    if pace.to_come is None:
+    progress = seen.pace
+    if progress.to_come is None:
         return Fact(_("expected end"), "–", _("shown once some images are finished"))
-    if not pace.to_come:
+    if not progress.to_come:
         return Fact(_("expected end"), "–", _("no more answers needed"))
-    left = ngettext("%(n)s more answer needed", "about %(n)s more answers needed", pace.to_come)
-    left = left % {"n": _grouped(pace.to_come)}
-    if pace.ends_at is None:
+    left = ngettext("%(n)s more answer needed", "about %(n)s more answers needed", progress.to_come)
+    left = left % {"n": _grouped(progress.to_come)}
+    if progress.ends_at is None:
         return Fact(_("expected end"), "–", left)
-    return Fact(_("expected end"), date_format(pace.ends_at, "DATE_FORMAT"), left)
+    return Fact(_("expected end"), date_format(progress.ends_at, "DATE_FORMAT"), left)
 
 
 def _cost(seen: Overview, basis: str) -> Fact:
@@ -284,7 +289,7 @@ def agreement_rows(agreement: Mapping[str, DoubleCheckAgreement]) -> list[Agreem
             of=of,
             equal=percent_in_words(of.equal),
             kappa=interval_in_words(of.kappa),
-            answers=", ".join(f"{one.answer} {one.share.value:.0%}" for one in of.answers) or "–",
+            answers=", ".join(f"{share.answer} {share.share.value:.0%}" for share in of.answers) or "–",
             overlap=interval_in_words(of.overlap),
         )
         for kind, of in agreement.items()
@@ -321,15 +326,15 @@ def told_acts(entries: Iterable[AuditEntry]) -> list[ToldAct]:
 
 
 def _named(about: dict[str, object]) -> Sequence[str]:
-    found = []
+    parts = []
     for key in _NAMED:
         value = about.get(key)
         if isinstance(value, list):
             value = " ".join(map(str, value)) if len(value) < len(kinds.names()) else None
         if value not in (None, ""):
-            told = reason_in_words(str(value))
-            found.append(str(kind_in_words(told)) if key == "kind" else f"{key} {told}")
-    return found
+            text = reason_in_words(str(value))
+            parts.append(str(kind_in_words(text)) if key == "kind" else f"{key} {text}")
+    return parts
 
 
 def _grouped(number: int) -> str:

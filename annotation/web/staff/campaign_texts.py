@@ -37,7 +37,7 @@ def campaign_text_edit(
             campaign,
             "texts",
             kind=kind,
-            kinds=[(each, _name(each)) for each in (instructions.CONSENT, *campaign.kinds)],
+            kinds=[(text_kind, _name(text_kind)) for text_kind in (instructions.CONSENT, *campaign.kinds)],
             title=_name(kind),
             text=now,
             form=form,

@@ -87,6 +87,6 @@ def _download(job: Job) -> dict[str, Any]:
 
 
 def _about(job: Job) -> str:
-    given: dict[str, Any] = job.arguments
-    told = ", ".join(str(given[name]) for name in _TELLING if given.get(name))
-    return told or str(given.get("corpus", ""))
+    arguments: dict[str, Any] = job.arguments
+    named = ", ".join(str(arguments[name]) for name in _TELLING if arguments.get(name))
+    return named or str(arguments.get("corpus", ""))

@@ -27,7 +27,7 @@ _NEWEST = 30
 def campaign_job_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """The campaign's newest jobs, and the form for an export."""
     behind = update_layers(campaign.corpus, campaign.name)
-    shown = [job_line(job) for job in recent_jobs(campaign=campaign, limit=_NEWEST)]
+    lines = [job_line(job) for job in recent_jobs(campaign=campaign, limit=_NEWEST)]
     opening = newest_opening(campaign)
     return render(
         request,
@@ -36,10 +36,10 @@ def campaign_job_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             request,
             campaign,
             "jobs",
-            jobs=shown,
-            live=any(job.live for job in shown),
+            jobs=lines,
+            live=any(job.live for job in lines),
             not_chosen="" if opening else str(NOT_CHOSEN),
-            resumable=any(line.job == opening and line.ended_badly for line in shown),
+            resumable=any(line.job == opening and line.ended_badly for line in lines),
             form=act_form(request, "export_campaign"),
             layer=any(layer.name == campaign.name for layer in layers_of(campaign.corpus)),
             behind=behind.get(campaign.name, 0),

@@ -48,9 +48,11 @@ def _has_page(operation: Operation) -> bool:
 def operation_list(request: HttpRequest) -> HttpResponse:
     """The operations that this server adds, as far as the caller may have them done."""
     account, ours = account_of(request), {config.name for config in apps.get_app_configs()}
-    added = [one for one in all_operations() if _has_page(one) and one.app not in ours]
-    offered = [one for one in added if one.permission.allows(account)]
-    return render(request, "operations/list.html", {"operations": offered})
+    added = [
+        operation for operation in all_operations() if _has_page(operation) and operation.app not in ours
+    ]
+    allowed = [operation for operation in added if operation.permission.allows(account)]
+    return render(request, "operations/list.html", {"operations": allowed})
 
 
 def _confirms(request: HttpRequest) -> bool:
@@ -72,7 +74,7 @@ def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
     assert operation.page is not None
     if request.method != "POST":
         return _page(request, operation, RequestForm(operation, account, initial=request.GET.dict()))
-    form, result, wrong, status = RequestForm(operation, account, request.POST), None, "", 400
+    form, result, problem, status = RequestForm(operation, account, request.POST), None, "", 400
     errors: Any = (jobs.JobError, *operation.errors, *operation.stale)
     try:
         with received_files(operation, request.FILES) as files:
@@ -90,17 +92,17 @@ def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
     except Forbidden as error:
         return role_missing(request, *error.roles)
     except errors as error:
-        result, wrong = None, str(error)
+        result, problem = None, str(error)
         status = 412 if isinstance(error, operation.stale) else 409
-    shown = plain_result(result) if result is not None else {}
+    fields = plain_result(result) if result is not None else {}
     done = _said_of(operation, result) if status == 200 else ""
     if status == 200 and operation.page.leads is not None:
         messages.success(request, done)
         return redirect(operation.page.leads(result))
     if status == 200 and "next" in request.POST and not operation.secret:
         return _after(request, operation, done)
-    about = {"result": shown.items(), "done": done, "secret": shown.get(operation.secret, "")}
-    return _page(request, operation, form, **about, back=_next(request), wrong=wrong, status=status)
+    about = {"result": fields.items(), "done": done, "secret": fields.get(operation.secret, "")}
+    return _page(request, operation, form, **about, back=_next(request), wrong=problem, status=status)
 
 
 def _said_of(operation: Operation, result: Any) -> str:
@@ -119,8 +121,10 @@ def operation_file(request: HttpRequest, name: str) -> HttpResponseBase:
     if not isinstance(operation.result, File):
         raise Http404(_("There is no such file."))
     try:
-        asked, _row = sent_request(operation, account, request.GET)
-        return sent_file(operation, operation.run(asked, OperationContext(account, site=_site(request))))
+        file_request, _row = sent_request(operation, account, request.GET)
+        return sent_file(
+            operation, operation.run(file_request, OperationContext(account, site=_site(request)))
+        )
     except Forbidden as error:
         return role_missing(request, *error.roles)
     except Invalid as error:
@@ -163,12 +167,12 @@ def _site(request: HttpRequest) -> str:
 
 def _operation(name: str) -> Operation:
     try:
-        found = operation_named(name)
+        operation = operation_named(name)
     except UnknownName:
-        found = None
-    if found is None or not _has_page(found):
+        operation = None
+    if operation is None or not _has_page(operation):
         raise Http404(_("There is no operation “%(name)s” here.") % {"name": name})
-    return found
+    return operation
 
 
 urlpatterns = [

@@ -65,7 +65,7 @@ def recruiting_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     languages = dict(settings.LANGUAGES)
     rows = campaign.invitations.select_related("campaign").order_by("-pk")
     studies = [_study(request, row) for row in campaign.studies.order_by("pk")]
-    unverified = {one.row.provider: one.platform for one in studies if not one.ways}
+    unverified = {study.row.provider: study.platform for study in studies if not study.ways}
     return render(
         request,
         "annotation/staff/entry.html",
@@ -85,7 +85,7 @@ def recruiting_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             studies=studies,
             unverified=list(unverified.values()),
             verifiable=PROLIFIC in unverified,
-            waiting=any(one.waiting for one in studies),
+            waiting=any(study.waiting for study in studies),
             webhook=request.build_absolute_uri(reverse("prolific_webhook")),
             signs=bool(settings.PROLIFIC_WEBHOOK_SECRET),
             form=RequestForm(operation_named("make_invitation"), account_of(request)),
@@ -105,5 +105,5 @@ def _study(request: HttpRequest, row: Study) -> ShownStudy:
         outcomes[Visit.COMPLETE],
         outcomes[Visit.SCREENED_OUT],
         [str(_WAYS[way]) for way in confirmation.ways_to_confirm(row.provider)],
-        *(verified[each] for each in (Visit.CONFIRMED, Visit.WAITING, Visit.UNVERIFIED, Visit.REFUSED)),
+        *(verified[state] for state in (Visit.CONFIRMED, Visit.WAITING, Visit.UNVERIFIED, Visit.REFUSED)),
     )

@@ -85,8 +85,8 @@ class ShownWorker:
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def worker_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """All workers of a campaign; sorted, filtered and paged by the address."""
-    asked = asked_in(request.GET)
-    page = worker_page(campaign, asked)
+    query = asked_in(request.GET)
+    page = worker_page(campaign, query)
     pay = settings_of(campaign.settings).pay
     return render(
         request,
@@ -96,21 +96,21 @@ def worker_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             campaign,
             "workers",
             rows=[
-                _shown(row, figures, asked.kind, pay.currency, page.paces.get(row.id))
+                _shown(row, figures, query.kind, pay.currency, page.paces.get(row.id))
                 for row, figures in page.rows
             ],
             suspend=act_form(request, "suspend_workers"),
             message=act_form(request, "message_workers"),
             pay=act_form(request, "pay_workers", reference=payments.usual_reference(campaign)),
             total=page.total,
-            asked=asked,
-            heads=[_head(asked, sort) for sort in SORTS if _pays(campaign) or sort not in ("earned", "due")],
+            asked=query,
+            heads=[_head(query, sort) for sort in SORTS if _pays(campaign) or sort not in ("earned", "due")],
             paid=_pays(campaign),
             machines_answer=bool(kinds.machine_kinds(campaign.kinds)),
             kinds=kinds_in_words(campaign),
             states=STATES_IN_WORDS.items(),
-            later=_as_query(replace(asked, after=page.after)) if page.after else "",
-            first=_as_query(replace(asked, after=0)) or "?" if asked.after else "",
+            later=_as_query(replace(query, after=page.after)) if page.after else "",
+            first=_as_query(replace(query, after=0)) or "?" if query.after else "",
         ),
     )
 
@@ -120,7 +120,7 @@ def worker_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 def worker_detail(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
     """One worker of a campaign, by kind of question, with what can be done about them."""
     row = worker_rows(campaign, only=[_worker(campaign, pseudonym)])[0]
-    pace = reading_paces(campaign, [row.id]).get(row.id)
+    speed = reading_paces(campaign, [row.id]).get(row.id)
     pay = settings_of(campaign.settings).pay
     owed = payable_amount(row.due, pay.currency)
     amount = amount_text(owed, pay.currency) if owed else ""
@@ -146,8 +146,8 @@ def worker_detail(request: HttpRequest, campaign: Campaign, pseudonym: str) -> H
             bonus=act_form(request, "give_bonus", ids="bonus-%s"),
             erase=act_form(request, "erase_worker"),
             currency=pay.currency,
-            pace=pace if pace is not None and pace.flagged else None,
-            words=round(words_in_a_caption(campaign)) if pace is not None and pace.flagged else 0,
+            pace=speed if speed is not None and speed.flagged else None,
+            words=round(words_in_a_caption(campaign)) if speed is not None and speed.flagged else 0,
             words_a_minute=WORDS_A_MINUTE,
             told=told_to(campaign, row.id),
         ),
@@ -160,7 +160,7 @@ def _pays(campaign: Campaign) -> bool:
 
 
 def _shown(
-    row: WorkerRow, figures: WorkerFigures, kind: str, currency: str, pace: ReadingPace | None
+    row: WorkerRow, figures: WorkerFigures, kind: str, currency: str, speed: ReadingPace | None
 ) -> ShownWorker:
     """A worker's line: all kinds together, or one of them."""
     return ShownWorker(
@@ -169,43 +169,43 @@ def _shown(
         earned=cents(figures.earned, currency),
         due=cents(figures.due, currency),
         standing=standings_together(row, kind),
-        off=any(is_off(each) for each in row.kinds if kind in ("", each.kind)),
-        too_fast=pace is not None and pace.flagged,
+        off=any(is_off(kind_row) for kind_row in row.kinds if kind in ("", kind_row.kind)),
+        too_fast=speed is not None and speed.flagged,
     )
 
 
-def asked_in(given: Mapping[str, str]) -> WorkerTableRequest:
+def asked_in(query_data: Mapping[str, str]) -> WorkerTableRequest:
     """Which workers an address asks for; what it cannot mean is left out."""
-    sort, after = given.get("sort", ""), given.get("after", "")
-    kind, state = given.get("kind", ""), given.get("state", "")
+    sort, after = query_data.get("sort", ""), query_data.get("after", "")
+    kind, state = query_data.get("kind", ""), query_data.get("state", "")
     return WorkerTableRequest(
         sort=sort if sort in SORTS else "answers",
-        up=given.get("way", "") == "up",
+        up=query_data.get("way", "") == "up",
         kind=kind if kind in kinds.names() else "",
         state=state if state in WORKER_STATES else "",
-        find=given.get("find", "").replace("\0", "").strip(),
+        find=query_data.get("find", "").replace("\0", "").strip(),
         after=int(after) if after.isascii() and after.isdigit() and len(after) < 18 else 0,
     )
 
 
-def _as_query(asked: WorkerTableRequest) -> str:
+def _as_query(query: WorkerTableRequest) -> str:
     """The address of what is asked for."""
     return query_string(
-        sort=asked.sort if asked.sort != "answers" else "",
-        way="up" if asked.up else "",
-        kind=asked.kind,
-        state=asked.state,
-        find=asked.find,
-        after=asked.after or "",
+        sort=query.sort if query.sort != "answers" else "",
+        way="up" if query.up else "",
+        kind=query.kind,
+        state=query.state,
+        find=query.find,
+        after=query.after or "",
     )
 
 
-def _head(asked: WorkerTableRequest, sort: str) -> Head:
+def _head(query: WorkerTableRequest, sort: str) -> Head:
     """Sorting by another column begins with the most, by name with the first; again turns it round."""
-    now = asked.sort == sort
-    up = not asked.up if now else sort == "worker"
-    way = ("ascending" if asked.up else "descending") if now else ""
-    return Head(sort, str(HEADS[sort]), _as_query(replace(asked, sort=sort, up=up, after=0)) or "?", way)
+    now = query.sort == sort
+    up = not query.up if now else sort == "worker"
+    way = ("ascending" if query.up else "descending") if now else ""
+    return Head(sort, str(HEADS[sort]), _as_query(replace(query, sort=sort, up=up, after=0)) or "?", way)
 
 
 def _worker(campaign: Campaign, pseudonym: str) -> int:

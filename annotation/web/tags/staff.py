@@ -33,17 +33,17 @@ def places(context: dict[str, Any]) -> list[_Place]:
     request = context["request"]
     # Who came by the address of a crowd platform may only work.
     by_address = sessions.by_address(request.session)
-    found = [
+    links = [
         (str(part.title), reverse(part.route), part.key)
         for part in PARTS
         if part.is_open_to(request.user) and (part.roles == (ANNOTATOR,) or not by_address)
     ]
     if by_address:
-        found.append((_("Finish"), reverse("visit"), "visit"))
+        links.append((_("Finish"), reverse("visit"), "visit"))
     part = request.path.strip("/").split("/")[0].removeprefix("open-")
     return (
-        [_Place(name, address, (part or "corpora").startswith(key)) for name, address, key in found]
-        if len(found) > 1
+        [_Place(name, address, (part or "corpora").startswith(key)) for name, address, key in links]
+        if len(links) > 1
         else []
     )
 

@@ -84,16 +84,16 @@ def region_rows(context: dict[str, Any]) -> list[RegionRow]:
     desk: TaskPage = context["desk"]
     most = {"xmin": desk.image.width, "xmax": desk.image.width}
 
-    def entered(place: int, name: str) -> str:
-        return desk.entered.get(region_field_name(place, name), "")
+    def entered(number: int, name: str) -> str:
+        return desk.entered.get(region_field_name(number, name), "")
 
     return [
         RegionRow(
-            place,
-            f"region-{place}",
-            entered(place, "text"),
-            entered(place, "way"),
-            tuple((e, entered(place, e), most.get(e, desk.image.height) or None) for e in EDGES),
+            number,
+            f"region-{number}",
+            entered(number, "text"),
+            entered(number, "way"),
+            tuple((e, entered(number, e), most.get(e, desk.image.height) or None) for e in EDGES),
         )
-        for place in range(desk.page.about)
+        for number in range(desk.page.about)
     ]

@@ -35,16 +35,16 @@ from annotation.web.staff.wording import PURPOSES, answer_in_words, kinds_in_wor
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def control_item_new(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Choose an image and a kind of question; then its mentions and the answer. A POST adds the item."""
-    asked = request.POST if request.method == "POST" else request.GET
-    kind = asked.get("kind", "")
+    data = request.POST if request.method == "POST" else request.GET
+    kind = data.get("kind", "")
     if campaign.kinds != q.QUESTIONS:
         raise Http404(_("Control items of this campaign cannot be added by hand."))
     kind = kind if kind in campaign.kinds else ""
-    key = asked.get("image", "").replace("\0", "").strip()
+    key = data.get("image", "").replace("\0", "").strip()
     image = Image.objects.filter(corpus=campaign.corpus, key=key).first() if key else None
-    wrong, status = "", 200
+    problem, status = "", 200
     if key and image is None:
-        wrong = _("Corpus “%(corpus)s” has no image “%(key)s”.") % {
+        problem = _("Corpus “%(corpus)s” has no image “%(key)s”.") % {
             "corpus": campaign.corpus.name,
             "key": key[:100],
         }
@@ -57,7 +57,7 @@ def control_item_new(request: HttpRequest, campaign: Campaign) -> HttpResponse:
                 reverse("new_known_item", args=[campaign.name]) + query_string(image=key, kind=kind)
             )
         except (BadItems, CannotRule) as error:
-            wrong = error.problems[0][1] if isinstance(error, BadItems) else str(error)
+            problem = error.problems[0][1] if isinstance(error, BadItems) else str(error)
             status = 409
     mentions = _mentions(campaign, image) if image else ()
     asked_about = kind_of(kind) if kind else None
@@ -91,7 +91,7 @@ def control_item_new(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             with_pending=bool(asked_about and asked_about.judges),
             draws=draws(kind),
             given=request.POST,
-            wrong=wrong,
+            wrong=problem,
         ),
         status=status,
     )
@@ -128,7 +128,7 @@ def _mentions(campaign: Campaign, image: Image) -> tuple[Mention, ...]:
     """The mentions that the campaign asks about, or would ask about if it opened the image."""
     row = OpenImage.objects.filter(campaign=campaign, image=image).first()
     if row is not None:
-        return tuple(mention_from(plain) for plain in row.mentions)
+        return tuple(mention_from(mention) for mention in row.mentions)
     layer = gold_layer(campaign.corpus)
     record = layer_of(image, layer) if layer else None
     known = record if record and record.chains else None

@@ -37,16 +37,16 @@ def image_phrases(request: HttpRequest, corpus: Corpus, key: str) -> HttpRespons
     """The phrases of an image; the form marks others, or goes back to those that are found."""
     image = image_in(corpus, key)
     before, after = browse.neighbours(image, None, Filter())
-    captions, found = browse.captions_shown(image), phrases_of(image)
+    captions, phrases = browse.captions_shown(image), phrases_of(image)
     about = {
         "corpus": corpus,
         "image": image,
         "before": before,
         "after": after,
-        "phrases": " ".join(mention.id for mention in found.mentions),
-        "captions": list(_words(captions, found.mentions)),
-        "by_hand": found.source == BY_HAND,
-        "blocked": found.blocked,
+        "phrases": " ".join(mention.id for mention in phrases.mentions),
+        "captions": list(_words(captions, phrases.mentions)),
+        "by_hand": phrases.source == BY_HAND,
+        "blocked": phrases.blocked,
         "marked": PhraseMarks.objects.filter(image__corpus=corpus).count(),
         "seen": inspect(image, captions, None, size=size_of(image), lit=0),
     }
@@ -60,7 +60,9 @@ def _words(captions: Sequence[Caption], mentions: Iterable[Mention]) -> Iterator
         of.setdefault(mention.caption, []).append(mention)
     for number, caption in enumerate(captions):
         words = [ShownWord(text) for text in caption.words]
-        for place, mention in enumerate(of.get(number, ()), 1):
+        for number_of_mention, mention in enumerate(of.get(number, ()), 1):
             for at in range(mention.start, mention.end):
-                words[at] = ShownWord(words[at].text, hue(place), at == mention.start, at == mention.end - 1)
+                words[at] = ShownWord(
+                    words[at].text, hue(number_of_mention), at == mention.start, at == mention.end - 1
+                )
         yield words

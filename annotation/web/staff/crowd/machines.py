@@ -58,15 +58,15 @@ def machine_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 def source_in_words(source: str) -> str:
     """What a machine learnt from last, which is stored in English, in the reader's language."""
-    if found := re.fullmatch(r"(\d+) finished images(?:, from proposer (\S+) on)?", source):
-        images, proposer = int(found[1]), found[2]
-        told = ngettext("%(number)s finished image", "%(number)s finished images", images) % {
+    if match := re.fullmatch(r"(\d+) finished images(?:, from proposer (\S+) on)?", source):
+        images, proposer = int(match[1]), match[2]
+        images_text = ngettext("%(number)s finished image", "%(number)s finished images", images) % {
             "number": number_format(images, force_grouping=True)
         }
         if not proposer:
-            return told
-        return _("%(images)s, from proposer %(proposer)s on") % {"images": told, "proposer": proposer}
-    if found := re.fullmatch(r"(proposer|file) (.+)", source):
-        what = _("proposer %(name)s") if found[1] == "proposer" else _("file %(name)s")
-        return what % {"name": found[2]}
+            return images_text
+        return _("%(images)s, from proposer %(proposer)s on") % {"images": images_text, "proposer": proposer}
+    if match := re.fullmatch(r"(proposer|file) (.+)", source):
+        what = _("proposer %(name)s") if match[1] == "proposer" else _("file %(name)s")
+        return what % {"name": match[2]}
     return source

@@ -56,15 +56,15 @@ class _Kept:
 @for_roles_on(CAMPAIGN_OF_ADDRESS, *BROWSING)
 def campaign_dashboard(request: HttpRequest, campaign: Campaign) -> HttpResponseBase:
     """A campaign's charts: a page by itself, or with `part=1` the part alone, for a page that is open."""
-    found = _part(request, campaign)
+    cached = _part(request, campaign)
     if request.GET.get("part") != "1":
         # A template wrote it, which escaped what is not its own.
-        about = campaign_frame(request, campaign, "overview", part=mark_safe(found.html))
+        about = campaign_frame(request, campaign, "overview", part=mark_safe(cached.html))
         return render(request, "annotation/staff/dashboard.html", about)
-    answer = HttpResponse(found.html)
-    answer["ETag"] = found.tag
+    answer = HttpResponse(cached.html)
+    answer["ETag"] = cached.tag
     answer["Cache-Control"] = "private, no-cache"
-    return get_conditional_response(request, etag=found.tag, response=answer) or answer
+    return get_conditional_response(request, etag=cached.tag, response=answer) or answer
 
 
 def _part(request: HttpRequest, campaign: Campaign) -> _Kept:
@@ -75,19 +75,19 @@ def _part(request: HttpRequest, campaign: Campaign) -> _Kept:
         "adds": account.has_role(RESEARCHER, on=WHOLE_SERVER),
     }
     # Ids alone are used again by databases that are thrown away.
-    made = f"{campaign.pk}-{campaign.created_at.timestamp()}-{campaign.revision}-{newest_act(campaign)}"
-    key = f"dashboard-{made}-{get_language()}-{'-'.join(name for name, may in sees.items() if may)}"
+    version = f"{campaign.pk}-{campaign.created_at.timestamp()}-{campaign.revision}-{newest_act(campaign)}"
+    key = f"dashboard-{version}-{get_language()}-{'-'.join(name for name, may in sees.items() if may)}"
     newest = newest_answer_at(campaign)
-    kept: _Kept | None = cache.get(key)
+    cached: _Kept | None = cache.get(key)
     now = time.time()
     # A clock that was set back makes it anew.
-    if kept is not None and 0 <= now - kept.made < (ANEW if kept.newest == newest else HELD):
-        return kept
+    if cached is not None and 0 <= now - cached.made < (ANEW if cached.newest == newest else HELD):
+        return cached
     html = _made(campaign, **sees)
     tag = f'"{hashlib.sha256(html.encode()).hexdigest()[:32]}"'
-    found = _Kept(html, tag, newest, now)
-    cache.set(key, found, ANEW)
-    return found
+    part = _Kept(html, tag, newest, now)
+    cache.set(key, part, ANEW)
+    return part
 
 
 def _made(campaign: Campaign, *, runs: bool, adds: bool) -> str:
@@ -105,7 +105,7 @@ def _made(campaign: Campaign, *, runs: bool, adds: bool) -> str:
             seen,
             basis=settings.pay.basis,
             paged=any(map(is_page, campaign.kinds)),
-            unchecked=unchecked_kinds(campaign),
+            unchecked_kinds=unchecked_kinds(campaign),
             timed=not campaign.simulated,
         ),
         # Drawn here, and cleaned (`annotation.figures.svg`).

@@ -71,14 +71,14 @@ def people_list(request: HttpRequest) -> HttpResponse:
 @for_admins
 def person_detail(request: HttpRequest, account: int) -> HttpResponse:
     """One account: how it stands, its roles, and what can be done about it."""
-    found, caller = _found(account), account_of(request)
+    person, caller = _found(account), account_of(request)
     about: dict[str, Any] = {
-        "person": found,
-        "own": found.pk == caller.pk,
-        "grants": list(found.roles.all()),
-        "tokens": ApiToken.objects.filter(account=found).count(),
-        "codes_left": second_factor.codes_left(found),
-        "must": second_factor.must_have_second_factor(found),
+        "person": person,
+        "own": person.pk == caller.pk,
+        "grants": list(person.roles.all()),
+        "tokens": ApiToken.objects.filter(account=person).count(),
+        "codes_left": second_factor.codes_left(person),
+        "must": second_factor.must_have_second_factor(person),
         "sends": settings.SENDS_MAIL,
         "form": RequestForm(operation_named("grant_role"), caller, initial={"role": RESEARCHER}),
     }

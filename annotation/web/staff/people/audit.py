@@ -66,10 +66,10 @@ def audit_page(request: HttpRequest) -> HttpResponse:
         request.GET.get(name, "").replace("\0", "").strip() for name in ("account", "campaign")
     )
     before = query_number(request.GET, "before")
-    found = audit_found(group=group, account=account, campaign=campaign)
+    entries = audit_found(group=group, account=account, campaign=campaign)
     if before is not None:
-        found = found.filter(pk__lt=before)
-    rows = list(found[: AUDIT_PER_PAGE + 1])
+        entries = entries.filter(pk__lt=before)
+    rows = list(entries[: AUDIT_PER_PAGE + 1])
     more, rows = len(rows) > AUDIT_PER_PAGE, rows[:AUDIT_PER_PAGE]
     held = {"group": group, "account": account, "campaign": campaign}
     about = {
@@ -86,12 +86,12 @@ def audit_page(request: HttpRequest) -> HttpResponse:
 
 def _line(entry: AuditEntry) -> WordedLine:
     who = done_by(entry) if entry.actor_name or entry.actor else _by_nobody(entry)
-    told = [
+    parts = [
         f"{_KEYS.get(key, key)}: {_short(value)}"
         for key, value in entry.about.items()
         if key not in _LEFT_OUT and value not in (None, "", [], {})
     ]
-    return WordedLine(entry, who, str(ACTS.get(entry.act, entry.act)), "; ".join(told))
+    return WordedLine(entry, who, str(ACTS.get(entry.act, entry.act)), "; ".join(parts))
 
 
 def _by_nobody(entry: AuditEntry) -> str:
