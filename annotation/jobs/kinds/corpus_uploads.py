@@ -1,7 +1,5 @@
 """Files that are sent for a new corpus, in parts that can be sent again; jobs check and import them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -251,7 +249,9 @@ def check_checked(request: ImportUploadRequest, context: OperationContext) -> An
 
 def check(request: CheckUploadRequest, context: OperationContext) -> UploadCheck:
     """Look at an upload, in a format or the one that it looks like."""
-    report = check_upload(request.stored(), format=request.format or "", tell=context.report_progress)
+    report = check_upload(
+        request.stored(), format=request.format or "", report_progress=context.report_progress
+    )
     about = {report_field.name: getattr(report, report_field.name) for report_field in fields(report)}
     about["sha256"] = dict(sorted(report.sha256.items())[:FILES_SHOWN])
     about["problems"] = report.problems[:PROBLEMS_SHOWN]
