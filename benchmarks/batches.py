@@ -29,11 +29,11 @@ from annotation.common.plain_text import plain_table
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from benchmarks.batches_problem import flickr8k, generated
 from benchmarks.measuring import seconds
-from evaluation.pooling.active import STRATEGIES, PoolJudging, Stop, judge, stop_for
-from evaluation.pooling.pools import ANNOTATION, PairIds, Shortlist, Space, pool
-from evaluation.pooling.unlikely import BLEU_PRE_THRESHOLD, bleu_pre
-from evaluation.relevance.pairs import JudgedPair
 from evaluation.services.batches.planning import BatchRequest
+from phrasebox.pooling.active import STRATEGIES, PoolJudging, Stop, judge, stop_for
+from phrasebox.pooling.pools import ANNOTATION, PairIds, Shortlist, Space, pool
+from phrasebox.pooling.unlikely import BLEU_PRE_THRESHOLD, bleu_pre
+from phrasebox.relevance.pairs import JudgedPair
 
 SEEDS = range(5)
 PAIRS, JUDGMENTS, JUDGES = 31_000, 150_000, 3

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from evaluation.formats.base import JUDGMENT_FORMATS
-from evaluation.metrics.overlap import content_words, count_matrix, words
-from evaluation.pooling.pools import ANNOTATION, SEARCH, PairIds, Shortlist, Space
+from phrasebox.formats.base import JUDGMENT_FORMATS
+from phrasebox.metrics.overlap import content_words, count_matrix, words
+from phrasebox.pooling.pools import ANNOTATION, SEARCH, PairIds, Shortlist, Space
 
 Matrix = NDArray[np.float64]
 

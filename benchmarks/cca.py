@@ -33,7 +33,7 @@ from models_core.estimators.base import DIRECTIONS, Dataset, RankDirection, View
 from models_core.estimators.cca import canonical_maps
 from models_core.estimators.covariances import PAIRS_PER_BLOCK, PairedSums, sums_of_pairs
 from models_core.estimators.embeddings import LinearEmbedder, LinearMap, embedded_scores, ranks_of_own
-from models_core.scoring.tiles import Scores
+from phrasebox.scoring.tiles import Scores
 
 PARTS = ("covariances", "peers", "ranking", "precision")
 X, Y = 4096, 3000

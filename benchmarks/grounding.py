@@ -26,7 +26,6 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.metrics.localization import best_detections, box_average_precision
 from models_core.estimators.base import Dataset, RaggedRows, WordNumbers
 from models_core.estimators.cca import canonical_maps
 from models_core.estimators.covariances import PairedSums
@@ -35,7 +34,8 @@ from models_core.estimators.region_phrase import RegionPhraseCCA, RegionPhraseSe
 from models_core.features.text.fisher import FisherVectors
 from models_core.features.text.mixtures import MixtureSettings, WordMixture
 from models_core.features.text.phrases import PhraseRows
-from models_core.scoring.tiles import Products
+from phrasebox.metrics.localization import best_detections, box_average_precision
+from phrasebox.scoring.tiles import Products
 
 PAIRS, IMAGES, REGIONS, MENTIONS, PHRASES = 137_133, 1_000, 100, 14_500, 7_000
 DIMENSIONS, WORDS = 300, 20_000

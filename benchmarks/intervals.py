@@ -7,7 +7,7 @@ Shares: hits and misses of 5, 10, 30 and 100 images with one query each, and wit
 a bootstrap that draws images. After: Wilson's interval of the effective number of queries, which is what the
 product prints. Exact: Clopper and Pearson's of the same number (Korn and Graubard 1998), for comparison.
 Means and medians: a value from 0 to 1 as R-precision's (beta 0.4, 0.8), and a rank (log-normal).
-Before: plain percentiles; after: those of `evaluation.agreement.estimates.tails`.
+Before: plain percentiles; after: those of `phrasebox.agreement.estimates.tails`.
 
 In brackets: the mean width. The standard error of a coverage of 95 % is 0.3 points with 4,000 simulations.
 """
@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from annotation.common.plain_text import plain_table
-from evaluation.agreement.estimates import Bootstrap, tails
-from evaluation.agreement.shares import effective_number, share_interval
-from evaluation.significance.resampling import figure_interval
+from phrasebox.agreement.estimates import Bootstrap, tails
+from phrasebox.agreement.shares import effective_number, share_interval
+from phrasebox.significance.resampling import figure_interval
 
 LEVEL = 0.95
 CLUSTERS = (5, 10, 30, 100)

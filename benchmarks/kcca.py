@@ -30,11 +30,11 @@ from scipy.linalg import eigh
 from benchmarks.kcca_peers import PEERS, peers
 from benchmarks.kcca_problem import DIMENSIONS, KAPPA, Problem, problem
 from benchmarks.measuring import product_seconds, seconds, slope
-from models_core.device import CPU, NoDevice, torch_on
 from models_core.estimators.base import DIRECTIONS, Matrix
 from models_core.estimators.kcca.kcca import KCCA, Solver
 from models_core.estimators.kcca.problem import centred, relative_residuals
 from models_core.estimators.kcca.selection import KAPPAS, SelectedKCCA
+from phrasebox.device import CPU, NoDevice, torch_on
 
 
 def row(what: str, pairs: int, taken: float, product: float, remark: str) -> None:

@@ -179,8 +179,8 @@ class Bench:
 
 def _there(name: str) -> bool:
     """Whether a feature set is there already: what would be computed again is the same."""
-    from annotation.common.registry import UnknownName
     from evaluation.services.features.store import feature_set
+    from phrasebox.registry import UnknownName
 
     try:
         feature_set(CORPUS, name)

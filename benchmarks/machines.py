@@ -61,10 +61,10 @@ from annotation.simulation.machine_study import (
     study_of,
 )
 from annotation.task_types import discovery
-from models_core.device import CPU
 from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 from models_core.estimators.neural.proposer.examples import TaughtPhrase, TaughtPicture
 from models_core.estimators.neural.proposer.training import ProposerSettings
+from phrasebox.device import CPU
 from scenes.generate import generate_scene
 
 #: The seed of the scenes that are annotated, and of those that a machine is taught on.

@@ -50,8 +50,8 @@ from annotation.simulation.machine_study import (
 from annotation.simulation.visits import ORDERLY
 from benchmarks.machines import TAUGHT, load_kinds, proposed, scene, show
 from benchmarks.scene_campaigns import SCENES, imported_scenes, open_scene_campaign
-from models_core.device import CPU
 from models_core.estimators.neural.proposer.box_proposer import BoxProposer
+from phrasebox.device import CPU
 
 if TYPE_CHECKING:
     from annotation.models import Campaign

@@ -27,11 +27,11 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import metrics_tools
-from evaluation.metrics.judged import judged, originals_of
-from evaluation.metrics.ranked import from_scores, from_tiles
-from evaluation.metrics.scoring import evaluate
-from evaluation.significance.randomisation import of_means, of_median
-from models_core.scoring.tiles import Products
+from phrasebox.metrics.judgments import judged, originals_of
+from phrasebox.metrics.ranked import from_scores, from_tiles
+from phrasebox.metrics.scoring import evaluate
+from phrasebox.scoring.tiles import Products
+from phrasebox.significance.randomisation import of_means, of_median
 
 MEASURES = ["R@1", "R@5", "R@10", "S@1", "S@5", "S@10", "R-precision", "median rank"]
 SIZES = ((1000, 1000), (1000, 5000))

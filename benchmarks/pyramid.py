@@ -21,8 +21,8 @@ import numpy as np
 
 from annotation.common.plain_text import plain_table
 from benchmarks.measuring import peak, slope
-from models_core.device import CPU, NoDevice, torch_on
-from models_core.features.image.intersection import Intersection, fold_shares
+from phrasebox.device import CPU, NoDevice, torch_on
+from phrasebox.kernels.intersection import Intersection, fold_shares
 
 CELLS = 21
 

@@ -50,7 +50,7 @@ def main(data: Path, images: int, processes: int) -> None:
     from annotation.protocol.terms import CaptionRecord, Chain, ImageRecord, LayerRecord, Mention
     from annotation.selectors.corpora import corpus_named
     from evaluation.services.tags.ranked import TagsRequest, tags_of_images
-    from models_core.features.text.tokens import tokenise
+    from phrasebox.text.tokens import tokenise
 
     call_command("migrate", verbosity=0)
     texts: dict[str, list[str]] = {}

@@ -34,25 +34,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.common.plain_text import plain_table
-from evaluation.agreement.estimates import Bootstrap
 from evaluation.figures import sweeps
 from evaluation.figures.files import as_svg
 from evaluation.figures.sweeps import SweptFigure
 from evaluation.formats.figure_basis import FigureBasis
-from evaluation.metrics.ranking import average_precision
-from evaluation.metrics.tagging import (
-    by_tag_and_image,
-    draw_distractors,
-    expected_precision_at,
-    precision_at,
-)
 from evaluation.services.tags.reading import TagReader
-from evaluation.significance.resampling import bootstrap_difference, bootstrap_ratio, figure_interval
 from models_core.estimators.base import TagNumbers
 from models_core.estimators.taggers import TagScore
 from models_core.features.text.lemmas import Word
 from models_core.features.text.tags import DEFAULT_ALPHA, TagPlace, TagUnit
-from models_core.features.text.tokens import tokenise
 from models_core.phase_cache import PhaseCache
 from models_core.systems.dataset import PreparedDataset, Vectors
 from models_core.systems.kernels import GivenWordVectors, Resources
@@ -61,6 +51,16 @@ from models_core.systems.recipe import Recipe
 from models_core.systems.tag_texts import TagTexts
 from models_core.systems.trained_system import TrainedSystem
 from models_core.systems.training import FitOptions, fit
+from phrasebox.agreement.estimates import Bootstrap
+from phrasebox.metrics.ranking import average_precision
+from phrasebox.metrics.tagging import (
+    by_tag_and_image,
+    draw_distractors,
+    expected_precision_at,
+    precision_at,
+)
+from phrasebox.significance.resampling import bootstrap_difference, bootstrap_ratio, figure_interval
+from phrasebox.text.tokens import tokenise
 
 Floats = NDArray[np.float64]
 FOLDS, CAPTIONS = 5, 5

@@ -34,15 +34,15 @@ from numpy.typing import NDArray
 
 from annotation.common.plain_text import plain_table
 from benchmarks.measuring import seconds
-from evaluation.agreement.estimates import Bootstrap
-from evaluation.formats.base import JUDGMENT_FORMATS
-from evaluation.metrics.ranking import average_precision
-from evaluation.metrics.tagging import by_tag_and_image
 from evaluation.services.tags.reading import TagReader
-from evaluation.significance.resampling import bootstrap_difference, figure_interval
 from models_core.features.text.lemmas import NOUN, Word
 from models_core.features.text.tags import TagPlace, TagUnit, ranked_tags, tags_in_caption
-from models_core.features.text.tokens import tokenise
+from phrasebox.agreement.estimates import Bootstrap
+from phrasebox.formats.base import JUDGMENT_FORMATS
+from phrasebox.metrics.ranking import average_precision
+from phrasebox.metrics.tagging import by_tag_and_image
+from phrasebox.significance.resampling import bootstrap_difference, figure_interval
+from phrasebox.text.tokens import tokenise
 
 Floats = NDArray[np.float64]
 ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)

@@ -31,13 +31,13 @@ from benchmarks.measuring import peak, slope
 from evaluation.reproduction.evidence import LEMMAS
 from evaluation.reproduction.figure3 import tagged
 from models_core.features.text.background import read_sentences
-from models_core.features.text.documents import Document
-from models_core.features.text.kernels.trigram_similar import SimilarTrigram
 from models_core.features.text.lemmas import Lemmatiser
-from models_core.features.text.similarity import WordKernel
 from models_core.phase_cache import PhaseCache
 from models_core.systems.kernels import Resources, similarity_of
 from models_core.systems.table11 import TABLE_11
+from phrasebox.kernels.documents import Document
+from phrasebox.kernels.similarity import WordKernel
+from phrasebox.kernels.trigram_similar import SimilarTrigram
 
 #: Captions of Flickr8k by their number of content lemmas, per thousand, from 1 on.
 LENGTHS = (0, 8, 57, 140, 197, 197, 161, 109, 65, 33, 16, 9, 4, 2, 1, 1)

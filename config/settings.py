@@ -34,15 +34,10 @@ def _number(name: str, usual: int) -> int:
 
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-#: Templates, static files and translations: a wheel has them here (setup.py), a checkout beside the packages.
-_INSTALLED = Path(__file__).resolve().parent / "assets"
-ASSETS = _INSTALLED if _INSTALLED.is_dir() else BASE_DIR
-# Among installed packages nothing can be kept: an upgrade replaces them.
-_HOME = BASE_DIR if ASSETS == BASE_DIR else Path.cwd()
 _VERSION = re.search(r'^__version__ = "(.+)"$', (BASE_DIR / "phrasebox" / "__init__.py").read_text(), re.M)
 #: The version of the product, as the library says it, which is not to be imported here.
 PRODUCT_VERSION = _VERSION.group(1) if _VERSION is not None else ""
-DATA_DIR = Path(os.environ.get("DATA_DIR") or _HOME / "var").resolve()
+DATA_DIR = Path(os.environ.get("DATA_DIR") or BASE_DIR / "var").resolve()
 # matplotlib remembers which fonts there are, and would do so in a home that a server need not have.
 os.environ.setdefault("MPLCONFIGDIR", str(DATA_DIR / "matplotlib"))
 # numba keeps what it has compiled, and would do so beside the code, where a server need not be let write.
@@ -135,7 +130,7 @@ WSGI_APPLICATION = "config.wsgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [ASSETS / "templates"],
+        "DIRS": [BASE_DIR / "templates"],
         "OPTIONS": {
             "loaders": [
                 (
@@ -228,7 +223,7 @@ LANGUAGE_CODE = "en"
 #: What pages can be read in, each by its own name: the reader's choice, else what their browser asks for.
 LANGUAGES = [("en", "English"), ("de", "Deutsch")]
 USE_I18N = True
-LOCALE_PATHS = [ASSETS / "locale"]
+LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 
@@ -277,7 +272,7 @@ def _packages(variable: str) -> list[str]:
 
 
 #: Further packages of task types (`annotation.task_types.discovery`), of corpus formats and of measures
-#: (`annotation.common.plug_ins`), and of methods that rank (`models_core.estimators.discovery`).
+#: (`phrasebox.plug_ins`), and of methods that rank (`models_core.estimators.discovery`).
 TASK_TYPE_PACKAGES = _packages("TASK_TYPE_PACKAGES")
 FORMAT_PACKAGES = _packages("FORMAT_PACKAGES")
 METRIC_PACKAGES = _packages("METRIC_PACKAGES")
@@ -293,7 +288,7 @@ UPLOAD_QUOTA = _number("UPLOAD_QUOTA", 20_000) * 10**6
 #: Where the proxy serves DATA_DIR to us alone (X-Accel-Redirect); empty where we send files ourselves.
 PICTURE_PROXY_PREFIX = os.environ.get("PICTURE_PROXY_PREFIX", "")
 STATIC_URL = "/static/"
-STATICFILES_DIRS = [ASSETS / "static"]
+STATICFILES_DIRS = [BASE_DIR / "static"]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",

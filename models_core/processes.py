@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models_core.device import torch_for
+from phrasebox.device import torch_for
 
 
 @dataclass(frozen=True, slots=True)

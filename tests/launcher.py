@@ -87,10 +87,10 @@ LIBRARIES = """
 #: Rooms of ours that know no framework (pyproject.toml, contract "pure"), and so nothing of settings.
 OURS = """
     annotation.protocol annotation.formats annotation.simulation scenes.generate
-    annotation.images.metadata annotation.common.registry evaluation.agreement
-    evaluation.comparison.cross_validation evaluation.figures evaluation.formats evaluation.metrics
-    evaluation.pooling evaluation.relevance.qrels evaluation.reporting evaluation.reproduction
-    evaluation.significance evaluation.formats.figure_tables models_core
+    annotation.images.metadata phrasebox.registry phrasebox.agreement
+    evaluation.comparison.cross_validation evaluation.figures evaluation.formats phrasebox.metrics
+    phrasebox.pooling phrasebox.relevance.qrels evaluation.reporting evaluation.reproduction
+    phrasebox.significance evaluation.formats.figure_tables models_core
 """.split()
 
 #: Packages whose code is read beforehand, though not run.

@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from annotation.common.plain_text import plain_table
-from evaluation.agreement.estimates import Estimate
-from evaluation.agreement.summary import AgreementBetween, AgreementWithin
 from evaluation.formats.figure_basis import basis_from_dict
 from evaluation.formats.figure_tables import LAYOUTS, Table
 from evaluation.services.judgments.agreements import Agreement
 from evaluation.services.judgments.freezing import QrelsReport
 from evaluation.services.judgments.importing import JudgmentsReport
+from phrasebox.agreement.estimates import Estimate
+from phrasebox.agreement.summary import AgreementBetween, AgreementWithin
 
 
 def judgments_text(report: JudgmentsReport) -> str:

@@ -19,9 +19,9 @@ from scipy import sparse
 
 from models_core.checked_fields import BadField
 from models_core.checkpoints import Checkpoints
-from models_core.device import CPU
 from models_core.phase_cache import PhaseProgress, no_progress
-from models_core.scoring.tiles import Scores
+from phrasebox.device import CPU
+from phrasebox.scoring.tiles import Scores
 
 Matrix = NDArray[np.float64]
 #: An image asks for captions, or a caption for images.

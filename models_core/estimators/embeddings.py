@@ -19,9 +19,9 @@ from models_core.estimators.base import (
     RankDirection,
     View,
 )
-from models_core.scoring import ranking
-from models_core.scoring.similarities import similarity_scores
-from models_core.scoring.tiles import Scores
+from phrasebox.scoring import ranking
+from phrasebox.scoring.similarities import similarity_scores
+from phrasebox.scoring.tiles import Scores
 
 #: Cut-offs whose recall decides between settings, in both directions.
 SELECTION_CUTOFFS = (1, 5, 10)

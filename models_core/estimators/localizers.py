@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from models_core.estimators.base import Dataset, FitContext, RaggedRows, State
 from models_core.features.text.phrases import PhraseRows
-from models_core.scoring.tiles import Scores
+from phrasebox.scoring.tiles import Scores
 
 
 class Localizer(Protocol):

@@ -26,7 +26,7 @@ from models_core.estimators.base import (
     register_method,
 )
 from models_core.estimators.kcca.method import KernelSelection
-from models_core.scoring.tiles import Dense
+from phrasebox.scoring.tiles import Dense
 
 
 def score_pairs(images: ArrayLike, sentences: ArrayLike, *, direction: RankDirection) -> Matrix:

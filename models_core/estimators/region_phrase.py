@@ -40,7 +40,7 @@ from models_core.estimators.grids import GRID_STEPS, GridSteps
 from models_core.estimators.localizers import resampled
 from models_core.features.principal_axes import unit_rows
 from models_core.features.text.phrases import PhraseRows
-from models_core.scoring.tiles import Products, Scores
+from phrasebox.scoring.tiles import Products, Scores
 
 #: Pairs that are added up, and regions or phrases that are embedded, at a time.
 _TOGETHER = 4096

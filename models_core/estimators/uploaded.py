@@ -31,8 +31,8 @@ from models_core.estimators.base import (
     View,
     register_method,
 )
-from models_core.scoring.similarities import VectorSimilarity, similarity_scores
-from models_core.scoring.tiles import Scores
+from phrasebox.scoring.similarities import VectorSimilarity, similarity_scores
+from phrasebox.scoring.tiles import Scores
 
 #: The one phase of a fit.
 _CHECKING = "checking vectors"

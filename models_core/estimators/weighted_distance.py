@@ -52,7 +52,7 @@ from models_core.estimators.grids import GRID_STEPS, GridSteps
 from models_core.estimators.localizers import region_phrase_views
 from models_core.estimators.region_phrase import RegionPhraseCCA, RegionPhraseSettings
 from models_core.features.text.phrases import PhraseRows
-from models_core.scoring.tiles import Dense, RowIndices, ScoreArray, Scores, at_by_tiles
+from phrasebox.scoring.tiles import Dense, RowIndices, ScoreArray, Scores, at_by_tiles
 
 #: Entries, images times captions, that are computed at a time (32 MiB), and those that are kept (256 MiB).
 _ENTRIES, _HELD = 2**22, 2**25

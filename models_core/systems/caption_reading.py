@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from models_core.features.text.edges import Edge
 from models_core.features.text.lemmas import Lemmatiser, Word
 from models_core.features.text.tags import TagPlace
-from models_core.features.text.tokens import plain_words
 from models_core.phase_cache import PhaseCache, digest_of_parts, from_json_array, to_json_array
+from phrasebox.text.tokens import plain_words
 
 #: The captions of an image, each its content words (or edges) in order.
 CaptionWords = tuple[tuple[Word, ...], ...]

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models_core.device import CPU
 from models_core.estimators.base import DIRECTIONS, RankDirection
 from models_core.phase_cache import PhaseArrays, PhaseCache, digest_of_parts, from_json_array, to_json_array
-from models_core.scoring import ranking
-from models_core.scoring.tiles import Scores
 from models_core.systems.dataset import STANDS_FOR, PreparedDataset
 from models_core.systems.kernels import Resources, wordnet_digest
 from models_core.systems.recipe import Recipe
 from models_core.systems.training import FitOptions, fit
+from phrasebox.device import CPU
+from phrasebox.scoring import ranking
+from phrasebox.scoring.tiles import Scores
 
 FOLDS = 5
 

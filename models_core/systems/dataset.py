@@ -21,10 +21,8 @@ from numpy.typing import NDArray
 from models_core.estimators.base import RaggedRows
 from models_core.features.image import extraction, pictures, vocabulary
 from models_core.features.image.descriptors import DESCRIPTORS
-from models_core.features.image.intersection import Shares
 from models_core.features.image.pyramid import FINEST, histogram, pyramid
 from models_core.features.image.vocabulary import Vocabulary
-from models_core.features.text.documents import Document
 from models_core.phase_cache import PhaseCache, digest_of_parts
 from models_core.systems.caption_reading import (
     CaptionWords,
@@ -37,6 +35,8 @@ from models_core.systems.caption_reading import (
     written_words,
 )
 from models_core.systems.side_settings import CaptionForm
+from phrasebox.kernels.documents import Document
+from phrasebox.kernels.intersection import Shares
 
 #: The caption of each image that stands for it where one does: published judgments are about this one.
 STANDS_FOR = 2

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models_core.estimators.base import View
-from models_core.features.text.documents import Document
 from models_core.phase_cache import PhaseCache, digest_of_parts
 from models_core.systems.caption_reading import CaptionWords
 from models_core.systems.kernels import GivenCaptionVectors, Resources, check_resources
 from models_core.systems.recipe import Recipe
 from models_core.systems.side_contracts import Arrays, DescribedSide, Owners, training_texts
 from models_core.systems.side_settings import GivenTextSettings
+from phrasebox.kernels.documents import Document
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from models_core.device import CPU
 from models_core.estimators.base import (
     Form,
     RaggedRows,
@@ -33,6 +32,7 @@ from models_core.systems.side_settings import (
     RegionSettings,
     VectorSettings,
 )
+from phrasebox.device import CPU
 
 
 @dataclass(frozen=True)

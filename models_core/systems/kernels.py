@@ -14,27 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from models_core.device import CPU
 from models_core.estimators.kcca.kcca import unit
 from models_core.estimators.nearest_neighbour import f1_similarity
-from models_core.features.grams import FloatMatrix, powered
-from models_core.features.image.intersection import Intersection
 from models_core.features.text.aligned import aligned
 from models_core.features.text.distributional import distributional, frequent
-from models_core.features.text.documents import Document
-from models_core.features.text.idf import weights
-from models_core.features.text.kernels.bag_of_words import BagOfWords
-from models_core.features.text.kernels.tag_rank import TagRank
-from models_core.features.text.kernels.trigram import Trigram
-from models_core.features.text.kernels.trigram_similar import SimilarTrigram
 from models_core.features.text.lin import Lin
-from models_core.features.text.similarity import (
-    CUT_ALIGNMENT,
-    CUT_DISTRIBUTIONAL,
-    WordKernel,
-    average,
-    greater,
-)
 from models_core.features.text.wordnet import DEBIAN_FOLDER, WORDNET_FILES, WordNet
 from models_core.phase_cache import PhaseArrays, PhaseCache, digest_of_parts, from_json_array, to_json_array
 from models_core.storage import file_digest
@@ -42,6 +26,22 @@ from models_core.systems.caption_reading import CaptionWords, plain
 from models_core.systems.dataset import CountedWords, Features, Vectors
 from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.side_settings import PictureSettings, TextSettings
+from phrasebox.device import CPU
+from phrasebox.kernels.bag_of_words import BagOfWords
+from phrasebox.kernels.documents import Document
+from phrasebox.kernels.grams import FloatMatrix, powered
+from phrasebox.kernels.idf import weights
+from phrasebox.kernels.intersection import Intersection
+from phrasebox.kernels.similarity import (
+    CUT_ALIGNMENT,
+    CUT_DISTRIBUTIONAL,
+    WordKernel,
+    average,
+    greater,
+)
+from phrasebox.kernels.tag_rank import TagRank
+from phrasebox.kernels.trigram import Trigram
+from phrasebox.kernels.trigram_similar import SimilarTrigram
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models_core.features.principal_axes import PrincipalAxes
-from models_core.features.text.documents import Document
 from models_core.features.text.fisher import FisherVectors
 from models_core.features.text.mixtures import MixtureSettings, WordMixture
 from models_core.features.text.phrases import (
@@ -28,6 +27,7 @@ from models_core.systems.kernels import GivenWordVectors, Resources
 from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.side_contracts import Arrays, DescribedSide, Owners
 from models_core.systems.side_settings import PhraseSettings
+from phrasebox.kernels.documents import Document
 
 #: Phrases from which principal axes are learned; of more, so many are drawn.
 _AXES_FROM = 8192

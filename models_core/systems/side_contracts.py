@@ -10,12 +10,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from models_core.device import CPU
 from models_core.estimators.base import View
-from models_core.features.text.documents import Document
 from models_core.phase_cache import PhaseCache
 from models_core.systems.caption_reading import CaptionWords
 from models_core.systems.dataset import Features
+from phrasebox.device import CPU
+from phrasebox.kernels.documents import Document
 
 Arrays = Mapping[str, NDArray[Any]]
 #: The place of each item's owner: of captions, the row of their image.

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from models_core.estimators.base import RaggedRows, TagNumbers
 from models_core.estimators.taggers import CandidateTags
-from models_core.features.text.documents import Document
 from models_core.features.text.tags import TagPlace, ranked_tags
 from models_core.phase_cache import PhaseCache, digest_of_parts, from_json_array, to_json_array
 from models_core.systems.dataset import CaptionWords
@@ -26,6 +25,7 @@ from models_core.systems.kernels import GivenWordVectors, Resources
 from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.side_contracts import Arrays, DescribedSide
 from models_core.systems.side_settings import TagSettings
+from phrasebox.kernels.documents import Document
 
 
 class UnknownTag(ValueError):

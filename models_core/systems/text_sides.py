@@ -20,10 +20,7 @@ from models_core.estimators.base import (
     WordNumbers,
 )
 from models_core.features.bags import TfIdfBags
-from models_core.features.grams import scaled_diagonal
-from models_core.features.text.documents import Document
 from models_core.features.text.edges import ROOT_WORD, Edge
-from models_core.features.text.similarity import WordKernel
 from models_core.phase_cache import PhaseArrays, PhaseCache, digest_of_parts, from_json_array, to_json_array
 from models_core.systems.caption_reading import CaptionWords
 from models_core.systems.given_texts import GivenTexts
@@ -43,6 +40,9 @@ from models_core.systems.side_settings import (
     WordSettings,
 )
 from models_core.systems.tag_texts import TagTexts
+from phrasebox.kernels.documents import Document
+from phrasebox.kernels.grams import scaled_diagonal
+from phrasebox.kernels.similarity import WordKernel
 
 
 @dataclass(frozen=True)

@@ -33,9 +33,7 @@ from models_core.estimators.inputs import check_inputs
 from models_core.estimators.localizers import Localizer
 from models_core.estimators.taggers import CandidateTags, ImageTagger, TagScore
 from models_core.features.image.vocabulary import Vocabulary
-from models_core.features.text.documents import Document
 from models_core.phase_cache import PhaseArrays, from_json_array, to_json_array
-from models_core.scoring.tiles import Scores
 from models_core.systems.dataset import CountedWords, Features
 from models_core.systems.given_texts import GivenTexts
 from models_core.systems.kernels import GivenCaptionVectors
@@ -43,6 +41,8 @@ from models_core.systems.recipe import BadRecipe, Recipe, of_dict
 from models_core.systems.side_contracts import ImageSide, Owners, TextSide
 from models_core.systems.sides import SIDES
 from models_core.systems.text_sides import WordTexts
+from phrasebox.kernels.documents import Document
+from phrasebox.scoring.tiles import Scores
 
 SYSTEM_KIND = "system"
 _PACKAGES = ("numba", "HanTa", "opencv-contrib-python-headless")

@@ -12,7 +12,6 @@ import numpy as np
 from scipy import sparse
 
 from models_core.checkpoints import CHECKPOINTS, Checkpoints
-from models_core.device import CPU, torch_on
 from models_core.estimators.base import (
     CAPTION_VIEW,
     IMAGE_VIEW,
@@ -23,7 +22,6 @@ from models_core.estimators.base import (
     UnitRows,
 )
 from models_core.estimators.fitting import fit_method
-from models_core.features.text.documents import Document
 from models_core.features.text.lemmas import Lemmatiser
 from models_core.phase_cache import PhaseArrays, PhaseCache, PhaseProgress
 from models_core.processes import present_processes, started_processes
@@ -34,6 +32,8 @@ from models_core.systems.side_contracts import ImageSide, TextSide
 from models_core.systems.side_settings import VectorSettings
 from models_core.systems.sides import SIDES
 from models_core.systems.trained_system import TrainedSystem
+from phrasebox.device import CPU, torch_on
+from phrasebox.kernels.documents import Document
 
 #: Fewer training or held-out images than these leave nothing to correlate, or to select by.
 LEAST_TRAINING, LEAST_HELD_OUT = 10, 10
@@ -46,7 +46,7 @@ _CHECKPOINT_FORM = 2
 @dataclass(frozen=True)
 class FitOptions:
     """How a system is trained: settings are selected on each held-out image with its caption of number
-    `caption`; `device` is where kernels and methods compute (see `models_core.device`), `seed` of all dice,
+    `caption`; `device` is where kernels and methods compute (see `phrasebox.device`), `seed` of all dice,
     `facts` what its manifest says besides, `auxiliary` the weak pairs that the method needs, by name.
     `sum_pairs` adds up covariances (see `FitContext`). `regions` are regions of the training images as items,
     with the phrases said of them, for methods with `grounding`. `seen` is stored with the system (see

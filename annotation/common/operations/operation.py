@@ -17,9 +17,9 @@ from django.utils.translation import gettext_lazy as _
 from annotation.common.operations.errors import FieldError, Forbidden, Invalid
 from annotation.common.operations.fields import StoredKind
 from annotation.common.operations.requests import plain_request, request_fields
-from annotation.common.plug_ins import PlugInFolders
-from annotation.common.registry import Registry, discover
 from annotation.common.roles import RESEARCHER, REVIEWER, WHOLE_SERVER
+from phrasebox.plug_ins import PlugInFolders
+from phrasebox.registry import Registry, discover
 
 _T = TypeVar("_T")
 _P = ParamSpec("_P")

@@ -26,12 +26,12 @@ from annotation.common.operations import (
     operation_named,
     plain_result,
 )
-from annotation.common.registry import UnknownName
 from annotation.models import Job
 from annotation.web.common.access import account_of, role_missing
 from annotation.web.common.confirm import confirmed_where
 from annotation.web.common.request_forms import RequestForm, sent_request
 from annotation.web.staff.job_lines import job_line
+from phrasebox.registry import UnknownName
 
 #: Jobs on a page, the newest.
 _JOBS = 10

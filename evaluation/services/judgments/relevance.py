@@ -9,11 +9,13 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import Help, OneOf
-from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.models import JudgmentSet
-from evaluation.relevance.grades import EXPONENTIAL, LINEAR, MEAN, MEAN_GRADE, SUMMARIES, GradedRule, rule_on
-from evaluation.relevance.qrels import MAJORITY, RELEVANCE_RULES, AnyRule, RelevanceRule, rule_named
-from evaluation.relevance.scales import (
+from evaluation.selectors import judgment_set
+from evaluation.services.common import ImportRefused
+from phrasebox.formats import JUDGMENT_FORMATS
+from phrasebox.relevance.grades import EXPONENTIAL, LINEAR, MEAN, MEAN_GRADE, SUMMARIES, GradedRule, rule_on
+from phrasebox.relevance.qrels import MAJORITY, RELEVANCE_RULES, AnyRule, RelevanceRule, rule_named
+from phrasebox.relevance.scales import (
     ONE_TO_FOUR,
     VOTE_SCALE,
     Scale,
@@ -21,8 +23,6 @@ from evaluation.relevance.scales import (
     scale_named,
     score_named,
 )
-from evaluation.selectors import judgment_set
-from evaluation.services.common import ImportRefused
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from pydantic import Field
 
 from annotation.common.operations import FieldError, Help, Invalid, Named, OperationContext
 from annotation.selectors.stored_kinds import CORPORA
-from evaluation.agreement.estimates import MOST_RESAMPLES
 from evaluation.comparison.cross_validation import (
     compare_systems,
     cross_validated_figures,
@@ -42,7 +41,6 @@ from evaluation.services.systems.training import (
     resources_of,
 )
 from evaluation.services.systems.training_requests import RECIPE_FILES, recipe_place
-from models_core.device import CPU, torch_on
 from models_core.estimators.base import IMAGE_VIEW
 from models_core.phase_cache import PhaseProgress, no_progress
 from models_core.systems.cross_validation import FOLDS, CrossValidation, cross_validate
@@ -53,6 +51,8 @@ from models_core.systems.recipe_files import recipe_of
 from models_core.systems.side_settings import PictureSettings
 from models_core.systems.table11 import TABLE_11
 from models_core.systems.training import check_needs
+from phrasebox.agreement.estimates import MOST_RESAMPLES
+from phrasebox.device import CPU, torch_on
 
 #: The image kernel of a feature file: of the named recipes, whose own is of words of pictures.
 _LINEAR = PictureSettings("linear", 1)

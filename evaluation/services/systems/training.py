@@ -16,7 +16,6 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from annotation.common.operations import OperationContext
-from annotation.formats.files.text import lines
 from evaluation.comparison.subsets import FOLD
 from evaluation.services.common import (
     ImportRefused,
@@ -44,7 +43,6 @@ from evaluation.services.systems.shared_sums import SharedSums
 from evaluation.services.systems.sources import Sources
 from evaluation.services.systems.training_requests import CheckedTraining, TrainingRequest, checked_training
 from models_core import storage
-from models_core.device import torch_on
 from models_core.estimators.base import IMAGE_VIEW
 from models_core.features.text.background import read_sentences, without_captions
 from models_core.phase_cache import PhaseCache, PhaseProgress, digest_of_parts, no_progress
@@ -54,6 +52,8 @@ from models_core.systems.kernels import GivenWordVectors, Resources, check_resou
 from models_core.systems.recipe import Recipe
 from models_core.systems.trained_system import TrainedSystem
 from models_core.systems.training import FitOptions, check_held_out, check_processes, fit
+from phrasebox.device import torch_on
+from phrasebox.text_files import lines
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ kernel shifted by a regulariser is conditioned well enough for that.
 import numpy as np
 
 from models_core.estimators.base import Matrix
-from models_core.threads import cores, for_each
+from phrasebox.threads import cores, for_each
 
 _TILE = 256
 _ROWS = 1024  # of a tile column at a time: few enough to stay in the cache between product and difference

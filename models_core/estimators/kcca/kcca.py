@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from models_core import storage
-from models_core.device import CPU, Torch, host, memory_of, torch_on
 from models_core.estimators.base import Matrix, checked_numbers
 from models_core.estimators.kcca import on_device, spectrum
 from models_core.estimators.kcca.gram_schmidt import Columns, approximate
 from models_core.estimators.kcca.krylov import NotSemidefinite, solve_few
 from models_core.estimators.kcca.problem import Centred, centred, checked_kappa, checked_pair
-from models_core.threads import cores, for_each, one_blas_thread
+from phrasebox.device import CPU, Torch, host, memory_of, torch_on
+from phrasebox.threads import cores, for_each, one_blas_thread
 
 Solver = Literal["auto", "full", "few", "gram-schmidt"]
 SOLVERS: tuple[Solver, ...] = ("auto", "full", "few", "gram-schmidt")
@@ -76,7 +76,7 @@ class KCCA:
 
     `rank` and `tolerance` are for solver `gram-schmidt` only: columns of the approximation, and the
     share of the trace that may be left. `seed` draws the start of solver `few`. `device` (see
-    `models_core.device`) is where solver `full` computes, the only one for a device that is not "cpu";
+    `phrasebox.device`) is where solver `full` computes, the only one for a device that is not "cpu";
     it is no part of what is stored.
     """
 

@@ -14,7 +14,7 @@ from scipy.linalg import eigh
 from models_core.estimators.base import Matrix
 from models_core.estimators.kcca.cholesky import Factor
 from models_core.estimators.kcca.spectrum import LEAST_SQUARED_CORRELATION, Solution
-from models_core.threads import for_each, one_blas_thread, product
+from phrasebox.threads import for_each, one_blas_thread, product
 
 _BLOCK = 64  # vectors a step: enough for matrix products, few enough for a deep space
 _TOLERANCE = 1e-9  # of each dimension's residual, relative to its squared correlation

@@ -28,7 +28,7 @@ from models_core.estimators.base import (
 from models_core.estimators.embeddings import RECALL
 from models_core.estimators.grids import Axis, Grid
 from models_core.estimators.kcca.selection import KAPPAS, PICKS, SIZES, SelectedKCCA, Trial
-from models_core.scoring.tiles import Dense
+from phrasebox.scoring.tiles import Dense
 
 
 @dataclass(frozen=True, slots=True)

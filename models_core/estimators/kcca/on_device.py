@@ -9,11 +9,11 @@ own work space.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from models_core.device import Torch, host
 from models_core.estimators.base import Matrix
 from models_core.estimators.kcca import spectrum
 from models_core.estimators.kcca.problem import Centred
 from models_core.estimators.kcca.spectrum import KernelView, Solution
+from phrasebox.device import Torch, host
 
 
 def decompose_on_device(x: Centred, y: Centred, on: Torch) -> tuple[KernelView, KernelView]:

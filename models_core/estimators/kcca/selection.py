@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from models_core import storage
-from models_core.device import CPU, Torch, memory_of, torch_on
 from models_core.estimators.base import DIRECTIONS, Matrix, RankDirection
 from models_core.estimators.kcca import on_device
 from models_core.estimators.kcca.kcca import KCCA, KappaSweep, Projection
 from models_core.estimators.kcca.problem import centred, checked_pair
-from models_core.scoring import ranking
+from phrasebox.device import CPU, Torch, memory_of, torch_on
+from phrasebox.scoring import ranking
 
 KAPPAS = (0.1, 0.5, 1.0, 5.0)
 SIZES = 46

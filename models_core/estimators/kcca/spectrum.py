@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from models_core.estimators.base import Matrix
 from models_core.estimators.kcca.problem import Centred
-from models_core.threads import for_each, one_blas_thread
+from phrasebox.threads import for_each, one_blas_thread
 
 #: Eigenvalues of a kernel below this share of the largest are rounding, or negative, and are dropped.
 LEAST_EIGENVALUE = 1e-10

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models_core.device import torch_for
 from models_core.estimators.base import (
     Dataset,
     FitContext,
@@ -26,7 +25,8 @@ from models_core.estimators.base import (
 )
 from models_core.estimators.embeddings import RECALL
 from models_core.estimators.neural.settings import AlignmentSettings
-from models_core.scoring.tiles import Scores, check_finite
+from phrasebox.device import torch_for
+from phrasebox.scoring.tiles import Scores, check_finite
 
 
 class Alignment:

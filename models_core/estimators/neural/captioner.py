@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models_core.device import torch_for
 from models_core.estimators.base import (
     Dataset,
     FitContext,
@@ -23,6 +22,7 @@ from models_core.estimators.base import (
 )
 from models_core.estimators.captioners import WritingSettings, WrittenSentence
 from models_core.estimators.neural.settings import PERPLEXITY, CaptionerSettings
+from phrasebox.device import torch_for
 
 #: Images whose sentences are searched for together.
 _TOGETHER = 64

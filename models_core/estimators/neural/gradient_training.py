@@ -26,8 +26,8 @@ from models_core.estimators.base import FitContext
 from models_core.estimators.neural.network import Dropout
 from models_core.estimators.neural.settings import AlignmentSettings, CaptionerSettings
 from models_core.processes import present_processes
-from models_core.scoring.tiles import NotANumber
-from models_core.threads import ThreadLimit
+from phrasebox.scoring.tiles import NotANumber
+from phrasebox.threads import ThreadLimit
 
 NamedArrays = dict[str, NDArray[Any]]
 #: What every training by gradient steps is told.

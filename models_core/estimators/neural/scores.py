@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from models_core.estimators.base import RaggedRows
 from models_core.estimators.neural.settings import Objective
-from models_core.scoring.copies import copies_among
-from models_core.scoring.tiles import RowIndices, ScoreArray, Scores, at_by_tiles
+from phrasebox.scoring.copies import copies_among
+from phrasebox.scoring.tiles import RowIndices, ScoreArray, Scores, at_by_tiles
 
 #: Images and sentences of a tile: their products fit into the processor's cache.
 _IMAGES, _SENTENCES = 16, 256

@@ -1,6 +1,6 @@
 """What settings of taggers are chosen by: the order of the true tags of held-out images.
 
-The mean of precision@1 and precision@5 without distractors, as `evaluation.metrics.tagging` has them: which
+The mean of precision@1 and precision@5 without distractors, as `phrasebox.metrics.tagging` has them: which
 of an image's own tags come first. Tied tags are taken in the worst order.
 
 Source: structured listwise tagging, sections 4.2 and 4.3.
@@ -10,7 +10,7 @@ import numpy as np
 
 from models_core.estimators.base import Dataset, Matrix, TagNumbers
 from models_core.estimators.taggers import CandidateTags
-from models_core.scoring.ranking import first_among_best
+from phrasebox.scoring.ranking import first_among_best
 
 #: The cut-offs of Tables 2 to 4.
 CUT_OFFS = (1, 5)

@@ -43,7 +43,7 @@ from models_core.estimators.embeddings import LinearMap
 from models_core.estimators.transfer.settings import StackedSettings
 from models_core.estimators.transfer.weak_pairs import matching_scale, weak_pairs
 from models_core.features.fourier import FourierFeatures
-from models_core.scoring.tiles import Scores
+from phrasebox.scoring.tiles import Scores
 
 #: Rows that variances are compared on; of more, as many are drawn.
 _SCALED_BY = 5000

@@ -15,7 +15,7 @@ from models_core.estimators.base import Dataset, FitContext, RankDirection, Stat
 from models_core.estimators.cca import CCA
 from models_core.estimators.covariances import Covariances, sums_of_dataset
 from models_core.estimators.transfer.settings import JointSettings, WeakSettings
-from models_core.scoring.tiles import Scores
+from phrasebox.scoring.tiles import Scores
 
 #: What a fit finds weak pairs under.
 WEAK = "weak"

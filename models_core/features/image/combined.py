@@ -28,7 +28,7 @@ from models_core.features.image.pictures import Picture, Pixels, pixels, read_pi
 from models_core.features.image.vlad import LocalCodebook, learn_codebook
 from models_core.features.principal_axes import PrincipalAxes, unit_rows
 from models_core.phase_cache import PhaseCache, digest_of_parts
-from models_core.threads import cores, one_blas_thread
+from phrasebox.threads import cores, one_blas_thread
 
 CombinedPart = Literal["gist", "rgb", "csift", "rgbsift", "hog"]
 _PARTS: tuple[CombinedPart, ...] = ("gist", "rgb", "csift", "rgbsift", "hog")

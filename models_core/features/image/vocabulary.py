@@ -23,7 +23,7 @@ from models_core import storage
 from models_core.features.image import pictures, pyramid
 from models_core.features.image.clusters import Points, k_means, nearest
 from models_core.features.image.descriptors import DESCRIPTORS
-from models_core.threads import one_blas_thread
+from phrasebox.threads import one_blas_thread
 
 _KIND = "image-words"
 

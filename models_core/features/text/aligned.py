@@ -17,7 +17,7 @@ import numpy as np
 
 from models_core.features.text.alignment import TRAINING_STEPS, Translations, caption_pairs, train_alignment
 from models_core.features.text.lemmas import NOUN, VERB, Word
-from models_core.features.text.similarity import WordKernel
+from phrasebox.kernels.similarity import WordKernel
 
 #: Captions of each image as words with their parts of speech.
 Tagged = Sequence[Sequence[Sequence[Word]]]

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 
 from models_core.features.text.lemmas import Lemmatiser
-from models_core.features.text.tokens import tokenise
 from models_core.phase_cache import PhaseArrays, PhaseCache, digest_of_parts, from_json_array, to_json_array
+from phrasebox.text.tokens import tokenise
 
 _TOGETHER = 200  # sentences between two words of progress
 

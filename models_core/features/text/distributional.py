@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Sequence
 import numpy as np
 from scipy import sparse
 
-from models_core.features.text.similarity import WordKernel
+from phrasebox.kernels.similarity import WordKernel
 
 #: How often a word has to appear.
 _LEAST = 5

@@ -30,7 +30,7 @@ from pydantic import Field
 from models_core.checked_fields import check_fields
 from models_core.features.text.mixture_steps import LEAST_POSTERIOR
 from models_core.features.text.mixtures import WordMixture
-from models_core.threads import cores, for_each
+from phrasebox.threads import cores, for_each
 
 FisherBlock = NDArray[np.float32]
 

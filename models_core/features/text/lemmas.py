@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from models_core.features.text.hanta import english_tagger
-from models_core.features.text.stopwords import STOP_WORDS
-from models_core.features.text.tokens import tokenise
+from phrasebox.text.stopwords import STOP_WORDS
+from phrasebox.text.tokens import tokenise
 
 NOUN, VERB, OTHER_PART = "noun", "verb", ""
 

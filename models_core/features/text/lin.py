@@ -19,8 +19,8 @@ from math import log
 import numpy as np
 from scipy import sparse
 
-from models_core.features.text.similarity import WordKernel
 from models_core.features.text.wordnet import WordNet
+from phrasebox.kernels.similarity import WordKernel
 
 
 class Lin:

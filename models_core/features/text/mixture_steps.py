@@ -20,7 +20,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from models_core.threads import for_each
+from phrasebox.threads import for_each
 
 Doubles = NDArray[np.float64]
 #: What components are: Gaussians, Laplacians, or either in each dimension.

@@ -31,7 +31,7 @@ from models_core.features.text.mixture_steps import (
     rank_edges,
 )
 from models_core.phase_cache import PhaseProgress, no_progress
-from models_core.threads import one_blas_thread
+from phrasebox.threads import one_blas_thread
 
 #: Rows that are held in double precision at a time.
 _BLOCK = 4096

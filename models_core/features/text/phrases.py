@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models_core.features.text.tokens import plain_words
+from phrasebox.text.tokens import plain_words
 
 ARTICLES = frozenset({"a", "an", "the"})
 

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from models_core.device import CPU, torch_for
 from models_core.estimators.neural.proposer.close_ups import LAST_VIEW, SECOND_VIEW, close_ups
 from models_core.estimators.neural.proposer.examples import TaughtPicture, Words, pictures_tensor, smaller
 from models_core.estimators.neural.proposer.network import (
@@ -31,6 +30,7 @@ from models_core.estimators.neural.proposer.training import (
     train_network,
 )
 from models_core.storage import BadModel, load_model, save_model
+from phrasebox.device import CPU, torch_for
 
 #: The kind under which proposers are stored.
 PROPOSER_KIND = "box-proposer"
@@ -84,7 +84,7 @@ class BoxProposer:
 
         `steps` of each look (None: those of the settings' epochs) are taken in turn. The last `held_out`
         pictures set the chance right: more, where they are few. It learns on `device` (see
-        `models_core.device`), and proposes there from then on. Raises NothingToLearn, NoDevice.
+        `phrasebox.device`), and proposes there from then on. Raises NothingToLearn, NoDevice.
         """
         where = torch_for(device).device
         taught = [picture for picture in pictures if picture.phrases]
