@@ -43,9 +43,9 @@ WATCH = """() => {
   window.times = [];
   let pressed = 0;
   addEventListener("keydown", (event) => { pressed = event.timeStamp; }, true);
-  let shown = document.querySelector("[data-desk]").dataset.assignment;
+  let shown = document.querySelector("[data-task]").dataset.assignment;
   new MutationObserver(() => {
-    const now = document.querySelector("[data-desk]").dataset.assignment;
+    const now = document.querySelector("[data-task]").dataset.assignment;
     if (now === shown) return;
     shown = now;
     const from = pressed;

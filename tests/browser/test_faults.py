@@ -43,7 +43,7 @@ from tests.web import desk, world
 ANSWERS = "**/api/assignments/*/answer"
 LINK = desk.address(q.COREF_LINK)
 #: How many answers the browser keeps.
-KEPT = """() => Object.entries(localStorage).filter(([key]) => key.startsWith("phrasebox:outbox:"))
+KEPT = """() => Object.entries(localStorage).filter(([key]) => key.startsWith("phrasebox:pending:"))
     .reduce((sum, [, entries]) => sum + JSON.parse(entries).length, 0)"""
 
 
@@ -76,7 +76,7 @@ def ready(page: Page) -> None:
 
 
 def says(page: Page, text: str) -> None:
-    expect(page.locator("[data-tell]")).to_contain_text(text)
+    expect(page.locator("[data-notices]")).to_contain_text(text)
 
 
 def kept(page: Page) -> int:
@@ -145,7 +145,7 @@ def test_an_answer_whose_receipt_is_lost_is_sent_again_and_stored_once(page: Pag
     assert _answered() == [first]
     page.unroute(ANSWERS)
     arrive(page, first)
-    expect(page.locator("[data-tell]")).to_be_empty()
+    expect(page.locator("[data-notices]")).to_be_empty()
 
 
 def test_what_the_server_cannot_take_waits_and_the_rest_goes_on(
@@ -176,7 +176,7 @@ def test_what_the_server_cannot_take_waits_and_the_rest_goes_on(
     expect(button).to_be_visible()
     broken = False
     try_now(page, first, second)
-    expect(page.locator("[data-tell]")).to_be_empty()
+    expect(page.locator("[data-notices]")).to_be_empty()
 
 
 def test_a_conflict_is_told_once_and_the_rest_goes_on(work: World, unhurried: Page):
@@ -194,10 +194,10 @@ def test_a_conflict_is_told_once_and_the_rest_goes_on(work: World, unhurried: Pa
     says(page, "You have already answered this task, perhaps in another tab: continue with the next.")
     assert_accessible(page)
     page.get_by_role("button", name="OK").click()
-    expect(page.locator("[data-tell]")).to_be_empty()
+    expect(page.locator("[data-notices]")).to_be_empty()
     page.reload()
     shown(page)
-    expect(page.locator("[data-tell]")).to_be_empty()
+    expect(page.locator("[data-notices]")).to_be_empty()
 
 
 def test_an_answer_to_what_is_no_more_is_told_and_the_rest_goes_on(unhurried: Page):
@@ -280,7 +280,7 @@ def test_whoever_signs_in_again_in_another_tab_goes_on_in_this_one(page: Page):
     page.bring_to_front()
     page.evaluate("dispatchEvent(new Event('focus'))")
     arrive(page, first)
-    expect(page.locator("[data-tell]")).to_be_empty()
+    expect(page.locator("[data-notices]")).to_be_empty()
 
 
 def test_nobody_sends_the_answers_of_somebody_else(page: Page):
@@ -352,11 +352,11 @@ def test_the_list_of_tasks_frees_the_place_for_which_it_has_sent(page: Page):
 def test_what_is_taken_back_is_given_again_under_a_token_of_its_own(page: Page):
     tokens = page.evaluate(
         """async () => {
-            const { Outbox } = await import("/static/annotation/tasks/outbox.js");
+            const { PendingAnswers } = await import("/static/annotation/tasks/pending_answers.js");
             const { storage } = await import("/static/annotation/tasks/storage.js");
-            const outbox = new Outbox(storage, "a:b:c");
-            outbox.give({ assignment: 7, token: "t" });
-            return [outbox.takeBack(7).token, outbox.takeBack(7)];
+            const pending = new PendingAnswers(storage, "a:b:c");
+            pending.add({ assignment: 7, token: "t" });
+            return [pending.takeBack(7).token, pending.takeBack(7)];
         }"""
     )
     assert len(tokens[0]) == 32 and tokens[1] is None
@@ -402,7 +402,7 @@ def test_what_is_kept_is_sent_from_the_list_of_tasks_too(unhurried: Page):
     expect(page.get_by_role("button", name="Try now")).to_be_visible()
     page.unroute(ANSWERS)
     try_now(page, first)
-    expect(page.locator("[data-tell]")).to_be_empty()
+    expect(page.locator("[data-notices]")).to_be_empty()
 
 
 def test_a_server_that_was_stopped_and_started_again_gets_every_answer(

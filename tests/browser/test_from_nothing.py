@@ -87,7 +87,7 @@ def work(page: Page, kind: str) -> None:
     while page.locator("[data-answer]").count():
         shown(page)
         read(page)
-        held = page.locator("[data-desk]").get_attribute("data-assignment")
+        held = page.locator("[data-task]").get_attribute("data-assignment")
         if kind == q.BOX_DRAWING:
             type_box(page, (60, 80, 130, 330))
         page.keyboard.press(ALWAYS)

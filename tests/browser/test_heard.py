@@ -84,7 +84,7 @@ def test_what_was_said_is_not_said_again_when_something_else_comes(work: World, 
     assert sum("Answers kept in this browser: 1" in said for said in page.evaluate("window.heard")) == 1
     page.unroute("**/api/assignments/*/answer")
     page.keyboard.press("Enter")
-    expect(page.locator("[data-tell]")).to_be_empty()
+    expect(page.locator("[data-notices]")).to_be_empty()
     expect(page.get_by_role("heading", level=1)).to_be_focused()
 
 
@@ -143,7 +143,7 @@ def test_until_its_picture_can_be_seen_a_question_shows_that_it_takes_no_answer(
     for picture in pictures:
         picture.continue_()
     expect(choice).to_be_enabled()
-    expect(page.locator("[data-tell]")).to_be_empty()
+    expect(page.locator("[data-notices]")).to_be_empty()
     assert (in_hand(page), stored(q.COREF_LINK)) == (held, [])
     moved_on(page, answer_next(page))
 

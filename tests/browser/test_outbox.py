@@ -46,7 +46,7 @@ SLOW_TO_COME = """{
   const real = window.fetch;
   window.fetch = async (address, options) => {
     const response = await real(address, options);
-    if (address.includes("part=desk")) await new Promise((resolve) => setTimeout(resolve, 1500));
+    if (address.includes("part=task")) await new Promise((resolve) => setTimeout(resolve, 1500));
     return response;
   };
 }"""
@@ -304,7 +304,9 @@ def test_after_fifty_minutes_a_break_is_suggested_once(work: World, open_page: O
             page.mouse.move(*_elsewhere())
             page.wait_for_function(SAW_THE_POINTER)
 
-    reminder = page.locator("[data-tell]").get_by_text("A short break is good for your eyes and your answers")
+    reminder = page.locator("[data-notices]").get_by_text(
+        "A short break is good for your eyes and your answers"
+    )
     minutes(48)
     expect(reminder).to_be_hidden()
     page.reload()

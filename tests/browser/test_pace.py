@@ -76,7 +76,7 @@ def test_an_answer_that_is_not_taken_is_not_counted(work: World, open_page: Open
     moved_on(page, held)
     expect(line(page)).to_contain_text("1 done today 0.025 EUR")
     let_go(page)
-    expect(page.locator("[data-tell]")).to_contain_text("was not stored")
+    expect(page.locator("[data-notices]")).to_contain_text("was not stored")
     expect(line(page)).to_contain_text("0 done today")
     expect(line(page).locator("[data-pay]")).to_be_hidden()
 
@@ -98,7 +98,7 @@ def test_an_answer_whose_receipt_was_lost_is_counted_once_after_a_reload(work: W
     moved_on(page, answer_next(page))
     let_go(page)
     eventually(page, lambda: len(stored(q.COREF_LINK)) == 1)
-    expect(page.locator("[data-tell]")).to_contain_text("Answers kept in this browser: 1")
+    expect(page.locator("[data-notices]")).to_contain_text("Answers kept in this browser: 1")
     page.reload()
     shown(page)
     tried = len(lost)
@@ -106,7 +106,7 @@ def test_an_answer_whose_receipt_was_lost_is_counted_once_after_a_reload(work: W
     eventually(page, lambda: len(lost) > tried)
     page.unroute(ANSWERS)
     page.evaluate("dispatchEvent(new Event('focus'))")
-    expect(page.locator("[data-tell]")).to_be_empty()
+    expect(page.locator("[data-notices]")).to_be_empty()
     expect(line(page)).to_contain_text("1 done today 0.025 EUR")
 
 

@@ -234,7 +234,7 @@ def test_the_next_page_comes_with_its_pictures_ready(work: Campaign, open_page: 
       document.documentElement.dataset.ready = `${pictures.filter((p) => p.naturalWidth).length}`;
     }).observe(document.querySelector("#main"), { childList: true })""")
     page.wait_for_function(
-        "() => performance.getEntriesByType('resource').some(e => e.name.includes('part=desk'))"
+        "() => performance.getEntriesByType('resource').some(e => e.name.includes('part=task'))"
     )
     sentence(page, 0, 0).click()
     page.get_by_role("button", name="Send this page").click()

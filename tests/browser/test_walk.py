@@ -296,7 +296,7 @@ def works(walk: Walk, ada: Page, ann: Page, bob: Page) -> None:
 
     def verified(page: Page) -> str:
         """The truth in the test; in the work the first chain is refused, so that a reviewer has to rule."""
-        if page.locator("[data-desk][data-at-once]").count() or refused:
+        if page.locator("[data-task][data-at-once]").count() or refused:
             return "true" if refused or one_thing(_phrases(page)) else "false"
         refused.append(page.url)
         return "false"
@@ -328,7 +328,7 @@ def always(answer: str) -> Choose:
 
 
 def _phrases(page: Page) -> Locator:
-    return page.locator("[data-desk] .captions .words")
+    return page.locator("[data-task] .captions .words")
 
 
 def earned(answers: Counter[str]) -> Decimal:
@@ -374,7 +374,7 @@ def work(walk: Walk, page: Page, kind: str, choose: Choose) -> None:
     while page.locator("[data-answer]").count():
         shown(page)
         read(page)
-        desk = page.locator("[data-desk]")
+        desk = page.locator("[data-task]")
         held = desk.get_attribute("data-assignment")
         of_test = desk.get_attribute("data-at-once") is not None
         answer = choose(page)
@@ -561,7 +561,7 @@ def judges(walk: Walk, page: Page) -> int:
         read(page)
         if not sent:
             walk.picture(page, "pairs")
-        held = page.locator("[data-desk]").get_attribute("data-assignment")
+        held = page.locator("[data-task]").get_attribute("data-assignment")
         page.locator(".block .tick").first.click()
         page.get_by_role("button", name="Send this page").click()
         expect(page.locator(f"[data-assignment='{held}']")).to_have_count(0)

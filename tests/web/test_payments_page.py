@@ -315,8 +315,8 @@ def test_a_message_comes_with_the_next_task_of_a_page_that_is_open(work):
     ann = desk.at_work(work)
     ann.get(desk.address())  # who has not begun is no worker of the campaign yet
     messages.send_messages(campaign=work.campaign, workers=work.workers[:1], text="Draw tighter boxes.")
-    part = ann.get(desk.address() + "?part=desk").content.decode()
-    assert part.strip().startswith('<div class="desk" data-desk') and "Draw tighter boxes." in part
+    part = ann.get(desk.address() + "?part=task").content.decode()
+    assert part.strip().startswith('<div class="task" data-task') and "Draw tighter boxes." in part
 
 
 def test_nobody_reads_or_dismisses_the_message_of_somebody_else(world, ada):

@@ -95,18 +95,18 @@ def answer_again(request: HttpRequest, name: str, kind: str, assignment: int) ->
         error = not_reopened
     lease = ended_lease(worker=work.worker.pk, assignment=assignment)
     assert lease is not None
-    task_page = _desk(work, lease, reopened.given, request, error)
+    task_page = _task_page(work, lease, reopened.given, request, error)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if error else HTTPStatus.OK
     about = {
         "place": work,
-        "desk": task_page,
+        "task": task_page,
         "parts": parts_of_task(request, task_page),
         "said": _words(work.type, reopened.given),
     }
     return render(request, "annotation/tasks/answer_again.html", about, status=status.value)
 
 
-def _desk(
+def _task_page(
     work: TaskPlace, lease: Lease, answer: Answer, request: HttpRequest, error: ValueError | None
 ) -> TaskPage:
     field = getattr(error, "field", "answer")

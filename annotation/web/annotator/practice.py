@@ -96,26 +96,26 @@ def practice(request: HttpRequest, name: str, kind: str) -> HttpResponse:
             answer = work.type.parse(work.type.from_form(entered))
         except BadAnswer as error:
             status, problem = HTTPStatus.UNPROCESSABLE_ENTITY, error
-    task_page = _desk(work, page, image, entered, problem)
+    task_page = _task_page(work, page, image, entered, problem)
     parts = parts_of_task(request, task_page)
     if answer is not None:
         verdict, named = practice.judged(item, answer), practice.named_boxes(item, answer)
         graded_answer = _told(item, page, answer, verdict, named)
         right += graded_answer.verdict.right is True
         note_practice(request, work, number, graded_answer.verdict.right is True)
-        judged_desk = replace(task_page, boxes=_boxes(item, page, answer, verdict, named))
-        parts = replace(parts, picture=parts_of_task(request, judged_desk).picture)
+        judged_page = replace(task_page, boxes=_boxes(item, page, answer, verdict, named))
+        parts = replace(parts, picture=parts_of_task(request, judged_page).picture)
         about["told"] = graded_answer
     about |= {
         "sentence": item.sentence,
-        "desk": task_page,
+        "task": task_page,
         "parts": parts,
         "onward": "?" + urlencode({"n": number + 1, "right": right}),
     }
     return render(request, "annotation/tasks/practice.html", about, status=status.value)
 
 
-def _desk(
+def _task_page(
     work: TaskPlace, page: Page, image: ShownImage, entered: dict[str, str], problem: BadAnswer | None
 ) -> TaskPage:
     """The item laid out as a task is, with what a task has and practice has not left empty."""

@@ -76,14 +76,14 @@ def task_list(request: HttpRequest) -> HttpResponse:
 def task(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     """A task of this campaign and kind, or why there is none; POST answers, reports or returns one.
 
-    With `part=desk` the task alone, for a page that is open and goes on to its next: one that it does not
+    With `part=task` the task alone, for a page that is open and goes on to its next: one that it does not
     name in `holding` (ids, with commas between). Where there is none, or something else comes first, that is
     told by its code, as JSON; the whole page then says the rest.
     """
     work = place_of_request(request, name, kind)
     if request.method == "POST":
         return _handed_in(request, work)
-    part = request.GET.get("part") == "desk"
+    part = request.GET.get("part") == "task"
     holding = _held(request.GET.get("holding", "")) if part else []
     no_consent_yet = no_consent(worker=work.worker.pk, campaign=work.campaign)
     if no_consent_yet is not None:
@@ -107,8 +107,8 @@ def task(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     if not has_read(request, work, text):
         unread = reverse("task_instructions", args=[name, kind])
         return JsonResponse({"nothing": "instructions"}) if part else SeeOther(unread)
-    task_page = _desk(work, lease, text, holding=holding, of_visit=of_visit)
-    return render(request, work.type.template, {"desk": task_page, "around": PART if part else _WHOLE})
+    task_page = _task_page(work, lease, text, holding=holding, of_visit=of_visit)
+    return render(request, work.type.template, {"task": task_page, "around": PART if part else _WHOLE})
 
 
 @require_POST
@@ -171,8 +171,8 @@ def _again(request: HttpRequest, work: TaskPlace, assignment: int, error: ValueE
         messages.warning(request, _("Not stored: %(why)s") % {"why": error})
         return SeeOther(work.address)
     text = text_of(campaign=work.campaign, kind=work.kind)
-    task_page = _desk(work, lease, text, request=request, error=error)
-    about = {"desk": task_page, "around": _WHOLE}
+    task_page = _task_page(work, lease, text, request=request, error=error)
+    about = {"task": task_page, "around": _WHOLE}
     return render(request, work.type.template, about, status=HTTPStatus.UNPROCESSABLE_ENTITY.value)
 
 
@@ -207,7 +207,7 @@ def _open(offer: AvailableTask) -> bool:
     return offer.nothing is None
 
 
-def _desk(
+def _task_page(
     work: TaskPlace,
     lease: Lease,
     text: CampaignText,

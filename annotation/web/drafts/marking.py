@@ -65,7 +65,7 @@ class MarkCard:
     name: str
     number: int
     posed: PosedQuestion
-    desk: TaskPage
+    task: TaskPage
     question: SafeString
     choices: tuple[Choice, ...]
     chosen: str
@@ -174,14 +174,14 @@ def mark_boxes(request: HttpRequest, plan: DraftPlan, kind: str) -> HttpResponse
     with_boxes = PosedQuestion(
         question.kind, question.image, question.key, _with_boxes(question, mark), question.mentions
     )
-    desk = shown_task(plan, with_boxes, entered, problem)
+    task = shown_task(plan, with_boxes, entered, problem)
     about = {
         "kind": kind,
         "purpose": purpose,
         "turn": offset,
-        "desk": desk,
+        "task": task,
         "stamp": question.stamp,
-        "parts": parts_of_task(request, desk),
+        "parts": parts_of_task(request, task),
         "drawn": len(mark["known"]) if mark is not None else 0,
         "back": _address(plan, kind, purpose, offset),
         "at": posed.index(question) + 1,
@@ -302,11 +302,11 @@ def _card(
     if kind.draws and mark is not None:
         content = {**posed.content, "boxes": list(mark["known"])}
         question = PosedQuestion(posed.kind, posed.image, posed.key, content, posed.mentions)
-    desk = shown_task(plan, question)
+    task = shown_task(plan, question)
     texts: tuple[tuple[int, str, bool], ...] = ()
     chosen = ""
     if "blocks" in posed.content:
-        (block,) = desk.page.about
+        (block,) = task.page.about
         ticked = mark["known"] if mark is not None else [False] * len(block.sentences)
         texts = tuple(
             (index, text, f"{name}-{index}" in form_data if form_data is not None else bool(ticked[index]))
@@ -320,9 +320,9 @@ def _card(
         name,
         number + 1,
         posed,
-        desk,
-        parts_of_task(request, desk).question,
-        tuple(choice for choice in desk.page.choices if choice.value in _words(posed.kind)),
+        task,
+        parts_of_task(request, task).question,
+        tuple(choice for choice in task.page.choices if choice.value in _words(posed.kind)),
         chosen,
         texts,
         wrongs.get(name, ""),

@@ -48,17 +48,17 @@ def preview_task(request: HttpRequest, plan: DraftPlan, kind: str) -> HttpRespon
             about["sent"] = _in_words(kind, answer)
         except BadAnswer as error:
             status, problem = HTTPStatus.UNPROCESSABLE_ENTITY, error
-    desk = (
+    task = (
         shown_task(plan, posed, entered, problem)
         if posed is not None
         else shown_scene(plan, kind, number, entered, problem)
     )
-    if desk is not None:
-        amount, by_hour = desk.earns
+    if task is not None:
+        amount, by_hour = task.earns
         currency = plan.settings.pay.currency
         about |= {
-            "desk": desk,
-            "parts": parts_of_task(request, desk),
+            "task": task,
+            "parts": parts_of_task(request, task),
             "earns": money(amount, currency) if amount else "",
             "earns_hourly": money(by_hour, currency) if by_hour and not amount else "",
         }

@@ -80,12 +80,12 @@ class RegionRow(NamedTuple):
 
 @register.simple_tag(takes_context=True)
 def region_rows(context: dict[str, Any]) -> list[RegionRow]:
-    """A row for each region that the desk asks for."""
-    desk: TaskPage = context["desk"]
-    most = {"xmin": desk.image.width, "xmax": desk.image.width}
+    """A row for each region that the task asks for."""
+    task: TaskPage = context["task"]
+    most = {"xmin": task.image.width, "xmax": task.image.width}
 
     def entered(number: int, name: str) -> str:
-        return desk.entered.get(region_field_name(number, name), "")
+        return task.entered.get(region_field_name(number, name), "")
 
     return [
         RegionRow(
@@ -93,7 +93,7 @@ def region_rows(context: dict[str, Any]) -> list[RegionRow]:
             f"region-{number}",
             entered(number, "text"),
             entered(number, "way"),
-            tuple((e, entered(number, e), most.get(e, desk.image.height) or None) for e in EDGES),
+            tuple((e, entered(number, e), most.get(e, task.image.height) or None) for e in EDGES),
         )
-        for number in range(desk.page.about)
+        for number in range(task.page.about)
     ]

@@ -60,7 +60,7 @@ export function makeRegions(editor, size, smallest) {
     board?.show();
   };
   // Where arrows draw: on no field.
-  const toPicture = () => editor.closest("[data-desk]").querySelector(".question").focus({ preventScroll: true });
+  const toPicture = () => editor.closest("[data-task]").querySelector(".question").focus({ preventScroll: true });
   // On to what is to be done next.
   const onward = () => {
     const lack = lacking();
