@@ -5,7 +5,8 @@ from __future__ import annotations
 from tests.browser.conftest import Open
 
 #: Runs in a page: pending answers and their sender with a clock and a server of their own. Each play gives
-#: answers, takes some back, loses requests before and after they arrive, and ends when nothing is kept any more.
+#: answers, takes some back, loses requests before and after they arrive, and
+#: ends when nothing is kept any more.
 PLAYS = """async (plays) => {
   const { PendingAnswers, HOLD } = await import("/static/annotation/tasks/pending_answers.js");
   const { Sender } = await import("/static/annotation/tasks/sender.js");
