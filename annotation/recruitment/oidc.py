@@ -24,7 +24,7 @@ from annotation.recruitment import sign_in_elsewhere as elsewhere
 from annotation.web.common import limits
 from annotation.web.common.confirm import confirmed
 from annotation.web.common.sign_in import PENDING, widened_for_redirect
-from annotation.web.staff.frame import account_of
+from annotation.web.staff.campaign_pages import account_of
 from annotation.workers import rate_limit
 from annotation.workers.rate_limit import Try
 

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 
 from annotation.common.registry import UnknownName
 from annotation.web.common.access import RUNNING, for_roles_on
-from annotation.web.staff.frame import query_string as as_query
+from annotation.web.staff.campaign_pages import query_string as as_query
 from evaluation.comparison import inspection
 from evaluation.comparison.ranked_runs import NotComparable
 from evaluation.metrics.table import UnknownMeasure

@@ -837,9 +837,9 @@ def _split_not_asked_about(at: At) -> str:
 
 
 post("operation", RUNNERS, "add_controls_from_captions", campaign="graded", split=_split_not_asked_about)
-get("new_known_item", RUNNERS, "review", image="man", kind=lambda at: at.one(*q.QUESTIONS))
+get("new_control_item", RUNNERS, "review", image="man", kind=lambda at: at.one(*q.QUESTIONS))
 post(
-    "new_known_item",
+    "new_control_item",
     RUNNERS,
     "review",
     image="man",

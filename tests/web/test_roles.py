@@ -226,7 +226,7 @@ def built() -> dict[str, Any]:
                             "entry",
                         ),
                         "known_items",
-                        *("new_known_item", "texts", "jobs", "task_consent", "api_consent"),
+                        *("new_control_item", "texts", "jobs", "task_consent", "api_consent"),
                         *("payments", "dashboard"),
                         "machines",
                     )

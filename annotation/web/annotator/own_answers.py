@@ -34,8 +34,8 @@ from annotation.web.annotator.task_page import (
     caption_pieces,
 )
 from annotation.web.annotator.task_parts import parts_of_task
-from annotation.web.annotator.task_place import SeeOther, TaskPlace, place_of_request
 from annotation.web.annotator.task_texts import text_of
+from annotation.web.annotator.work_context import SeeOther, WorkContext, work_of_request
 from annotation.web.common.access import for_roles
 
 
@@ -46,7 +46,7 @@ class OwnAnswer:
     assignment: int
     image: ShownImage
     phrases: list[CaptionPiece]
-    said: Any
+    answer: Any
     at: datetime
 
 
@@ -55,11 +55,11 @@ class OwnAnswer:
 @for_roles(ANNOTATOR)
 def answer_list(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     """The last answers of the sitting, each with the way to change it."""
-    work = place_of_request(request, name, kind)
+    work = work_of_request(request, name, kind)
     answers = recent_answers(worker=work.worker.pk, campaign=work.campaign.pk, kind=kind)
     images = shown_images({answer.image for answer in answers})
     lines = [_line(work.type, answer, images[answer.image]) for answer in answers]
-    about = {"place": work, "lines": lines, "owner": work.worker.pk}
+    about = {"work": work, "lines": lines, "owner": work.worker.pk}
     return render(request, "annotation/tasks/answers.html", about)
 
 
@@ -71,7 +71,7 @@ def answer_again(request: HttpRequest, name: str, kind: str, assignment: int) ->
 
     One that cannot change leads to the list, with the reason.
     """
-    work = place_of_request(request, name, kind)
+    work = work_of_request(request, name, kind)
     back = SeeOther(reverse("task_answers", args=[name, kind]))
     error: ValueError | None = None
     try:
@@ -98,16 +98,16 @@ def answer_again(request: HttpRequest, name: str, kind: str, assignment: int) ->
     task_page = _task_page(work, lease, reopened.given, request, error)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if error else HTTPStatus.OK
     about = {
-        "place": work,
+        "work": work,
         "task": task_page,
         "parts": parts_of_task(request, task_page),
-        "said": _words(work.type, reopened.given),
+        "answer": _words(work.type, reopened.given),
     }
     return render(request, "annotation/tasks/answer_again.html", about, status=status.value)
 
 
 def _task_page(
-    work: TaskPlace, lease: Lease, answer: Answer, request: HttpRequest, error: ValueError | None
+    work: WorkContext, lease: Lease, answer: Answer, request: HttpRequest, error: ValueError | None
 ) -> TaskPage:
     field = getattr(error, "field", "answer")
     form = RefusedForm(work.type.to_form(answer))

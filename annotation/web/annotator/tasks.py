@@ -28,15 +28,15 @@ from annotation.selectors.settings_versions import settings_by_version
 from annotation.task_types.base import BadAnswer
 from annotation.task_types.shown import shown_image
 from annotation.web.annotator.task_page import RefusedForm, TaskPage, WorkSoFar, build_task_page
-from annotation.web.annotator.task_place import (
-    SeeOther,
-    TaskPlace,
-    form_number,
-    place_of_request,
-    worker_at,
-)
 from annotation.web.annotator.task_texts import has_read, text_of
 from annotation.web.annotator.task_words import left_in_words, line, whole_campaign_reason
+from annotation.web.annotator.work_context import (
+    SeeOther,
+    WorkContext,
+    form_number,
+    work_of_request,
+    worker_at,
+)
 from annotation.web.common.access import for_roles
 from annotation.workers import platform_visits
 
@@ -80,7 +80,7 @@ def task(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     name in `holding` (ids, with commas between). Where there is none, or something else comes first, that is
     told by its code, as JSON; the whole page then says the rest.
     """
-    work = place_of_request(request, name, kind)
+    work = work_of_request(request, name, kind)
     if request.method == "POST":
         return _handed_in(request, work)
     part = request.GET.get("part") == "task"
@@ -115,7 +115,7 @@ def task(request: HttpRequest, name: str, kind: str) -> HttpResponse:
 @for_roles(ANNOTATOR)
 def test_begin(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     """Begin the qualification test, or go on with it."""
-    work = place_of_request(request, name, kind)
+    work = work_of_request(request, name, kind)
     if no_consent(worker=work.worker.pk, campaign=work.campaign) is None:
         begun = qualification.begin_qualification(worker=work.worker.pk, campaign=work.campaign, kind=kind)
         if isinstance(begun, Refusal):
@@ -123,7 +123,7 @@ def test_begin(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     return SeeOther(work.address)
 
 
-def _handed_in(request: HttpRequest, work: TaskPlace) -> HttpResponse:
+def _handed_in(request: HttpRequest, work: WorkContext) -> HttpResponse:
     """Take what a task page sent, say what became of it where that is worth a word, and go on."""
     form = request.POST
     assignment = form_number(form.get("assignment", ""))
@@ -156,7 +156,7 @@ def _handed_in(request: HttpRequest, work: TaskPlace) -> HttpResponse:
     return SeeOther(work.address)
 
 
-def _again(request: HttpRequest, work: TaskPlace, assignment: int, error: ValueError) -> HttpResponse:
+def _again(request: HttpRequest, work: WorkContext, assignment: int, error: ValueError) -> HttpResponse:
     """The same task once more, with what was entered and what is wrong with it."""
     others = Assignment.objects.filter(
         worker=work.worker, campaign=work.campaign, kind=work.kind, state=Assignment.LEASED
@@ -178,7 +178,7 @@ def _again(request: HttpRequest, work: TaskPlace, assignment: int, error: ValueE
 
 def _nothing(
     request: HttpRequest,
-    work: TaskPlace,
+    work: WorkContext,
     no_task: NoTask,
     progress: platform_visits.VisitProgress | None,
 ) -> HttpResponse:
@@ -192,7 +192,7 @@ def _nothing(
     else:
         instead = [line(offer) for offer in available_tasks(worker=work.worker) if _open(offer)][:ELSEWHERE]
     about = {
-        "place": work,
+        "work": work,
         "nothing": no_task,
         "test": test,
         "text": text,
@@ -208,7 +208,7 @@ def _open(offer: AvailableTask) -> bool:
 
 
 def _task_page(
-    work: TaskPlace,
+    work: WorkContext,
     lease: Lease,
     text: CampaignText,
     *,

@@ -39,7 +39,7 @@ class UnfoundTags:
     """Why a query for tags finds nothing: `wrong` with it, or `unknown` tags, each with the addresses of the
     same query with a tag that is written alike."""
 
-    wrong: str = ""
+    error: str = ""
     unknown: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
 
     def __bool__(self) -> bool:
@@ -91,7 +91,7 @@ def corpus_tags(request: HttpRequest, corpus: Corpus) -> HttpResponse:
         "annotation/tags.html",
         {
             "corpus": corpus,
-            "kept": tag_list,
+            "tag_list": tag_list,
             "contains": contains,
             "tags": [(tag, tag_address(corpus, tag.text)) for tag in page.tags] if page else [],
             "earlier": f"?{urlencode({**more, 'skip': max(0, skip - TAGS_PER_PAGE)})}" if skip else "",

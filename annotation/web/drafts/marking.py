@@ -46,8 +46,8 @@ from annotation.task_types.base import TASK_TYPES, BadAnswer, Choice
 from annotation.web.annotator.task_page import TaskPage
 from annotation.web.annotator.task_parts import parts_of_task
 from annotation.web.common.filters import query_number
-from annotation.web.drafts.frame import draft_frame, for_draft, kind_of_draft, shown_task
-from annotation.web.staff.frame import query_string
+from annotation.web.drafts.draft_pages import draft_frame, for_draft, kind_of_draft, shown_task
+from annotation.web.staff.campaign_pages import query_string
 from annotation.web.staff.wording import PURPOSES, answer_in_words, kind_in_words
 
 #: Grids that can be turned to; nobody marks as many pictures.
@@ -70,7 +70,7 @@ class MarkCard:
     choices: tuple[Choice, ...]
     chosen: str
     texts: tuple[tuple[int, str, bool], ...]
-    wrong: str
+    error: str
     drawn: int | None
     done: bool
 
@@ -89,15 +89,15 @@ def mark_items(request: HttpRequest, plan: DraftPlan, kind: str) -> HttpResponse
     kind = kind_of_draft(plan, kind)
     if kind not in marked_kinds(plan.tasks):
         raise Http404(_("Nobody can grade answers to “%(kind)s”.") % {"kind": kind_in_words(kind)})
-    purpose, offset = _place(request, kind)
+    purpose, offset = _purpose_and_offset(request, kind)
     posed = posed_questions(plan, kind, offset=offset)
     wrongs: dict[str, str] = {}
     form_data: Mapping[str, str] | None = None
     if request.method == "POST" and not kind_of(kind).draws:
         form_data = request.POST.dict()
-        wrongs = _keep(plan, posed, purpose, form_data)
+        wrongs = _store_marks(plan, posed, purpose, form_data)
         if not wrongs:
-            messages.success(request, _told(plan, kind, purpose))
+            messages.success(request, _counts_text(plan, kind, purpose))
             if request.POST.get("go") == "more":
                 return redirect(_address(plan, kind, purpose, offset + 1))
             return redirect("draft_step", plan.draft.pk, fields.TEST_STEP)
@@ -110,7 +110,7 @@ def mark_items(request: HttpRequest, plan: DraftPlan, kind: str) -> HttpResponse
         "kind_name": kind_in_words(kind),
         "purpose": purpose,
         "purposes": [(question, PURPOSES[question]) for question in purposes_of(kind)],
-        "turn": offset,
+        "offset": offset,
         "cards": cards,
         "marked": sum(card.marked for card in cards),
         "draws": kind_of(kind).draws,
@@ -119,8 +119,8 @@ def mark_items(request: HttpRequest, plan: DraftPlan, kind: str) -> HttpResponse
         "needs_boxes": posed_without_boxes(plan, kind),
         "counts": _counts(plan, kind, purpose),
         "wrongs": wrongs,
-        "later": query_string(purpose=purpose, turn=offset + 1) if len(posed) and offset < _TURNS else "",
-        "earlier": (query_string(purpose=purpose, turn=offset - 1) or "?") if offset else "",
+        "later": query_string(purpose=purpose, offset=offset + 1) if len(posed) and offset < _TURNS else "",
+        "earlier": (query_string(purpose=purpose, offset=offset - 1) or "?") if offset else "",
     }
     status = HTTPStatus.CONFLICT if wrongs else HTTPStatus.OK
     return render(
@@ -139,7 +139,7 @@ def mark_boxes(request: HttpRequest, plan: DraftPlan, kind: str) -> HttpResponse
     kind = kind_of_draft(plan, kind)
     if not kind_of(kind).draws:
         raise Http404(_("No boxes are drawn for “%(kind)s”.") % {"kind": kind_in_words(kind)})
-    purpose, offset = _place(request, kind)
+    purpose, offset = _purpose_and_offset(request, kind)
     posed = posed_questions(plan, kind, offset=offset)
     key = request.GET.get("image", "")
     question = next((posed_question for posed_question in posed if posed_question.key == key), None)
@@ -178,7 +178,7 @@ def mark_boxes(request: HttpRequest, plan: DraftPlan, kind: str) -> HttpResponse
     about = {
         "kind": kind,
         "purpose": purpose,
-        "turn": offset,
+        "offset": offset,
         "task": task,
         "stamp": question.stamp,
         "parts": parts_of_task(request, task),
@@ -209,24 +209,24 @@ def _after_drawing(plan: DraftPlan, posed: list[PosedQuestion], marked: MarkPlac
         mark = done.get(MarkPlace(marked.kind, marked.purpose, key))
         if mark is None or not mark["done"]:
             address = reverse("mark_boxes", args=[plan.draft.pk, marked.kind])
-            return address + query_string(purpose=marked.purpose, turn=offset, image=key)
+            return address + query_string(purpose=marked.purpose, offset=offset, image=key)
     return _address(plan, marked.kind, marked.purpose, offset)
 
 
-def _place(request: HttpRequest, kind: str) -> tuple[str, int]:
+def _purpose_and_offset(request: HttpRequest, kind: str) -> tuple[str, int]:
     """What the items are for, and which grid, by the address."""
     purpose = request.GET.get("purpose", "")
     purpose = purpose if purpose in purposes_of(kind) else Control.QUALIFICATION
-    return purpose, min(query_number(request.GET, "turn") or 0, _TURNS)
+    return purpose, min(query_number(request.GET, "offset") or 0, _TURNS)
 
 
 def _address(plan: DraftPlan, kind: str, purpose: str, offset: int) -> str:
     return reverse("mark_items", args=[plan.draft.pk, kind]) + query_string(
-        purpose=purpose, turn=min(offset, _TURNS) or None
+        purpose=purpose, offset=min(offset, _TURNS) or None
     )
 
 
-def _keep(
+def _store_marks(
     plan: DraftPlan, posed: list[PosedQuestion], purpose: str, form_data: Mapping[str, str]
 ) -> dict[str, str]:
     """Keep what a grid sent; by card, what is wrong with the others."""
@@ -337,7 +337,7 @@ def _counts(plan: DraftPlan, kind: str, purpose: str) -> list[tuple[Any, int]]:
     return [(answer_in_words(kind, answer), number) for answer, number in sorted(counts.items())]
 
 
-def _told(plan: DraftPlan, kind: str, purpose: str) -> str:
+def _counts_text(plan: DraftPlan, kind: str, purpose: str) -> str:
     number = sum(strata_of_marks(plan).get((kind, purpose), {}).values())
     return ngettext("%(n)d item of %(kind)s is marked.", "%(n)d items of %(kind)s are marked.", number) % {
         "n": number,

@@ -19,7 +19,7 @@ from annotation.selectors.campaign import money
 from annotation.task_types.base import TASK_TYPES, BadAnswer
 from annotation.web.annotator.task_parts import parts_of_task
 from annotation.web.common.filters import query_number
-from annotation.web.drafts.frame import draft_frame, for_draft, kind_of_draft, shown_scene, shown_task
+from annotation.web.drafts.draft_pages import draft_frame, for_draft, kind_of_draft, shown_scene, shown_task
 from annotation.web.staff.wording import FLAGS_IN_WORDS, answer_in_words, kind_in_words
 
 
@@ -45,7 +45,7 @@ def preview_task(request: HttpRequest, plan: DraftPlan, kind: str) -> HttpRespon
         type_ = TASK_TYPES.get(kind)
         try:
             answer = type_.parse(type_.from_form(entered))
-            about["sent"] = _in_words(kind, answer)
+            about["submitted"] = _in_words(kind, answer)
         except BadAnswer as error:
             status, problem = HTTPStatus.UNPROCESSABLE_ENTITY, error
     task = (

@@ -49,7 +49,7 @@ from annotation.task_types.practice.scenes import SCENE_DESCRIPTIONS
 from annotation.task_types.shown import ShownImage
 from annotation.web.common.access import account_of
 from annotation.web.common.request_forms import TypedForm, setting_field
-from annotation.web.drafts.frame import draft_frame, for_draft
+from annotation.web.drafts.draft_pages import draft_frame, for_draft
 from annotation.web.staff.wording import PURPOSES, answer_in_words, kind_in_words
 
 #: Where the form of a step leads besides to another step: nowhere, or to the campaign.
@@ -83,7 +83,7 @@ class PayRow:
     kind: str
     name: TranslatableText
     field: forms.BoundField
-    pace: KindPace
+    answer_time: KindPace
     hourly: float
     slow: float
     fast: float

@@ -23,7 +23,7 @@ from annotation.protocol.campaign_settings import CampaignError, CampaignSetting
 from annotation.selectors.settings_versions import images_by_version, settings_versions
 from annotation.web.common.access import BROWSING, account_of, for_roles_on
 from annotation.web.common.request_forms import RequestForm
-from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame
+from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, campaign_frame
 
 #: Images that are reopened while somebody waits; a job reopens more.
 MOST_REOPENED = 300
@@ -102,18 +102,18 @@ def settings_change(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     about = {
         "form": form,
         "plan": plan,
-        "found": [
+        "differences": [
             (
                 difference,
-                _told(difference.before),
-                _told(difference.after),
+                _value_text(difference.before),
+                _value_text(difference.after),
                 str(campaigns.WHEN[difference.when]),
             )
             for difference in differences
         ],
         "in_force": as_toml(settings_of(campaign.settings)) if status == 412 else None,
         "begun": campaigns.work_has_begun(campaign),
-        "wrong": problem,
+        "error": problem,
     }
     frame = campaign_frame(request, campaign, "settings", **about)
     return render(request, "annotation/staff/change_settings.html", frame, status=status)
@@ -160,7 +160,7 @@ def versions_of(campaign: Campaign) -> list[ShownVersion]:
         ShownVersion(
             row,
             [
-                (name, _told(before[name]), _told(value))
+                (name, _value_text(before[name]), _value_text(value))
                 for name, value in values.items()
                 if before is not None and before[name] != value
             ],
@@ -176,13 +176,13 @@ def _tables(settings: CampaignSettings, tasks: str) -> list[tuple[str, list[Sett
     for setting in setting_fields(tasks):
         value = setting.of(values)
         changed = value != setting.default_value
-        default = _told(setting.default_value) if changed else ""
-        row = SettingRow(setting.name, _told(value), default, setting.source, str(setting.label))
+        default = _value_text(setting.default_value) if changed else ""
+        row = SettingRow(setting.name, _value_text(value), default, setting.source, str(setting.label))
         tables.setdefault(str(setting.group), []).append(row)
     return list(tables.items())
 
 
-def _told(value: Any) -> str:
+def _value_text(value: Any) -> str:
     """A value as people read it."""
     if value is None:
         return _("never")

@@ -102,7 +102,7 @@ def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
     if status == 200 and "next" in request.POST and not operation.secret:
         return _after(request, operation, done)
     about = {"result": fields.items(), "done": done, "secret": fields.get(operation.secret, "")}
-    return _page(request, operation, form, **about, back=_next(request), wrong=problem, status=status)
+    return _page(request, operation, form, **about, back=_next(request), error=problem, status=status)
 
 
 def _said_of(operation: Operation, result: Any) -> str:
@@ -130,7 +130,7 @@ def operation_file(request: HttpRequest, name: str) -> HttpResponseBase:
     except Invalid as error:
         raise Http404(str(error)) from error
     except operation.errors as error:
-        return render(request, "operations/refused.html", {"wrong": str(error)}, status=409)
+        return render(request, "operations/refused.html", {"error": str(error)}, status=409)
 
 
 def _page(

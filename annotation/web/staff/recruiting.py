@@ -17,7 +17,7 @@ from annotation.common.roles import RESEARCHER
 from annotation.models import Campaign, Invitation, Study, Visit
 from annotation.web.common.access import account_of, for_roles_on
 from annotation.web.common.request_forms import RequestForm
-from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, act_form, campaign_frame
+from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, act_form, campaign_frame
 from annotation.workers import confirmation, invitations
 from annotation.workers.platform_visits import PROLIFIC, PROVIDERS
 from annotation.workers.requests.studies import study_address
@@ -55,7 +55,7 @@ class ShownStudy:
     confirmed: int
     waiting: int
     unverified: int
-    refused: int
+    rejected: int
 
 
 @require_safe

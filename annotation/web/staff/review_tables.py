@@ -47,7 +47,7 @@ class ShownBox:
 class JudgmentInWords:
     """A judgment in words. `weight` says why it does not count, "" where it does."""
 
-    said: SaidJudgment
+    stored: SaidJudgment
     question: str
     answer: str
     weight: str
@@ -137,7 +137,7 @@ class ReviewedChain:
 class SpokenRuling:
     """A ruling in words. `closes`: it says what became of a chain."""
 
-    given: GivenRuling
+    stored: GivenRuling
     text: str
     closes: bool
 

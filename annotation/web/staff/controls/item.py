@@ -25,7 +25,7 @@ from annotation.selectors.records import image_record, layer_of, marked_spans
 from annotation.web.common.access import account_of, for_roles_on
 from annotation.web.common.overlay import Frame
 from annotation.web.corpus.browse import size_of
-from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame, query_string
+from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, campaign_frame, query_string
 from annotation.web.staff.review_forms import boxes_in
 from annotation.web.staff.review_tables import ReviewPage, marked_captions
 from annotation.web.staff.wording import PURPOSES, answer_in_words, kinds_in_words, question_in_words
@@ -54,7 +54,7 @@ def control_item_new(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             _add(campaign, image, kind, request)
             messages.success(request, _("Control item added. Add another about this image, or go back."))
             return redirect(
-                reverse("new_known_item", args=[campaign.name]) + query_string(image=key, kind=kind)
+                reverse("new_control_item", args=[campaign.name]) + query_string(image=key, kind=kind)
             )
         except (BadItems, CannotRule) as error:
             problem = error.problems[0][1] if isinstance(error, BadItems) else str(error)
@@ -64,7 +64,7 @@ def control_item_new(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     seen = _seen(image, mentions) if image else None
     return render(
         request,
-        "annotation/staff/known_item.html",
+        "annotation/staff/control_item.html",
         campaign_frame(
             request,
             campaign,
@@ -90,8 +90,8 @@ def control_item_new(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             with_boxes=bool(asked_about and asked_about.shows_boxes),
             with_pending=bool(asked_about and asked_about.judges),
             draws=draws(kind),
-            given=request.POST,
-            wrong=problem,
+            form_data=request.POST,
+            error=problem,
         ),
         status=status,
     )

@@ -23,7 +23,7 @@ from annotation.selectors.machines.reports import machine_reports
 from annotation.selectors.machines.savings import machine_saving
 from annotation.selectors.workers.standing import STATES_IN_WORDS
 from annotation.web.common.access import for_roles_on
-from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, act_form, campaign_frame
+from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, act_form, campaign_frame
 
 
 @require_safe

@@ -19,7 +19,7 @@ from annotation.models import AlarmSubscription, Job
 from annotation.notifications import alarms
 from annotation.web.common.access import account_of, for_admins
 from annotation.web.common.filters import query_number
-from annotation.web.staff.frame import query_string
+from annotation.web.staff.campaign_pages import query_string
 from annotation.web.staff.job_lines import ShownJob, job_line
 
 #: Jobs on the page.

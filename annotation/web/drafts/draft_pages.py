@@ -25,7 +25,7 @@ from annotation.task_types.practice import PRACTICE
 from annotation.task_types.shown import ShownImage, shown_image
 from annotation.web.annotator.practice import GivenPageType
 from annotation.web.annotator.task_page import RefusedForm, TaskPage, WorkSoFar, build_task_page
-from annotation.web.annotator.task_place import TaskPlace
+from annotation.web.annotator.work_context import WorkContext
 from annotation.web.common.access import account_of, for_roles
 
 _P = ParamSpec("_P")
@@ -41,13 +41,13 @@ STEP_TITLES: dict[str, TranslatableText] = {
 
 
 @dataclass(frozen=True, slots=True)
-class ShownStep:
+class StepInList:
     """A step in the list of steps: its title, whether it is this one, whether something is wrong in it."""
 
     key: str
     title: TranslatableText
     here: bool
-    wrong: bool
+    has_problems: bool
 
 
 def for_draft(
@@ -68,7 +68,7 @@ def for_draft(
 def draft_frame(plan: DraftPlan, step: str, **more: Any) -> dict[str, Any]:
     """What every page of a draft needs."""
     steps = [
-        ShownStep(key, STEP_TITLES[key], key == step, bool(plan.problems_of(key))) for key in fields.STEPS
+        StepInList(key, STEP_TITLES[key], key == step, bool(plan.problems_of(key))) for key in fields.STEPS
     ]
     number = fields.STEPS.index(step)
     return {
@@ -125,7 +125,7 @@ def _laid_out(
     entered: dict[str, str] | None,
     problem: BadAnswer | None,
 ) -> TaskPage:
-    work = TaskPlace(Worker(pk=0), plan.unsaved(), type_)
+    work = WorkContext(Worker(pk=0), plan.unsaved(), type_)
     form = RefusedForm(entered or {}, str(problem), problem.field) if problem else RefusedForm(entered or {})
     return build_task_page(
         work,
