@@ -43,7 +43,7 @@ class UnfoundTags:
     unknown: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.wrong or self.unknown)
+        return bool(self.error or self.unknown)
 
 
 def unfound_tags(corpus: Corpus, selection: Filter, layer: str) -> UnfoundTags:

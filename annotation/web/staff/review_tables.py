@@ -55,12 +55,12 @@ class JudgmentInWords:
     @property
     def worker(self) -> str:
         """The pseudonym of who answered."""
-        return self.said.judgment.worker.pseudonym
+        return self.stored.judgment.worker.pseudonym
 
     @property
     def by_machine(self) -> bool:
         """Whether a machine answered."""
-        return self.said.judgment.worker.kind == Worker.MACHINE
+        return self.stored.judgment.worker.kind == Worker.MACHINE
 
 
 @dataclass(slots=True)
@@ -98,7 +98,7 @@ class ReviewedChain:
     @property
     def ruled(self) -> bool:
         """Whether a ruling closed it, so that resuming lifts that."""
-        return any(ruling.given.in_force and ruling.closes for ruling in self.rulings)
+        return any(ruling.stored.in_force and ruling.closes for ruling in self.rulings)
 
     @property
     def linked(self) -> bool:
