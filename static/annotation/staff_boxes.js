@@ -26,18 +26,18 @@ const list = (field) => {
     show();
   };
   const button = (text, aside, act) => {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "small";
-    button.append(text);
+    const element = document.createElement("button");
+    element.type = "button";
+    element.className = "small";
+    element.append(text);
     if (aside) {
       const about = document.createElement("span");
       about.className = "aside";
       about.append(`: ${aside}`);
-      button.append(about);
+      element.append(about);
     }
-    button.addEventListener("click", act);
-    return button;
+    element.addEventListener("click", act);
+    return element;
   };
   const add = () => {
     const box = drawn();
