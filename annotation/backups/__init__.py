@@ -7,5 +7,5 @@ while the server runs; `restoring.restore_backup` puts one in the place of what 
 from __future__ import annotations
 
 
-class BackupRefused(ValueError):
+class BackupError(ValueError):
     """A backup that cannot be made, or cannot be restored; one line with the remedy."""

@@ -22,8 +22,8 @@ from annotation.common.operations import (
     Operation,
     OperationContext,
     all_operations,
-    plain_result,
     read_request,
+    result_to_dict,
 )
 from annotation.common.registry import Registry
 
@@ -107,7 +107,7 @@ def _kind_of_operation(operation: Operation) -> JobKind:
 
     def work(progress: Any, **arguments: Any) -> Mapping[str, Any]:
         request = read_request(operation.request, arguments)
-        return plain_result(operation.run(request, OperationContext(progress.actor, progress)))
+        return result_to_dict(operation.run(request, OperationContext(progress.actor, progress)))
 
     work.__module__ = operation.run.__module__
     expected_errors = (*operation.errors, Invalid)

@@ -17,7 +17,7 @@ from annotation.common.operations import (
     Rest,
     register,
 )
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from annotation.common.roles import RESEARCHER
 from annotation.formats.base import FormatError
 from annotation.protocol.answer_times import table_of_savings
@@ -53,7 +53,7 @@ def _machine_text(report: MachineReport) -> str:
         ]
         for category in report.categories
     ]
-    return f"{line}\n{plain_table(['category', 'judged', 'accepted', ''], rows)}"
+    return f"{line}\n{text_table(['category', 'judged', 'accepted', ''], rows)}"
 
 
 def _saving_text(saving: MachineSaving) -> str:

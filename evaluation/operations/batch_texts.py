@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from annotation.common.plain_text import pages_text, plain_table
+from annotation.common.plain_text import pages_text, text_table
 from evaluation.agreement.estimates import Estimate
 from evaluation.pooling.unlikely import FilterLoss
 from evaluation.relevance.pair_tasks import pair_tasks
@@ -48,9 +48,9 @@ def plan_text(plan: PlannedBatch) -> str:
     work = f"{numbers.hours:.1f} hours of work at {numbers.seconds_an_answer:.0f} seconds per answer"
     return "\n".join(
         [
-            plain_table(["run", "direction", "pairs", "alone", "unjudged"], runs),
+            text_table(["run", "direction", "pairs", "alone", "unjudged"], runs),
             "",
-            plain_table(["what", "number"], rows),
+            text_table(["what", "number"], rows),
             "",
             f"{work} ({took}), {numbers.price}",
             *pages_text(filling, _UNFILTERED if plan.threshold is None else _REMEDY),
@@ -129,7 +129,7 @@ def status_text(found: BatchStatus) -> str:
     if state.left_out is not None:
         head = ["run left out", "direction", "alone", "relevant", "score", "without", "place", "then"]
         keys = ("run", "direction", "own", "relevant", "score", "score_without", "place", "place_without")
-        lines += ["", plain_table(head, [[getattr(one, key) for key in keys] for one in state.left_out])]
+        lines += ["", text_table(head, [[getattr(one, key) for key in keys] for one in state.left_out])]
     return "\n".join(lines)
 
 

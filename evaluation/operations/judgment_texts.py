@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from evaluation.agreement.estimates import Estimate
 from evaluation.agreement.summary import AgreementBetween, AgreementWithin
 from evaluation.formats.figure_basis import basis_from_dict
@@ -128,7 +128,7 @@ def _within_text(found: AgreementWithin) -> str:
     )
     parts = [
         counted,
-        plain_table(
+        text_table(
             _HEAD,
             [
                 *(_line(f"Krippendorff's alpha, {level}", value) for level, value in found.alpha.items()),
@@ -139,10 +139,10 @@ def _within_text(found: AgreementWithin) -> str:
     if not found.judges:
         return "\n\n".join([*parts, f"No kappa of two judges: {found.no_judges}."])
     parts.append(
-        plain_table(_HEAD, [_line(f"Cohen's kappa, {names}", value) for names, value in found.cohen.items()])
+        text_table(_HEAD, [_line(f"Cohen's kappa, {names}", value) for names, value in found.cohen.items()])
     )
     rows = [[judge.name, judge.answers, judge.with_consensus] for judge in found.judges]
-    parts.append(plain_table(["judge", "answers", "as the consensus (Dawid and Skene)"], rows))
+    parts.append(text_table(["judge", "answers", "as the consensus (Dawid and Skene)"], rows))
     return "\n\n".join(parts)
 
 
@@ -155,13 +155,13 @@ def _between_text(found: AgreementBetween) -> str:
         ]
         for row, line in zip(found.sweep.rows, found.sweep.kappa, strict=True)
     ]
-    parts = [f"{found.common:,} of {found.pairs:,} pairs are in both sets.", plain_table(head, rows)]
+    parts = [f"{found.common:,} of {found.pairs:,} pairs are in both sets.", text_table(head, rows)]
     if found.best is not None and found.best_at is not None:
         row, column = found.best_at
         best = found.sweep.kappa[found.sweep.rows.index(row)][found.sweep.columns.index(column)]
         parts.append(
             f"Best at {row:.3g} and {column:.3g}; taking the first set as the truth, the second has\n"
-            + plain_table(
+            + text_table(
                 _HEAD,
                 [
                     _line("Cohen's kappa", best),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from annotation.backups import BackupRefused, contents, keys
+from annotation.backups import BackupError, contents, keys
 from annotation.backups import database as databases
 from annotation.common.locks import BEFORE, RESTORING, Busy, nobody_at_work
 from config import celery
@@ -69,9 +69,9 @@ def test_the_program_of_the_servers_own_version_is_used_else_the_next_newer_one(
 
 
 def test_a_program_that_is_missing_or_too_old_is_named_with_its_package(programs):
-    with pytest.raises(BackupRefused, match="pg_dump of PostgreSQL 18 is needed, and version 17 is too old"):
+    with pytest.raises(BackupError, match="pg_dump of PostgreSQL 18 is needed, and version 17 is too old"):
         databases.tool("pg_dump", server=18)
-    with pytest.raises(BackupRefused, match="there is none; install Debian's package postgresql-client-15"):
+    with pytest.raises(BackupError, match="there is none; install Debian's package postgresql-client-15"):
         databases.tool("pg_restore", server=15)
 
 

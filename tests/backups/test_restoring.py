@@ -22,7 +22,7 @@ from django.db import connection, connections
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 
-from annotation.backups import BackupRefused, archive, contents, database, keys, making, restoring
+from annotation.backups import BackupError, archive, contents, database, keys, making, restoring
 from annotation.common.locks import BEFORE, RESTORING, Busy, at_work, exclusive_folder
 from annotation.datasets.exporting import export_dataset
 from annotation.images import withdrawn
@@ -181,10 +181,10 @@ def test_what_stands_is_given_up_only_when_that_is_asked_for(backup: Path, tmp_p
     files = taken()
     wipe()
     write("systems/other/weights.bin")
-    with pytest.raises(BackupRefused, match="not empty: systems; let the backup replace"):
+    with pytest.raises(BackupError, match="not empty: systems; let the backup replace"):
         restoring.restore_backup(backup)
     Corpus.objects.create(name="other")
-    with pytest.raises(BackupRefused, match="not empty: annotation_corpus, systems; let the backup"):
+    with pytest.raises(BackupError, match="not empty: annotation_corpus, systems; let the backup"):
         restoring.restore_backup(backup)
     assert Corpus.objects.get().name == "other" and (root() / "systems/other/weights.bin").is_file()
     with connection.cursor() as cursor:
@@ -319,7 +319,7 @@ def test_where_the_database_cannot_be_replaced_the_folders_come_back(backup: Pat
         whole(self, file)
 
     monkeypatch.setattr(kind, "replace", damaged)
-    with pytest.raises(BackupRefused, match="cannot be replaced: ") as error:
+    with pytest.raises(BackupError, match="cannot be replaced: ") as error:
         restoring.restore_backup(backup, replace=True)
     assert "\n" not in str(error.value)
     assert rows() == before and tree(root()) == files and not (root() / RESTORING).exists()
@@ -332,7 +332,7 @@ def test_a_disk_that_is_full_while_it_is_unpacked_changes_nothing(backup: Path):
     before, files = rows(), tree(root())
     with (
         room_for(2_000_000),
-        pytest.raises(BackupRefused, match="cannot be unpacked into .*: File too large"),
+        pytest.raises(BackupError, match="cannot be unpacked into .*: File too large"),
     ):
         restoring.restore_backup(larger, replace=True)
     assert rows() == before and tree(root()) == files and not (root() / RESTORING).exists()
@@ -346,7 +346,7 @@ def test_a_disk_that_is_full_while_the_database_is_written_leaves_the_old_one(ba
     with tarfile.open(backup) as tar:
         size = tar.getmember(database.Sqlite.member).size
     # What is unpacked has room; SQLite's log of the same pages, a little larger, has not.
-    with room_for(size), pytest.raises(BackupRefused, match="the database .* cannot be replaced: "):
+    with room_for(size), pytest.raises(BackupError, match="the database .* cannot be replaced: "):
         restoring.restore_backup(backup, replace=True)
     assert rows() == before and tree(root()) == files and not (root() / RESTORING).exists()
 
@@ -361,7 +361,7 @@ def test_where_something_fails_afterwards_nothing_starts_until_it_is_run_again(b
             raise OSError("No space left on device")
 
         patch.setattr(pseudonyms, "erase_again", fails)
-        with pytest.raises(BackupRefused, match="the restore is not finished: No space left .* restore the backup again"):
+        with pytest.raises(BackupError, match="the restore is not finished: No space left .* restore the backup again"):
             restoring.restore_backup(backup.with_name("newer.tar"), replace=True)
     with pytest.raises(Busy, match="was cut short; restore the backup again"):
         with exclusive_folder("import.x", busy=""):
@@ -407,7 +407,7 @@ def test_after_a_power_cut_the_same_restore_is_run_to_its_end(backup: Path, tmp_
     assert (Corpus.objects.get().source == "newer") == (renames < 8)
     with pytest.raises(Busy, match="was cut short"), at_work():
         pass
-    with pytest.raises(BackupRefused, match="not empty: "):
+    with pytest.raises(BackupError, match="not empty: "):
         restoring.restore_backup(backup)
     restoring.restore_backup(backup, replace=True)
     assert taken() == files and rows() == said and not (root() / RESTORING).exists()
@@ -486,7 +486,7 @@ def test_who_writes_all_the_time_is_not_waited_for_without_end(backup: Path, mon
     later = threading.Timer(5, writing.rollback)
     later.start()
     try:
-        with pytest.raises(BackupRefused, match="cannot be replaced: database is locked"):
+        with pytest.raises(BackupError, match="cannot be replaced: database is locked"):
             restoring.restore_backup(backup, replace=True)
     finally:
         later.cancel()
@@ -509,7 +509,7 @@ def test_nothing_is_restored_under_somebody_who_is_connected_from_elsewhere(back
     other = threading.Thread(target=connected)
     other.start()
     open_.wait(60)
-    with pytest.raises(BackupRefused, match="the database has 1 other connections; stop the server"):
+    with pytest.raises(BackupError, match="the database has 1 other connections; stop the server"):
         restoring.restore_backup(backup, replace=True)
     close.set()
     other.join(60)
@@ -521,13 +521,13 @@ def test_links_in_the_data_folder(world: World, tmp_path: Path):
     making.backup(tmp_path / "b.tar")
     (root() / "sources" / "folder").symlink_to(tmp_path)
     with pytest.raises(
-        BackupRefused, match="sources/folder is a link to a folder; put the folder itself there"
+        BackupError, match="sources/folder is a link to a folder; put the folder itself there"
     ):
         making.backup(tmp_path / "c.tar")
     (root() / "sources" / "folder").unlink()
     shutil.move(root() / "systems", tmp_path / "systems")
     (root() / "systems").symlink_to(tmp_path / "systems")
-    with pytest.raises(BackupRefused, match="systems is a link, and what is put in its place"):
+    with pytest.raises(BackupError, match="systems is a link, and what is put in its place"):
         restoring.restore_backup(tmp_path / "b.tar", replace=True)
     (root() / "systems").unlink()
     restoring.restore_backup(tmp_path / "b.tar", replace=True)
@@ -537,7 +537,7 @@ def test_links_in_the_data_folder(world: World, tmp_path: Path):
 
 
 def test_a_backup_is_no_part_of_itself_and_two_are_not_made_at_once(world: World, tmp_path: Path):
-    with pytest.raises(BackupRefused, match="would be part of itself; choose a place outside systems"):
+    with pytest.raises(BackupError, match="would be part of itself; choose a place outside systems"):
         making.backup(root() / "systems" / "b.tar")
     with exclusive_folder("backup", busy=""), pytest.raises(Busy, match="another backup .* is running"):
         making.backup(tmp_path / "b.tar")

@@ -41,8 +41,8 @@ def test_marks_are_kept_in_a_transaction_each_in_the_place_of_an_older_one() -> 
     corpus = a_corpus("quay", some_images(2))
     draft = keeping.begin_draft(owner=Account.objects.create_user("mia"), corpus=corpus)
     first, second = a_mark(corpus.pk, "one", "yes"), a_mark(corpus.pk, "two", "yes")
-    marks.keep_marks(draft=draft, marks=[first, second])
+    marks.store_marks(draft=draft, marks=[first, second])
     changed = a_mark(corpus.pk, "one", "no")
-    found = written(lambda: marks.keep_marks(draft=draft, marks=[changed]))
+    found = written(lambda: marks.store_marks(draft=draft, marks=[changed]))
     assert found and [statement for held, statement in found if not held] == []
     assert draft.marks == [second, changed] and draft.fields["entry"] == "marked"

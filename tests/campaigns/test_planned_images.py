@@ -158,7 +158,7 @@ def test_who_planned_images_is_audited():
 
 def test_the_periodic_work_opens_so_many_in_a_turn(monkeypatch):
     campaign = opened(10)
-    monkeypatch.setattr(opening, "_OPENED_IN_A_TURN", 4)
+    monkeypatch.setattr(opening, "_OPENED_AT_ONCE", 4)
     Campaign.objects.filter(pk=campaign.pk).update(settings={**campaign.settings, "machine": {}})
     assert [open_next_portion(campaign) for _ in range(3)] == [4, 2, 0]
 

@@ -31,7 +31,7 @@ from annotation.campaigns.drafts.fields import STEPS
 from annotation.campaigns.drafts.reading import read_draft
 from annotation.campaigns.machines import machine_add
 from annotation.common import database
-from annotation.common.operations import OperationContext, plain_result
+from annotation.common.operations import OperationContext, result_to_dict
 from annotation.datasets import uploads
 from annotation.datasets.uploaded_source import preview_picture
 from annotation.images.pictures import store_picture
@@ -1162,7 +1162,7 @@ def _checked(at: At) -> uploads.Upload:
         arguments={"upload": upload.key},
     )
     request = corpus_uploads.CheckUploadRequest(upload=upload.key)
-    found = plain_result(corpus_uploads.check(request, OperationContext(at.account)))
+    found = result_to_dict(corpus_uploads.check(request, OperationContext(at.account)))
     Job.objects.filter(pk=job.pk).update(state=Job.DONE, result=found)
     return upload
 

@@ -11,12 +11,12 @@ from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from annotation.common.files import LARGEST_SENT
+from annotation.common.files import LARGEST_FORM
 from annotation.datasets.uploads import PART_BYTES
 from annotation.images.pictures import MAX_BYTES
 from annotation.models import Account, Flag
 from annotation.protocol import questions as q
-from config.plain import LARGEST_BODY, LARGEST_FROM_ANYBODY, ReadableForms
+from config.readable_requests import LARGEST_BODY, LARGEST_FROM_ANYBODY, ReadableForms
 from config.wsgi import application
 from tests.crowd import platform
 from tests.hostile.attack import Visitor
@@ -265,4 +265,4 @@ def test_of_a_body_that_does_not_say_how_long_it_is_nothing_is_read() -> None:
 
 
 def test_whatever_a_page_or_a_call_takes_may_be_sent(settings: Any) -> None:
-    assert max(LARGEST_SENT, PART_BYTES, MAX_BYTES) + settings.DATA_UPLOAD_MAX_MEMORY_SIZE < LARGEST_BODY
+    assert max(LARGEST_FORM, PART_BYTES, MAX_BYTES) + settings.DATA_UPLOAD_MAX_MEMORY_SIZE < LARGEST_BODY

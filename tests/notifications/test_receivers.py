@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation.notifications.receivers import AddressRefused, is_public, public_numbers_of, receiver_of
+from annotation.notifications.receivers import AddressError, is_public, public_numbers_of, receiver_of
 from annotation.notifications.sending import (
     ADDRESS,
     CERTIFICATE,
@@ -62,7 +62,7 @@ def resolver(monkeypatch) -> Callable[..., list[str]]:
     ],
 )
 def test_what_is_not_on_the_internet_is_refused_by_number_and_by_name(host: str) -> None:
-    with pytest.raises(AddressRefused, match="not on the internet|private network"):
+    with pytest.raises(AddressError, match="not on the internet|private network"):
         receiver_of(f"https://{host}/hook")
 
 
@@ -100,7 +100,7 @@ def test_what_is_not_on_the_internet_is_refused_by_number_and_by_name(host: str)
     ],
 )
 def test_an_address_that_is_not_plainly_https_is_refused(address: str) -> None:
-    with pytest.raises(AddressRefused):
+    with pytest.raises(AddressError):
         receiver_of(address)
 
 
@@ -115,13 +115,13 @@ def test_a_public_address_is_taken_apart() -> None:
 @pytest.mark.parametrize("number", ["127.0.0.1", "10.1.2.3", "169.254.169.254", "::1", "::ffff:10.0.0.1"])
 def test_a_name_is_refused_after_it_is_resolved(number: str, resolver) -> None:
     resolver(number)
-    with pytest.raises(AddressRefused, match="not on the internet"):
+    with pytest.raises(AddressError, match="not on the internet"):
         public_numbers_of(receiver_of("https://hooks.example.org/"))
 
 
 def test_a_name_with_one_private_number_among_public_ones_is_refused(resolver) -> None:
     resolver([PUBLIC, "10.0.0.7"])
-    with pytest.raises(AddressRefused, match=r"10\.0\.0\.7"):
+    with pytest.raises(AddressError, match=r"10\.0\.0\.7"):
         public_numbers_of(receiver_of("https://hooks.example.org/"))
 
 
@@ -157,7 +157,7 @@ def test_loopback_is_allowed_by_a_setting_alone(settings, to_loopback, certifica
 
 def test_the_setting_opens_no_other_private_address(to_loopback) -> None:
     for host in ("10.0.0.1", "169.254.169.254", "[fe80::1]", "0.0.0.0"):
-        with pytest.raises(AddressRefused):
+        with pytest.raises(AddressError):
             receiver_of(f"https://{host}/")
 
 

@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.common.operations.errors import FieldError, Forbidden, Invalid
 from annotation.common.operations.fields import StoredKind
-from annotation.common.operations.requests import plain_request, request_fields
+from annotation.common.operations.requests import request_fields, request_to_dict
 from annotation.common.plug_ins import PlugInFolders
 from annotation.common.registry import Registry, discover
 from annotation.common.roles import RESEARCHER, REVIEWER, WHOLE_SERVER
@@ -237,7 +237,7 @@ class Operation:
         """
         row = None
         with suppress(Invalid):  # which is among those of all fields
-            row = self.authorize_named(plain_request(request), account)
+            row = self.authorize_named(request_to_dict(request), account)
         if errors := list(self._unknown(request, account)):
             raise Invalid(*errors)
         return row

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from django.core.management.base import CommandError, CommandParser
 
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from annotation.common.registry import UnknownName
 from annotation.formats import FORMATS, FormatError
 from annotation.management.base import ReportCommand, few_images, with_progress
@@ -79,7 +79,7 @@ class Command(ReportCommand):
             f"F1 {report['f1']:.3f} ({between})",
             f"same categories on matched mentions: {report['category_agreement']:.3f}",
             "",
-            plain_table(
+            text_table(
                 ["category", "matched", "agreed"],
                 [[c["category"], c["matched"], c["agreed"]] for c in report["categories"]],
             ),

@@ -27,7 +27,7 @@ from annotation.task_types.base import BadAnswer, TaskType
 from annotation.task_types.shown import ShownImage, shown_image, shown_images
 from annotation.web.annotator.task_page import (
     CaptionPiece,
-    RefusedForm,
+    InvalidForm,
     TaskPage,
     WorkSoFar,
     build_task_page,
@@ -40,7 +40,7 @@ from annotation.web.common.access import for_roles
 
 
 @dataclass(frozen=True, slots=True)
-class OwnAnswer:
+class RecentAnswerLine:
     """A line of the list: its assignment, the picture, the phrases asked about, the answer in words, when."""
 
     assignment: int
@@ -110,9 +110,9 @@ def _task_page(
     work: WorkContext, lease: Lease, answer: Answer, request: HttpRequest, error: ValueError | None
 ) -> TaskPage:
     field = getattr(error, "field", "answer")
-    form = RefusedForm(work.type.to_form(answer))
+    form = InvalidForm(work.type.to_form(answer))
     if error:
-        form = RefusedForm(request.POST.dict(), str(error), field)
+        form = InvalidForm(request.POST.dict(), str(error), field)
     return build_task_page(
         work,
         lease=lease,
@@ -124,7 +124,7 @@ def _task_page(
     )
 
 
-def _line(type: TaskType, recent: RecentAnswer, image: ShownImage) -> OwnAnswer:
+def _line(type: TaskType, recent: RecentAnswer, image: ShownImage) -> RecentAnswerLine:
     pointed = type.page(recent.content, image).pointed if recent.content else ()
     pieces = [
         piece
@@ -132,7 +132,7 @@ def _line(type: TaskType, recent: RecentAnswer, image: ShownImage) -> OwnAnswer:
         for piece in caption_pieces(image.captions[mention.mention.caption], [mention])
     ]
     phrases = [piece for piece in pieces if piece.number]
-    return OwnAnswer(recent.assignment, image, phrases, _words(type, recent.answer), recent.at)
+    return RecentAnswerLine(recent.assignment, image, phrases, _words(type, recent.answer), recent.at)
 
 
 def _words(type: TaskType, answer: Answer) -> Any:

@@ -25,7 +25,7 @@ from annotation.queue.leases import Lease
 from annotation.task_types.base import BadAnswer, Page, TaskType
 from annotation.task_types.practice import PRACTICE, NamedBox, PracticeItem, Verdict, practice_scene
 from annotation.task_types.shown import ShownImage
-from annotation.web.annotator.task_page import RefusedForm, TaskPage, WorkSoFar, boxes_of, build_task_page
+from annotation.web.annotator.task_page import InvalidForm, TaskPage, WorkSoFar, boxes_of, build_task_page
 from annotation.web.annotator.task_parts import parts_of_task
 from annotation.web.annotator.task_texts import note_practice, practice_due, text_of
 from annotation.web.annotator.work_context import WorkContext, work_of_request
@@ -56,7 +56,7 @@ class _Feedback:
     described: tuple[tuple[str, str], ...] = ()
 
 
-class GivenPageType:
+class FixedPageType:
     """A kind of question whose page is given: that of an item that no campaign has."""
 
     def __init__(self, type: TaskType, page: Page) -> None:
@@ -120,13 +120,13 @@ def _task_page(
 ) -> TaskPage:
     """The item laid out as a task is, with what a task has and practice has not left empty."""
     return build_task_page(
-        replace(work, type=cast(TaskType, GivenPageType(work.type, page))),
+        replace(work, type=cast(TaskType, FixedPageType(work.type, page))),
         lease=Lease(0, work.kind, "", 0, {}, "", timezone.now(), None, None),
         image=image,
         text=text_of(campaign=work.campaign, kind=work.kind),
         settings=CampaignSettings(),
         done=WorkSoFar(),
-        form=RefusedForm(entered, str(problem), problem.field) if problem else RefusedForm(entered),
+        form=InvalidForm(entered, str(problem), problem.field) if problem else InvalidForm(entered),
     )
 
 

@@ -139,7 +139,7 @@ class WorkSoFar:
 
 
 @dataclass(frozen=True, slots=True)
-class RefusedForm:
+class InvalidForm:
     """What was sent in vain; empty where nothing was. Fields as of TaskPage."""
 
     entered: Mapping[str, str]
@@ -155,7 +155,7 @@ def build_task_page(
     text: CampaignText,
     settings: CampaignSettings,
     done: WorkSoFar,
-    form: RefusedForm,
+    form: InvalidForm,
     left: str = "",
 ) -> TaskPage:
     """Lay out a lease's question over its image; `settings` are those that the lease carries."""

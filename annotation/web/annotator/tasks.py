@@ -27,7 +27,7 @@ from annotation.queue.leases import Lease
 from annotation.selectors.settings_versions import settings_by_version
 from annotation.task_types.base import BadAnswer
 from annotation.task_types.shown import shown_image
-from annotation.web.annotator.task_page import RefusedForm, TaskPage, WorkSoFar, build_task_page
+from annotation.web.annotator.task_page import InvalidForm, TaskPage, WorkSoFar, build_task_page
 from annotation.web.annotator.task_texts import has_read, text_of
 from annotation.web.annotator.task_words import left_in_words, line, whole_campaign_reason
 from annotation.web.annotator.work_context import (
@@ -235,7 +235,7 @@ def _task_page(
         text=text,
         settings=settings,
         done=WorkSoFar(today(worker=work.worker.pk, campaign=work.campaign.pk, kind=work.kind), test, ahead),
-        form=RefusedForm(
+        form=InvalidForm(
             request.POST.dict() if request else {},
             str(error) if error else "",
             getattr(error, "field", "answer") if error else "",

@@ -24,12 +24,12 @@ from annotation.campaigns.drafts import fields
 from annotation.campaigns.drafts.marks import (
     BadItem,
     Mark,
-    MarkPlace,
+    MarkKey,
     is_about,
-    keep_marks,
     mark_for,
     marks_of,
     purposes_of,
+    store_marks,
     strata_of_marks,
 )
 from annotation.campaigns.drafts.posing import (
@@ -46,7 +46,7 @@ from annotation.task_types.base import TASK_TYPES, BadAnswer, Choice
 from annotation.web.annotator.task_page import TaskPage
 from annotation.web.annotator.task_parts import parts_of_task
 from annotation.web.common.filters import query_number
-from annotation.web.drafts.draft_pages import draft_frame, for_draft, kind_of_draft, shown_task
+from annotation.web.drafts.draft_pages import draft_frame, for_draft, kind_of_draft, preview_page
 from annotation.web.staff.campaign_pages import query_string
 from annotation.web.staff.wording import PURPOSES, answer_in_words, kind_in_words
 
@@ -145,15 +145,15 @@ def mark_boxes(request: HttpRequest, plan: DraftPlan, kind: str) -> HttpResponse
     question = next((posed_question for posed_question in posed if posed_question.key == key), None)
     if question is None:
         raise Http404(_("This picture is not on the grid any more: go back and choose another one."))
-    mark_place = MarkPlace(kind, purpose, question.key)
-    mark = marks_of(plan).get(mark_place)
+    mark_key = MarkKey(kind, purpose, question.key)
+    mark = marks_of(plan).get(mark_key)
     if mark is not None and not is_about(mark, question):
         mark = None
     status, problem, entered = HTTPStatus.OK, None, dict[str, str]()
     if request.method == "POST":
         entered = request.POST.dict()
         if entered.get("act") == "clear":
-            keep_marks(draft=plan.draft, marks=[], cleared=[mark_place])
+            store_marks(draft=plan.draft, marks=[], cleared=[mark_key])
             return redirect(request.get_full_path())
         try:
             if entered.get("of") != question.stamp:
@@ -162,11 +162,11 @@ def mark_boxes(request: HttpRequest, plan: DraftPlan, kind: str) -> HttpResponse
             answer = type_.parse(type_.from_form(entered))
             boxes = [Box(*box) for box in mark["known"]] if mark is not None else []
             boxes += [answer.box] if answer.box is not None else []
-            mark_made = mark_for(plan, question, purpose, boxes, done=answer.box is None)
-            keep_marks(draft=plan.draft, marks=[mark_made])
+            new_mark = mark_for(plan, question, purpose, boxes, done=answer.box is None)
+            store_marks(draft=plan.draft, marks=[new_mark])
             if answer.box is not None:
                 return redirect(request.get_full_path())
-            return redirect(_after_drawing(plan, posed, mark_place, offset))
+            return redirect(_after_drawing(plan, posed, mark_key, offset))
         except BadAnswer as error:
             status, problem = HTTPStatus.UNPROCESSABLE_ENTITY, error
         except BadItem as error:
@@ -174,7 +174,7 @@ def mark_boxes(request: HttpRequest, plan: DraftPlan, kind: str) -> HttpResponse
     with_boxes = PosedQuestion(
         question.kind, question.image, question.key, _with_boxes(question, mark), question.mentions
     )
-    task = shown_task(plan, with_boxes, entered, problem)
+    task = preview_page(plan, with_boxes, entered, problem)
     about = {
         "kind": kind,
         "purpose": purpose,
@@ -200,13 +200,13 @@ def _with_boxes(question: PosedQuestion, mark: Mark | None) -> dict[str, Any]:
     return {**question.content, "boxes": list(mark["known"]) if mark is not None else []}
 
 
-def _after_drawing(plan: DraftPlan, posed: list[PosedQuestion], marked: MarkPlace, offset: int) -> str:
+def _after_drawing(plan: DraftPlan, posed: list[PosedQuestion], marked: MarkKey, offset: int) -> str:
     """The next picture of the grid that is not finished; the grid where all are."""
     done = marks_of(plan)
     after = [question.key for question in posed]
     after = after[after.index(marked.image) + 1 :] + after[: after.index(marked.image)]
     for key in after:
-        mark = done.get(MarkPlace(marked.kind, marked.purpose, key))
+        mark = done.get(MarkKey(marked.kind, marked.purpose, key))
         if mark is None or not mark["done"]:
             address = reverse("mark_boxes", args=[plan.draft.pk, marked.kind])
             return address + query_string(purpose=marked.purpose, offset=offset, image=key)
@@ -230,9 +230,9 @@ def _store_marks(
     plan: DraftPlan, posed: list[PosedQuestion], purpose: str, form_data: Mapping[str, str]
 ) -> dict[str, str]:
     """Keep what a grid sent; by card, what is wrong with the others."""
-    marks, cleared, wrongs = list[Mark](), list[MarkPlace](), dict[str, str]()
+    marks, cleared, wrongs = list[Mark](), list[MarkKey](), dict[str, str]()
     for number, question in enumerate(posed):
-        if f"mark-{number}-of" not in form_data and not _is_given(number, form_data):
+        if f"mark-{number}-of" not in form_data and not _has_answer(number, form_data):
             continue  # it was not on the page yet
         if not _is_for(question, number, form_data):
             wrongs[f"mark-{number}"] = _(
@@ -241,20 +241,20 @@ def _store_marks(
             continue
         known = _answered(question, number, form_data)
         if known is None:
-            cleared.append(MarkPlace(question.kind, purpose, question.key))
+            cleared.append(MarkKey(question.kind, purpose, question.key))
             continue
         try:
             marks.append(mark_for(plan, question, purpose, known))
         except BadItem as error:
             wrongs[f"mark-{number}"] = str(error)
     for number in range(len(posed), GRID_PICTURES):
-        if _is_given(number, form_data):
+        if _has_answer(number, form_data):
             wrongs[f"mark-{number}"] = _("A picture that you marked is gone: its answer was not saved.")
-    keep_marks(draft=plan.draft, marks=marks, cleared=cleared)
+    store_marks(draft=plan.draft, marks=marks, cleared=cleared)
     return wrongs
 
 
-def _is_given(number: int, form_data: Mapping[str, str]) -> bool:
+def _has_answer(number: int, form_data: Mapping[str, str]) -> bool:
     """Whether a card was answered."""
     name = f"mark-{number}"
     return bool(form_data.get(name)) or any(
@@ -295,14 +295,14 @@ def _card(
     kind, name = kind_of(posed.kind), f"mark-{number}"
     if form_data is not None and not _is_for(posed, number, form_data):
         form_data = None  # it is about another picture
-    mark = marks_of(plan).get(MarkPlace(posed.kind, purpose, posed.key))
+    mark = marks_of(plan).get(MarkKey(posed.kind, purpose, posed.key))
     if mark is not None and not is_about(mark, posed):
         mark = None
     question = posed
     if kind.draws and mark is not None:
         content = {**posed.content, "boxes": list(mark["known"])}
         question = PosedQuestion(posed.kind, posed.image, posed.key, content, posed.mentions)
-    task = shown_task(plan, question)
+    task = preview_page(plan, question)
     texts: tuple[tuple[int, str, bool], ...] = ()
     chosen = ""
     if "blocks" in posed.content:

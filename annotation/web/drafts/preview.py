@@ -19,7 +19,13 @@ from annotation.selectors.campaign import money
 from annotation.task_types.base import TASK_TYPES, BadAnswer
 from annotation.web.annotator.task_parts import parts_of_task
 from annotation.web.common.filters import query_number
-from annotation.web.drafts.draft_pages import draft_frame, for_draft, kind_of_draft, shown_scene, shown_task
+from annotation.web.drafts.draft_pages import (
+    draft_frame,
+    for_draft,
+    kind_of_draft,
+    practice_page,
+    preview_page,
+)
 from annotation.web.staff.wording import FLAGS_IN_WORDS, answer_in_words, kind_in_words
 
 
@@ -49,9 +55,9 @@ def preview_task(request: HttpRequest, plan: DraftPlan, kind: str) -> HttpRespon
         except BadAnswer as error:
             status, problem = HTTPStatus.UNPROCESSABLE_ENTITY, error
     task = (
-        shown_task(plan, posed, entered, problem)
+        preview_page(plan, posed, entered, problem)
         if posed is not None
-        else shown_scene(plan, kind, number, entered, problem)
+        else practice_page(plan, kind, number, entered, problem)
     )
     if task is not None:
         amount, by_hour = task.earns

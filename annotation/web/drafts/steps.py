@@ -20,10 +20,10 @@ from django.views.decorators.http import require_http_methods
 from annotation import jobs
 from annotation.campaigns.choosing import ENTITIES
 from annotation.campaigns.drafts import fields, keeping
+from annotation.campaigns.drafts.answer_times import AnswerTime
 from annotation.campaigns.drafts.estimate import estimate_draft, hourly_rate
 from annotation.campaigns.drafts.marks import purposes_of, strata_of_marks
 from annotation.campaigns.drafts.opening import open_draft
-from annotation.campaigns.drafts.paces import KindPace
 from annotation.campaigns.drafts.posing import posed_without_boxes
 from annotation.campaigns.drafts.readiness import can_open, readiness
 from annotation.campaigns.drafts.reading import (
@@ -83,7 +83,7 @@ class PayRow:
     kind: str
     name: TranslatableText
     field: forms.BoundField
-    answer_time: KindPace
+    answer_time: AnswerTime
     hourly: float
     slow: float
     fast: float
@@ -258,7 +258,7 @@ def _of_pay(request: HttpRequest, plan: DraftPlan, form: TypedForm) -> dict[str,
                 kind,
                 kind_in_words(kind),
                 form[f"{ITEM_PAY}{kind}"],
-                plan.paces[kind],
+                plan.answer_times[kind],
                 *hourly_rate(plan, kind),
             )
             for kind in plan.kinds
@@ -314,7 +314,9 @@ def _of_opening(request: HttpRequest, plan: DraftPlan, form: TypedForm) -> dict[
         "lines": lines,
         "ready": can_open(lines),
         "estimate": estimate,
-        "by_kind": [(kind_in_words(kind), estimate.by_kind[kind], plan.paces[kind]) for kind in plan.kinds]
+        "by_kind": [
+            (kind_in_words(kind), estimate.by_kind[kind], plan.answer_times[kind]) for kind in plan.kinds
+        ]
         if estimate
         else [],
         "currency": plan.settings.pay.currency,

@@ -87,7 +87,7 @@ def settings_change(request: HttpRequest, campaign: Campaign) -> HttpResponse:
                 if _enqueued(request, campaign, form.request):
                     return redirect("jobs", campaign.name)
                 done = operation.run(form.request, OperationContext(account))
-                messages.success(request, _told_change(done))
+                messages.success(request, _change_message(done))
                 return redirect("campaign_settings", campaign.name)
             plan = plan_settings(form.request, OperationContext(account)) if status == 200 else None
         except Invalid as error:
@@ -133,7 +133,7 @@ def _enqueued(request: HttpRequest, campaign: Campaign, change: ChangeSettingsRe
     return True
 
 
-def _told_change(done: ChangedSettings) -> str:
+def _change_message(done: ChangedSettings) -> str:
     if not done.changed:
         return _("The settings are the same as before; nothing was changed.")
     message = _("Version %(number)d of the settings is in force.") % {"number": done.version}
@@ -145,19 +145,19 @@ def _told_change(done: ChangedSettings) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownVersion:
+class VersionRow:
     """One version of the settings: when it came, who made it, and what it changed."""
 
     row: SettingsVersion
     changed: list[tuple[str, str, str]]
 
 
-def versions_of(campaign: Campaign) -> list[ShownVersion]:
+def versions_of(campaign: Campaign) -> list[VersionRow]:
     """The versions of a campaign's settings, the newest first."""
     rows = settings_versions(campaign)
     flat = [settings_of(row.settings).flat() for row in rows]
     return [
-        ShownVersion(
+        VersionRow(
             row,
             [
                 (name, _value_text(before[name]), _value_text(value))

@@ -124,7 +124,7 @@ class QuestionRow:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldAct:
+class WordedAct:
     """A line of the audit in words."""
 
     at: datetime
@@ -312,10 +312,10 @@ def interval_in_words(of: IntervalEstimate | None) -> str:
     return f"{value} " + _("(%(low)s to %(high)s)") % {"low": low, "high": high}
 
 
-def told_acts(entries: Iterable[AuditEntry]) -> list[ToldAct]:
+def worded_acts(entries: Iterable[AuditEntry]) -> list[WordedAct]:
     """Lines of the audit in words, with whatever names they hold."""
     return [
-        ToldAct(
+        WordedAct(
             entry.at,
             done_by(entry),
             str(ACTS.get(entry.act, entry.act)),

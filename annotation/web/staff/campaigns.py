@@ -35,7 +35,7 @@ from annotation.web.staff.campaign_tables import (
     funnel_rows,
     key_figures,
     kind_rows,
-    told_acts,
+    worded_acts,
 )
 from annotation.web.staff.wording import DRAWING_WAYS_IN_WORDS
 
@@ -113,11 +113,11 @@ def campaign_detail(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             ],
             counted_at=seen.counted_at,
             since=seen.since,
-            history=told_acts(history[:HISTORY]),
+            history=worded_acts(history[:HISTORY]),
             pilot=_pilot(request, campaign, settings.pay.currency),
             planned=seen.funnel.planned if campaign.state != Campaign.CLOSED else 0,
             at_once=settings.machine.images_at_once,
-            deletable=not campaigns.why_kept(campaign),
+            deletable=not campaigns.why_not_deletable(campaign),
             pausing=RequestForm(operation_named("pause_campaign"), account_of(request)),
         ),
     )

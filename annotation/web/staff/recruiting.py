@@ -31,7 +31,7 @@ _WAYS = {
 
 
 @dataclass(frozen=True, slots=True)
-class ShownInvitation:
+class InvitationRow:
     """An invitation as a line of the page; `over` says why it lets nobody in any more."""
 
     row: Invitation
@@ -41,7 +41,7 @@ class ShownInvitation:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownStudy:
+class StudyRow:
     """A study as a line of the page: where it leads, how its visitors are confirmed, and how many came,
     completed it, were screened out, are confirmed, wait for that, are unverified, were refused."""
 
@@ -74,7 +74,7 @@ def recruiting_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             campaign,
             "entry",
             invitations=[
-                ShownInvitation(
+                InvitationRow(
                     row,
                     request.build_absolute_uri(reverse("invite", args=[invitations.invitation_token(row)])),
                     str(languages.get(row.language, row.language)),
@@ -94,10 +94,10 @@ def recruiting_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     )
 
 
-def _study(request: HttpRequest, row: Study) -> ShownStudy:
+def _study(request: HttpRequest, row: Study) -> StudyRow:
     outcomes = Counter(row.visits.values_list("outcome", flat=True))
     verified = Counter(row.visits.values_list("verification", flat=True))
-    return ShownStudy(
+    return StudyRow(
         row,
         PROVIDERS[row.provider],
         study_address(row, request.build_absolute_uri("/").rstrip("/")),

@@ -93,11 +93,11 @@ def ruling_make(request: HttpRequest, campaign: Campaign, key: str) -> HttpRespo
         if waiting
         else _("Ruling saved. Nothing in this image needs review now."),
     )
-    _tell_retired(request, done.retired)
+    _warn_of_retired(request, done.retired)
     return redirect(reverse("review_image", args=[campaign.name, key]))
 
 
-def _tell_retired(request: HttpRequest, items: Sequence[Control]) -> None:
+def _warn_of_retired(request: HttpRequest, items: Sequence[Control]) -> None:
     """Name the control items that a ruling did away with."""
     if items:
         message = ngettext(

@@ -69,7 +69,7 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownWorker:
+class WorkerView:
     """A worker as a line of the table; of one kind of question where the table is of one."""
 
     row: WorkerRow
@@ -161,9 +161,9 @@ def _pays(campaign: Campaign) -> bool:
 
 def _shown_row(
     row: WorkerRow, figures: WorkerFigures, kind: str, currency: str, speed: ReadingPace | None
-) -> ShownWorker:
+) -> WorkerView:
     """A worker's line: all kinds together, or one of them."""
-    return ShownWorker(
+    return WorkerView(
         row=row,
         figures=figures,
         earned=cents(figures.earned, currency),

@@ -40,7 +40,7 @@ def is_clipped(caption: Sequence[CaptionPiece]) -> bool:
 
 
 @register.simple_tag
-def asked_box() -> SafeString:
+def question_box() -> SafeString:
     """The name that the box in question bears in the picture, in its colour."""
     return format_html('<b class="chip hue-{}">{}</b>', ASKED_OF_WORKER, MARK)
 

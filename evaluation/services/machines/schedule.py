@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from annotation import jobs
-from annotation.campaigns.machines import PROPOSE_JOB, TEACH_JOB, is_training, newest_jobs
+from annotation.campaigns.machines import PROPOSE_JOB, TRAIN_JOB, is_training, newest_jobs
 from annotation.common import database
 from annotation.selectors.jobs import Job
 
@@ -24,13 +24,13 @@ def teach_machines() -> int:
 
     forget_deleted()
     asked = 0
-    for kind, wanted in ((TEACH_JOB, machines_to_teach()), (PROPOSE_JOB, machines_to_propose())):
+    for kind, wanted in ((TRAIN_JOB, machines_to_teach()), (PROPOSE_JOB, machines_to_propose())):
         for campaign, machine in wanted:
             newest = newest_jobs(campaign, machine)
             # One job at a time is about a machine, and none while it is taught by command.
             if any(job.state in Job.LIVE for job in newest.values()) or is_training(campaign, machine):
                 continue
-            job, lesson = newest.get(kind), newest.get(TEACH_JOB)
+            job, lesson = newest.get(kind), newest.get(TRAIN_JOB)
             if kind == PROPOSE_JOB and job is not None and lesson is not None and lesson.pk > job.pk:
                 job = None  # What was asked of an earlier lesson says nothing of this one.
             if job is not None and job.state == Job.CANCELLED:
@@ -39,7 +39,7 @@ def teach_machines() -> int:
                 if database.now() - job.finished_at < AGAIN_AFTER:
                     continue
             arguments = {"machine": machine}
-            if kind == TEACH_JOB:
+            if kind == TRAIN_JOB:
                 arguments["campaign"] = campaign.name
             jobs.enqueue(kind=kind, arguments=arguments, campaign=campaign)
             asked += 1

@@ -52,7 +52,7 @@ _FORMS = {
 
 
 @dataclass(frozen=True, slots=True)
-class ShownItem:
+class ItemRow:
     """A control item as a line: the words it is about, its answer, and how many of those asked gave it."""
 
     row: Control
@@ -137,13 +137,13 @@ def _counts(campaign: Campaign) -> list[tuple[str, list[str]]]:
     ]
 
 
-def _shown_items(rows: list[Control]) -> list[ShownItem]:
+def _shown_items(rows: list[Control]) -> list[ItemRow]:
     answers = answered_controls(row.pk for row in rows)
     lines = []
     for row in rows:
         answer = row.stratum if not draws(row.kind) else ("drawn" if row.known else "none")
         lines.append(
-            ShownItem(
+            ItemRow(
                 row,
                 str(kind_in_words(row.kind)),
                 str(PURPOSES[row.purpose]),

@@ -50,7 +50,7 @@ def machine_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             saved_rows=list(zip(LOOKING_SECONDS, saving.shares, strict=True)),
             answers=bool(machine_kinds(campaign.kinds)),
             finished=training_records.count_training_images(campaign),
-            teaches=machines.TEACH_JOB in every_job_kind(),
+            teaches=machines.TRAIN_JOB in every_job_kind(),
             add=act_form(request, "add_machine", ids="new-%s"),
         ),
     )
