@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from tests import prepare, services
 from tests.services import free_port
 
@@ -60,7 +60,7 @@ def main() -> None:
         services.until_it_answers(port)
         rows = through(world, captions, f"http://127.0.0.1:{port}", given)
         rows.append(["periodic work", f"{world.told('clock', 'succeeded')} turns done by the clock's worker"])
-    print(plain_table(["step", "figure"], rows))
+    print(text_table(["step", "figure"], rows))
 
 
 def through(world: World, captions: Path, url: str, given: argparse.Namespace) -> list[list[Any]]:

@@ -32,7 +32,7 @@ from typing import Any
 import django
 import numpy as np
 
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from benchmarks.intake import FLICKR30K, database
 from benchmarks.refresh import NAME
 
@@ -71,10 +71,10 @@ def main() -> None:
             return json.loads(told.stdout.splitlines()[-1])
 
         filled = result("fill")
-        print(plain_table(list(filled), [list(filled.values())]), flush=True)
+        print(text_table(list(filled), [list(filled.values())]), flush=True)
         pages = result("ask")
     heads = ["cold p50", "cold p95", "warm p50", "warm p95", "cold CPU", "warm CPU"]
-    print(plain_table(["page", "queries", *heads, "within"], pages))
+    print(text_table(["page", "queries", *heads, "within"], pages))
 
 
 def _fill(given: argparse.Namespace) -> dict[str, Any]:

@@ -109,7 +109,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "config.logs.RequestLog",
-    "config.plain.ReadableForms",
+    "config.readable_requests.ReadableForms",
     "config.worker_call_middleware.WorkerCalls",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",

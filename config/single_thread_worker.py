@@ -37,12 +37,14 @@ class SingleThreadWorker:
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         came = time.monotonic()
-        answer = self._in_turn(environ, start_response)
+        answer = self._submit_and_wait(environ, start_response)
         if environ.get("PATH_INFO", "").startswith(HANDED):
             time.sleep((came - time.monotonic()) % STEP_SECONDS)
         return answer
 
-    def _in_turn(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    def _submit_and_wait(
+        self, environ: dict[str, Any], start_response: Callable[..., Any]
+    ) -> Iterable[bytes]:
         if not environ.get("PATH_INFO", "").startswith(CALLS):
             return self.application(environ, start_response)
         length = environ.get("CONTENT_LENGTH") or "0"

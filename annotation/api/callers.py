@@ -30,7 +30,7 @@ _SCHEME = "Token "
 #: Characters of a token; what is longer is none.
 _LONGEST_TOKEN = 128
 #: Sessions whose account a process remembers, and whose data it has decoded.
-OWNERS_KEPT = 4096
+OWNERS_CACHED = 4096
 #: The account's id by session key, as it was found last: a guess, checked by every call.
 _owners: dict[str, int] = {}
 
@@ -129,13 +129,13 @@ def _of_session(request: HttpRequest, about: int | None) -> tuple[_Row | None, M
     owner = int(session[SESSION_KEY])
     if owner == guess:
         return (_Row(*row[1:]) if row[1] is not None else None), session
-    if len(_owners) >= OWNERS_KEPT:
+    if len(_owners) >= OWNERS_CACHED:
         _owners.clear()
     _owners[key] = owner
     return _row("WHERE a.id = %s", [about, owner]), session
 
 
-@lru_cache(maxsize=OWNERS_KEPT)
+@lru_cache(maxsize=OWNERS_CACHED)
 def _decoded(data: str, secret: str) -> Mapping[str, Any]:
     """What a session's data hold, {} where they were not signed with this secret."""
     return MappingProxyType(SessionStore().decode(data))
@@ -152,7 +152,7 @@ def _still_valid(request: HttpRequest, session: Mapping[str, Any], row: _Row) ->
     return get_user(request).is_authenticated
 
 
-@lru_cache(maxsize=OWNERS_KEPT)
+@lru_cache(maxsize=OWNERS_CACHED)
 def _hash_under(password: str, secret: str) -> str:
     """What a session opened under this password (a hash itself) carries."""
     return Account(password=password).get_session_auth_hash()

@@ -181,7 +181,7 @@ def list_recent_answers(request: HttpRequest, worker: int, kind_request: KindReq
     errors=(400, 409, 410, 422),
     example={"answer": "no"},
 )
-def change_own_answer(
+def change_recent_answer(
     request: HttpRequest, worker: int, payload: AnswerRequest, assignment: int
 ) -> AnswerChanged:
     """Change an answer that nobody has built on."""
@@ -205,7 +205,7 @@ def give_back(request: HttpRequest, worker: int, empty: EmptyRequest, assignment
 
 
 @worker_call("worker_heartbeat", "Keep a task: its time starts again", errors=(400, 410))
-def keep_task(request: HttpRequest, worker: int, empty: EmptyRequest, assignment: int) -> TaskRenewed:
+def renew_task(request: HttpRequest, worker: int, empty: EmptyRequest, assignment: int) -> TaskRenewed:
     """A sign of life: the lease lasts from now on."""
     expires = leases.renew_lease(worker=worker, assignment=_real(assignment))
     if expires is None:

@@ -22,10 +22,10 @@ from django.db.backends.postgresql.client import DatabaseClient
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
-from annotation.backups import BackupRefused
+from annotation.backups import BackupError
 
 #: Made with the tables, so that a database that holds nothing else is empty.
-MADE_WITH_TABLES = {"django_content_type", "auth_permission", "django_migrations"}
+TABLES_OF_MIGRATE = {"django_content_type", "auth_permission", "django_migrations"}
 #: What psql ends with where a statement failed; then it has committed nothing.
 _SCRIPT_FAILED = 3
 #: Seconds that a lock is waited for.
@@ -56,14 +56,14 @@ def filled_tables() -> list[str]:
     filled = []
     with connection.cursor() as cursor:
         for name in tables():
-            if name not in MADE_WITH_TABLES:
+            if name not in TABLES_OF_MIGRATE:
                 cursor.execute(f"SELECT 1 FROM {connection.ops.quote_name(name)} LIMIT 1")
                 if cursor.fetchone():
                     filled.append(name)
     return filled
 
 
-class Unsure(BackupRefused):
+class Unsure(BackupError):
     """The database was replaced, or was not: its last word is missing."""
 
 
@@ -80,13 +80,13 @@ class Database(ABC):
 
     @abstractmethod
     def check(self, file: Path) -> None:
-        """Raise BackupRefused where `file` cannot be put in its place."""
+        """Raise BackupError where `file` cannot be put in its place."""
 
     @abstractmethod
     def replace(self, file: Path) -> None:
         """Put what `file` holds in the place of everything, in one transaction.
 
-        Raises BackupRefused where nothing has changed, and Unsure where nobody knows.
+        Raises BackupError where nothing has changed, and Unsure where nobody knows.
         """
 
     def others(self) -> int:
@@ -117,7 +117,7 @@ class Sqlite(Database):
             with closing(sqlite3.connect(self._file, timeout=LOCK_PATIENCE, isolation_level=None)) as source:
                 source.execute("VACUUM INTO ?", [str(target)])
         except sqlite3.Error as error:
-            raise BackupRefused(f"the database {self._file} cannot be copied: {error}") from error
+            raise BackupError(f"the database {self._file} cannot be copied: {error}") from error
 
     def check(self, file: Path) -> None:
         try:
@@ -126,7 +126,7 @@ class Sqlite(Database):
         except sqlite3.Error as error:
             answer = str(error)
         if answer != "ok":
-            raise BackupRefused(f"its database is damaged: {answer}")
+            raise BackupError(f"its database is damaged: {answer}")
 
     def replace(self, file: Path) -> None:
         connections.close_all()
@@ -140,7 +140,7 @@ class Sqlite(Database):
                 target.execute("ROLLBACK")
                 source.backup(target)
         except sqlite3.Error as error:
-            raise BackupRefused(f"the database {self._file} cannot be replaced: {error}") from error
+            raise BackupError(f"the database {self._file} cannot be replaced: {error}") from error
 
     def analyse(self) -> None:
         with connection.cursor() as cursor:
@@ -209,7 +209,7 @@ class Postgres(Database):
                     f"backup again, and let it replace what is there; nothing starts before that"
                 )
             if status != 0 or not committing:
-                raise BackupRefused(f"the database cannot be replaced: {why}")
+                raise BackupError(f"the database cannot be replaced: {why}")
 
     def others(self) -> int:
         with connection.cursor() as cursor:
@@ -236,7 +236,7 @@ class Postgres(Database):
             env=environment,
         )
         if done.returncode != 0:
-            raise BackupRefused(f"{name} failed: {_why(done.stderr)}")
+            raise BackupError(f"{name} failed: {_why(done.stderr)}")
 
     def _connected(self, command: list[str]) -> tuple[list[str], dict[str, str]]:
         """`command` with the arguments, and the environment, that lead it to the database."""
@@ -269,7 +269,7 @@ def tool(name: str, *, server: int) -> str:
     fit = [version for version in tools if version >= server]
     if not fit:
         has = f"version {max(tools)} is too old" if tools else "there is none"
-        raise BackupRefused(
+        raise BackupError(
             f"{name} of PostgreSQL {server} is needed, and {has}; install Debian's package "
             f"postgresql-client-{server}, or the like"
         )

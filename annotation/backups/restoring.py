@@ -25,7 +25,7 @@ from django.contrib.sessions.models import Session
 from django.core.management import call_command
 
 from annotation.audit import record
-from annotation.backups import BackupRefused, archive, contents, keys
+from annotation.backups import BackupError, archive, contents, keys
 from annotation.backups import database as databases
 from annotation.backups.making import ERASURES_MEMBER, missing_pictures
 from annotation.common.locks import BEFORE, RESTORING, nobody_at_work
@@ -66,7 +66,7 @@ class _About:
 
 
 def restore_backup(source: Path, *, replace: bool = False) -> RestoredBackup:
-    """Put the backup `source` in the place of what stands. Raises BackupRefused, Busy.
+    """Put the backup `source` in the place of what stands. Raises BackupError, Busy.
 
     Unless told to `replace` it, only an empty database and empty folders are taken. Refused while anything
     runs that shares DATA_DIR, or is connected to the database.
@@ -104,22 +104,22 @@ def _others(kind: databases.Database) -> int:
 
 
 def _check_target(kind: databases.Database, root: Path, replace: bool) -> None:
-    """Raise BackupRefused where nothing can be put in place, or where that would cost what stands."""
+    """Raise BackupError where nothing can be put in place, or where that would cost what stands."""
     for name in contents.FOLDERS_BACKED_UP:
         if (root / name).is_symlink():
-            raise BackupRefused(
+            raise BackupError(
                 f"{root / name} is a link, and what is put in its place would not be where it leads; remove "
                 "the link, restore, and move the folder afterwards"
             )
     if others := _others(kind):
-        raise BackupRefused(
+        raise BackupError(
             f"the database has {others} other connections; stop the server and its workers on every machine, "
             "and close every other client"
         )
     stands = [] if replace else [*databases.filled_tables(), *contents.holds_files()]
     if stands:
         listed = ", ".join(stands[:3]) + (f" and {len(stands) - 3} more" if len(stands) > 3 else "")
-        raise BackupRefused(f"not empty: {listed}; let the backup replace everything there, or restore it elsewhere")
+        raise BackupError(f"not empty: {listed}; let the backup replace everything there, or restore it elsewhere")
 
 
 def _unpack(source: Path, kind: databases.Database, folder: Path, again: bool) -> tuple[_About, int]:
@@ -141,10 +141,10 @@ def _unpack(source: Path, kind: databases.Database, folder: Path, again: bool) -
                     ),
                 )
             except OSError as error:
-                raise BackupRefused(f"cannot be unpacked into {folder}: {error.strerror or error}") from error
+                raise BackupError(f"cannot be unpacked into {folder}: {error.strerror or error}") from error
             for name in (kind.member, ERASURES_MEMBER):
                 if not (new / name).is_file():
-                    raise BackupRefused(f"it has no {name}")
+                    raise BackupError(f"it has no {name}")
             kind.check(new / kind.member)
     except BaseException:
         shutil.rmtree(new if again else folder, ignore_errors=True)
@@ -159,17 +159,17 @@ def _about(about: dict[str, Any]) -> _About:
             str(about["made_at"]), str(about["database"]), migrations, keys.in_use(about["secret_key"])
         )
     except (KeyError, TypeError) as error:
-        raise BackupRefused(f"its description is damaged ({error})") from error
+        raise BackupError(f"its description is damaged ({error})") from error
 
 
 def _check_about(about: _About, kind: databases.Database) -> None:
     if about.vendor != kind.vendor:
-        raise BackupRefused(
+        raise BackupError(
             f"it holds a database of {about.vendor}, and the one in use is {kind.vendor}; set DATABASE_URL "
             f"to one of {about.vendor}"
         )
     if unknown := databases.unknown_migrations(about.migrations):
-        raise BackupRefused(
+        raise BackupError(
             f"it was made by a newer version of the product: this one has no migration {unknown[-1]}; "
             "restore it with that version"
         )
@@ -208,7 +208,7 @@ def _in_place(folder: Path, again: bool) -> Iterator[None]:
                 os.rename(to, path)
             shutil.rmtree(folder, ignore_errors=True)
         if isinstance(error, OSError):
-            raise BackupRefused(
+            raise BackupError(
                 f"the folders of {root} cannot be replaced: {error.strerror or error} ({error.filename})"
             ) from error
         raise
@@ -230,7 +230,7 @@ def _bring_up_to_date(listed: Path, about: _About) -> tuple[list[str], int]:
         record(actor=None, act="restore", made_at=about.made_at)
         databases.database().analyse()
     except Exception as error:
-        raise BackupRefused(
+        raise BackupError(
             f"the backup is restored, but the restore is not finished: {' '.join(str(error).split())}. Fix "
             f"that, restore the backup again, and let it replace what is there. Nothing starts before that, "
             f"because erased people may be back"

@@ -281,7 +281,7 @@ def _reopen_counted(row: Campaign, actor: Account | None) -> None:
     gone = _withdrawn_images(row)
     there = Image.objects.filter(pk__in=opened.values("image")).exclude(pk__in=gone)
     images = list(there.order_by("position"))
-    pairs, fillers = _asked_pairs(row, gone) if counted.asks_pairs(row.tasks) else ([], {})
+    pairs, fillers = _pairs_with_fillers(row, gone) if counted.asks_pairs(row.tasks) else ([], {})
     image_rows.remove_questions(row)
     opened.delete()
     if counted.asks_pairs(row.tasks):
@@ -313,7 +313,7 @@ def _withdrawn_images(row: Campaign) -> set[int]:
     return gone | set(Image.objects.filter(lost, pk__in=pages).values_list("pk", flat=True))
 
 
-def _asked_pairs(row: Campaign, gone: Collection[int]) -> tuple[list[Pair], dict[str, list[str]]]:
+def _pairs_with_fillers(row: Campaign, gone: Collection[int]) -> tuple[list[Pair], dict[str, list[str]]]:
     """The pairs that a campaign asks about, in the order of its questions, and the fillers of its pages, but
     for the images that are `gone`."""
     keys = dict(Image.objects.filter(corpus=row.corpus_id).values_list("pk", "key"))

@@ -155,7 +155,7 @@ def _kind_of_pairs(campaign: Campaign) -> Kind:
     return kind
 
 
-def asks_these_pairs(campaign: Campaign, pairs: Iterable[Pair]) -> bool:
+def has_these_pairs(campaign: Campaign, pairs: Iterable[Pair]) -> bool:
     """Whether the pairs that a campaign wants judged are these, in any order. Raises CampaignError where it
     asks no pairs, and for a pair of something that its corpus lacks."""
     _kind_of_pairs(campaign)

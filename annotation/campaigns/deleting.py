@@ -37,7 +37,7 @@ class DeleteCampaignRequest(CampaignRequest):
     once somebody joined it: once a task was assigned, or an invitation used."""
 
 
-def why_kept(campaign: Campaign) -> str:
+def why_not_deletable(campaign: Campaign) -> str:
     """Why the campaign cannot be deleted, in one sentence; "" where it can be."""
     if Assignment.objects.filter(campaign=campaign).exists():
         return _("somebody has begun to work on it: close it instead")
@@ -66,7 +66,7 @@ def delete_campaign(*, campaign: Campaign, actor: Account | None = None) -> None
     try:
         with database.writing():
             row = Campaign.objects.select_for_update().get(pk=campaign.pk)
-            if why := why_kept(row):
+            if why := why_not_deletable(row):
                 raise CampaignError(
                     _("campaign “%(name)s” cannot be deleted: %(why)s") % {"name": row.name, "why": why}
                 )

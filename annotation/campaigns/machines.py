@@ -46,7 +46,7 @@ from annotation.selectors.stored_kinds import CampaignRequest
 
 __all__ = [
     "PROPOSE_JOB",
-    "TEACH_JOB",
+    "TRAIN_JOB",
     "AddMachineRequest",
     "Campaign",
     "TrainingRun",
@@ -72,7 +72,7 @@ __all__ = [
 ]
 
 #: The jobs that teach a machine, and that have one propose for further images; who knows how registers them.
-TEACH_JOB, PROPOSE_JOB = "teach_machine", "propose_boxes"
+TRAIN_JOB, PROPOSE_JOB = "teach_machine", "propose_boxes"
 MachineName = Annotated[str, Named(max_length=30)]
 #: Images whose mentions are read together.
 _IMAGES_TOGETHER = 200
@@ -182,7 +182,7 @@ def machine_trained(machine: Machine, *, images: int | None, source: str, from_f
 
 def newest_jobs(campaign: Campaign, machine: str) -> dict[str, Job]:
     """The newest job of each kind that was asked for about a machine, by its name."""
-    jobs = {kind: newest_job(kind, campaign, machine=machine) for kind in (TEACH_JOB, PROPOSE_JOB)}
+    jobs = {kind: newest_job(kind, campaign, machine=machine) for kind in (TRAIN_JOB, PROPOSE_JOB)}
     return {kind: job for kind, job in jobs.items() if job is not None}
 
 
@@ -317,8 +317,8 @@ def images_to_propose(campaign: Campaign, *, lacking: Machine | None = None) -> 
     """The images (ids) that are not complete and of which the machine has its share, those first that are
     asked about first; of `lacking` those alone for which this machine's version proposed nothing yet."""
     settings = settings_of(campaign.settings).machine
-    images_asked = _unfinished(campaign) if lacking is None else _without_proposals(lacking)
-    rows = images_asked.order_by("-priority", "place").values_list("image", "image__key")
+    rows_of_images = _unfinished(campaign) if lacking is None else _without_proposals(lacking)
+    rows = rows_of_images.order_by("-priority", "place").values_list("image", "image__key")
     return [image for image, key in rows.iterator() if settings.takes(key, seed=campaign.seed)]
 
 

@@ -51,7 +51,7 @@ IMAGES_PER_TRANSACTION = 50
 #: Planned images that are named by one query.
 _PLANNED_AT_ONCE = 1_000
 #: Images that the periodic work opens of a campaign in one turn: what else goes by the clock is not to wait.
-_OPENED_IN_A_TURN = 1_000
+_OPENED_AT_ONCE = 1_000
 
 #: Told how many images are done, of how many.
 _Progress = Callable[[int, int], object]
@@ -218,7 +218,7 @@ def open_next_portion(campaign: Campaign) -> int:
     row = Campaign.objects.select_related("corpus").get(pk=campaign.pk)
     if row.state != Campaign.OPEN:
         return 0
-    return _open_planned(row, None, lambda done, total: None, at_most=_OPENED_IN_A_TURN)
+    return _open_planned(row, None, lambda done, total: None, at_most=_OPENED_AT_ONCE)
 
 
 def _open_planned(

@@ -40,7 +40,7 @@ def parameters(values: Sized) -> str:
     return ", ".join(["%s"] * len(values)) or "NULL"
 
 
-def these_ids(ids: Iterable[int]) -> RawSQL:
+def id_list(ids: Iterable[int]) -> RawSQL:
     """These ids as the right side of `pk__in`, however many: SQLite takes 32,766 parameters, and this is
     one."""
     as_numbers = (

@@ -33,7 +33,7 @@ from annotation.common.operations import (
 )
 
 #: Bytes that are sent at once, as the proxy has it; what is larger is brought by command.
-LARGEST_SENT = 64 * 2**20
+LARGEST_FORM = 64 * 2**20
 #: Bytes of a file's name, and of them its ending; disks take 255.
 LONGEST_NAME, LONGEST_END = 200, 40
 #: Seconds after which nobody looks at files any more.
@@ -56,8 +56,8 @@ def received_files(
         yield {}
         return
     size = sum(file.size or 0 for field in fields for file in uploads.getlist(field.name))
-    if size > LARGEST_SENT:
-        raise invalid(fields[0].name, "too_large", size=filesizeformat(size), most=_size(LARGEST_SENT))
+    if size > LARGEST_FORM:
+        raise invalid(fields[0].name, "too_large", size=filesizeformat(size), most=_size(LARGEST_FORM))
     parent = Path(settings.DATA_DIR) / "uploads"
     parent.mkdir(parents=True, exist_ok=True)
     remove_old_uploads(parent)
@@ -85,7 +85,7 @@ def stored_file(path: Path) -> NewFile:
     return NewFile(path.name, partial(shutil.copyfile, path), path)
 
 
-def sent_file(operation: Operation, download: NewFile) -> HttpResponseBase:
+def file_download(operation: Operation, download: NewFile) -> HttpResponseBase:
     """A file that an operation makes, to be stored under its name, or, of one that is stored, behind a proxy
     that serves files, the header that makes it send that; raises what writing it raises."""
     assert isinstance(operation.result, File)

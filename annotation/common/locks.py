@@ -95,7 +95,7 @@ def is_held(name: str) -> bool:
 
 
 @contextlib.contextmanager
-def in_turn(folder: Path) -> Iterator[None]:
+def held_lock(folder: Path) -> Iterator[None]:
     """While open, no other block about this folder is: one waits for the other, threads and processes alike.
 
     For short work; the folder is made where it is missing, and must be one that nobody removes.

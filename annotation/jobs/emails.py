@@ -38,7 +38,7 @@ from annotation.models import (
     StaffInvitation,
     WorkerMessage,
 )
-from annotation.notifications.alarms import FoundAlarm, subscribers
+from annotation.notifications.alarms import DetectedAlarm, subscribers
 from annotation.selectors.people.accounts import AccountName
 from annotation.selectors.workers.choosing import ChosenWorkers, chosen_workers
 from annotation.workers import messages
@@ -47,7 +47,7 @@ from annotation.workers.accounts.activation import AccountRefused
 from annotation.workers.messages import LONGEST_MESSAGE
 
 #: What is wrong with a campaign, or with the server where it is None, now.
-AlarmsNow = Callable[[Campaign | None], Iterable[FoundAlarm]]
+AlarmsNow = Callable[[Campaign | None], Iterable[DetectedAlarm]]
 
 #: As rows of jobs have it.
 EMAIL_JOB_KIND = "send_letter"
@@ -58,7 +58,7 @@ TEST_MAIL = "send_test_mail"
 _SALT = "annotation.letters"
 
 
-class NotSent(RuntimeError):
+class EmailNotSent(RuntimeError):
     """The mail server took no e-mail; one line that names no address."""
 
 
@@ -72,7 +72,7 @@ def request_email(*, address: str, domain: str, secure: bool, language: str) -> 
 
 
 def send_emails(*, digest: str, domain: str, secure: bool, language: str) -> int:
-    """Send each account whose address has this digest its e-mail; how many that were. Raises NotSent."""
+    """Send each account whose address has this digest its e-mail; how many that were. Raises EmailNotSent."""
     accounts = list(_having(digest))
     for account in accounts:
         about = {
@@ -138,7 +138,7 @@ def _from(site: str) -> dict[str, Any]:
 
 
 def send_invitation(*, invitation: int, domain: str, secure: bool, language: str) -> bool:
-    """Send an invitation, unless it is over: whether it was sent. Raises NotSent."""
+    """Send an invitation, unless it is over: whether it was sent. Raises EmailNotSent."""
     row = StaffInvitation.objects.select_related("created_by").filter(pk=invitation).first()
     if row is None or inviting.staff_invitation_over(row):
         return False
@@ -199,7 +199,7 @@ def ask_for_messages(*, messages: Sequence[WorkerMessage], domain: str, secure: 
 
 def mail_messages(*, messages: Sequence[int], domain: str, secure: bool, language: str) -> int:
     """Send these messages, each once, to workers who still keep an address for them; how many that were.
-    Raises NotSent, and may be called again."""
+    Raises EmailNotSent, and may be called again."""
     count = 0
     for message in _mailable(messages):
         about = {
@@ -245,7 +245,7 @@ def request_alarm_mails(raised: Sequence[RaisedAlarm]) -> int:
 
 
 def send_alarms(*, subscription: int, alarms: Sequence[int], named: AlarmsNow) -> bool:
-    """Send a subscriber what was raised, in their language: whether it was sent. Raises NotSent.
+    """Send a subscriber what was raised, in their language: whether it was sent. Raises EmailNotSent.
 
     `named` says what is wrong with a campaign (None: the server) now, in the language of the moment. Who gave
     up the subscription, or lost the role, gets nothing.
@@ -276,7 +276,7 @@ def request_test_mail(*, account: Account, language: str) -> Job:
 
 
 def send_test_mail(*, account: int, language: str) -> bool:
-    """Send it, where the account has an address: whether it was sent. Raises NotSent."""
+    """Send it, where the account has an address: whether it was sent. Raises EmailNotSent."""
     recipient = Account.objects.filter(pk=account, is_active=True).exclude(email="").first()
     if recipient is None:
         return False
@@ -302,7 +302,7 @@ def prune_emails() -> None:
 
 
 def _send(name: str, to: str, language: str, about: Mapping[str, Any]) -> None:
-    """Send the e-mail that two templates make, its subject and its text. Raises NotSent."""
+    """Send the e-mail that two templates make, its subject and its text. Raises EmailNotSent."""
     with translation.override(language):
         subject, text = (
             render_to_string(f"annotation/entry/{name}_{part}.txt", about) for part in ("subject", "mail")
@@ -311,7 +311,7 @@ def _send(name: str, to: str, language: str, about: Mapping[str, Any]) -> None:
         send_mail(" ".join(subject.split()), text, settings.DEFAULT_FROM_EMAIL, [to])
     except (smtplib.SMTPException, OSError) as error:
         # Its own words may hold the address.
-        raise NotSent(
+        raise EmailNotSent(
             f"the mail server at {settings.EMAIL_HOST} took no e-mail ({type(error).__name__}); "
             "check EMAIL_URL, then resume the job"
         ) from None

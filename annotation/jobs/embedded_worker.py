@@ -58,7 +58,7 @@ def _work_alone(stop: threading.Event) -> None:
     while not stop.is_set():
         try:
             with exclusive_folder("embedded", busy="another process of this DATA_DIR does the jobs"):
-                clock = threading.Thread(target=_keep_time, args=[stop], name="periodic work", daemon=True)
+                clock = threading.Thread(target=_run_schedule, args=[stop], name="periodic work", daemon=True)
                 clock.start()
                 _do_jobs(stop)
                 clock.join()
@@ -99,7 +99,7 @@ def _do_jobs(stop: threading.Event) -> None:
     connections.close_all()
 
 
-def _keep_time(stop: threading.Event) -> None:
+def _run_schedule(stop: threading.Event) -> None:
     """Do every entry of the periodic work when its turn has come."""
     start = time.monotonic()
     turns = {name: start + min(entry.every, LOOK_AGAIN_SECONDS) for name, entry in schedule.PERIODIC.items()}

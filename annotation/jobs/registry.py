@@ -20,8 +20,8 @@ from annotation.common.operations import (
     Operation,
     OperationContext,
     all_operations,
-    plain_result,
     read_request,
+    result_to_dict,
 )
 from phrasebox.registry import Registry
 
@@ -105,7 +105,7 @@ def _kind_of_operation(operation: Operation) -> JobKind:
 
     def work(progress: Any, **arguments: Any) -> Mapping[str, Any]:
         request = read_request(operation.request, arguments)
-        return plain_result(operation.run(request, OperationContext(progress.actor, progress)))
+        return result_to_dict(operation.run(request, OperationContext(progress.actor, progress)))
 
     work.__module__ = operation.run.__module__
     expected_errors = (*operation.errors, Invalid)

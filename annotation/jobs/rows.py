@@ -17,7 +17,7 @@ from django.db.models import Q
 
 from annotation import audit
 from annotation.common import database
-from annotation.common.operations import Operation, OperationContext, plain_request
+from annotation.common.operations import Operation, OperationContext, request_to_dict
 from annotation.jobs.delivery import by_broker, deliver
 from annotation.jobs.registry import job_kind_named
 from annotation.models import Account, Campaign, Corpus, Job
@@ -101,7 +101,7 @@ def enqueue_operation(operation: Operation, request: Any, *, row: Any, actor: Ac
         request = operation.before_job(request, OperationContext(actor))
     return enqueue(
         kind=operation.name,
-        arguments=plain_request(request),
+        arguments=request_to_dict(request),
         campaign=row if isinstance(row, Campaign) else None,
         corpus=row if isinstance(row, Corpus) else _corpus_of(row),
         actor=actor,
@@ -221,7 +221,7 @@ def _take_back(job: Job) -> list[str]:
     if job.cancel:
         name, values = "cancelled", {"state": Job.CANCELLED, "finished_at": at}
     elif job.attempts >= JOB_ATTEMPTS:
-        name, values = "failed", {"state": Job.FAILED, "finished_at": at, "error": given_up(job)}
+        name, values = "failed", {"state": Job.FAILED, "finished_at": at, "error": give_up_reason(job)}
     with database.writing():
         row = Job.objects.filter(pk=job.pk, state=Job.RUNNING, heartbeat_at=job.heartbeat_at)
         if not row.filter(cancel=job.cancel).update(**values):
@@ -248,7 +248,7 @@ def stopped_by_limit(did: str, seconds: float) -> Stopped:
     )
 
 
-def given_up(job: Job, stopped: Stopped | None = None) -> str:
+def give_up_reason(job: Job, stopped: Stopped | None = None) -> str:
     """What is said of a job that was begun too often; `stopped` is what its last run met, if known."""
     how, look = stopped or _killed_by_limit(job) or _ENDED
     return f"begun {job.attempts} times, and {how}; {look}, then resume it"

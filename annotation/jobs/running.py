@@ -17,7 +17,7 @@ from annotation.common.outages import DATABASE_LOST, LONGEST_WAIT, insist, mend_
 from annotation.jobs.delivery import deliver
 from annotation.jobs.progress import Cancelled, JobProgress, Stopping, Superseded
 from annotation.jobs.registry import job_kind_named
-from annotation.jobs.rows import BEAT, JOB_ATTEMPTS, Stopped, announce_end, given_up, stopped_by_limit
+from annotation.jobs.rows import BEAT, JOB_ATTEMPTS, Stopped, announce_end, give_up_reason, stopped_by_limit
 from annotation.models import Job
 from models_core.memory import NotEnoughMemory, memory_errors
 from phrasebox.registry import UnknownName
@@ -202,7 +202,7 @@ def _hand_back(
     `stopped` says by what; `forgiven`, this run does not count as an attempt.
     """
     if not forgiven and job.attempts >= JOB_ATTEMPTS:
-        return _end(progress, Job.FAILED, error=given_up(job, stopped))
+        return _end(progress, Job.FAILED, error=give_up_reason(job, stopped))
     # The number of attempts, not one less: this may be written twice.
     values = {
         "state": Job.QUEUED,

@@ -49,7 +49,7 @@ def look_after_campaigns() -> None:
     _for_each(Campaign.objects.filter(state=Campaign.OPEN), upkeep.look_after_campaign)
 
 
-def keep_campaign_sums() -> None:
+def store_campaign_sums() -> None:
     """Keep what the campaigns' answers add up to, for their pages."""
     _for_each(Campaign.objects.exclude(state=Campaign.DRAFT), stored_sums.store_sums)
 
@@ -63,7 +63,7 @@ def let_machines_answer() -> None:
 
 def look_after_server() -> None:
     """Tell of what is wrong with the server itself."""
-    upkeep.tell_server_alarms(PERIODIC)
+    upkeep.report_server_alarms(PERIODIC)
 
 
 def open_next_images() -> None:
@@ -96,7 +96,7 @@ PERIODIC: dict[str, Periodic] = {
         Periodic("sweep_jobs", 15, jobs.sweep_jobs),
         Periodic("expire_leases", 30, expire_leases),
         Periodic("look_after_campaigns", 60, look_after_campaigns),
-        Periodic("store_sums", 600, keep_campaign_sums),
+        Periodic("store_sums", 600, store_campaign_sums),
         Periodic("let_machines_answer", 15, let_machines_answer),
         Periodic("open_next_images", 60, open_next_images),
         Periodic("refresh_layers", 60, refresh_layers),
@@ -139,7 +139,7 @@ def do(name: str) -> bool:
         return False
     except Exception:
         _log.exception("%s failed", name)
-        upkeep.note_turn(name, begun, failed=True)
+        upkeep.note_run(name, begun, failed=True)
         return False
-    upkeep.note_turn(name, begun)
+    upkeep.note_run(name, begun)
     return True

@@ -27,11 +27,11 @@ from annotation.common.operations import (
     RequestField,
     all_operations,
     invalid,
-    plain_result,
     read_request,
     request_fields,
+    result_to_dict,
 )
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from annotation.images.pictures import picture_path
 from annotation.management.base import ReportCommand, move_bar, progress_bar
 
@@ -104,14 +104,14 @@ class OperationCommand(ReportCommand):
         except Invalid as error:
             raise CommandError("\n".join(self._line(field_error) for field_error in error.errors)) from error
         if isinstance(self.operation.result, File):
-            more = plain_result(self.result) if is_dataclass(self.result) else {}
+            more = result_to_dict(self.result) if is_dataclass(self.result) else {}
             return {"file": str(options["out"]), **more}
         if isinstance(self.result, Listing):
             rows = islice(_ordered(self.result), options["limit"])
-            return {"results": [plain_result(self.result.result(row)) for row in rows]}
+            return {"results": [result_to_dict(self.result.result(row)) for row in rows]}
         if isinstance(self.result, Pages):
-            return {"results": list(map(plain_result, islice(self.result.every(_ROWS), options["limit"])))}
-        return plain_result(self.result) if self.result is not None else {"done": self.operation.name}
+            return {"results": list(map(result_to_dict, islice(self.result.every(_ROWS), options["limit"])))}
+        return result_to_dict(self.result) if self.result is not None else {"done": self.operation.name}
 
     def show(self, report: dict[str, Any]) -> str:
         if self.text is not None:
@@ -151,7 +151,7 @@ def _rows_text(rows: list[dict[str, Any]]) -> str:
         return "none"
     columns = [name for name, value in rows[0].items() if not isinstance(value, dict | list)]
     cells = [["" if row[name] is None else row[name] for name in columns] for row in rows]
-    return plain_table(columns, cells)
+    return text_table(columns, cells)
 
 
 def _add_field(parser: CommandParser, field: RequestField, *, positional: bool) -> None:

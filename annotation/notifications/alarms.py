@@ -30,7 +30,7 @@ OVER_AFTER = timedelta(hours=1)
 _SEEN_STEP = timedelta(minutes=10)
 
 
-class SubscriptionRefused(ValueError):
+class SubscriptionError(ValueError):
     """A subscription that cannot be; one line with the remedy."""
 
 
@@ -72,7 +72,7 @@ class Subscription:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundAlarm:
+class DetectedAlarm:
     """Something wrong that a look found: what, of which kind of question (or ""), and in words."""
 
     code: str
@@ -80,7 +80,7 @@ class FoundAlarm:
     text: str
 
 
-def note_alarms(alarms: Iterable[FoundAlarm], *, campaign: Campaign | None = None) -> list[RaisedAlarm]:
+def note_alarms(alarms: Iterable[DetectedAlarm], *, campaign: Campaign | None = None) -> list[RaisedAlarm]:
     """Keep what a look at a campaign, or at the server, found; those that are new, which webhooks are told.
 
     Looks at one campaign come one after another.
@@ -99,7 +99,7 @@ def note_alarms(alarms: Iterable[FoundAlarm], *, campaign: Campaign | None = Non
         return [_raise(alarm, campaign) for alarm in fresh]
 
 
-def _raise(alarm: FoundAlarm, campaign: Campaign | None) -> RaisedAlarm:
+def _raise(alarm: DetectedAlarm, campaign: Campaign | None) -> RaisedAlarm:
     now = database.now()
     row, _made = RaisedAlarm.objects.update_or_create(
         campaign=campaign,
@@ -144,12 +144,12 @@ def list_subscriptions(request: SubscriptionsRequest, context: OperationContext)
 
 
 def subscribe(request: SubscribeRequest, context: OperationContext) -> Subscription:
-    """Send the caller alarms. Raises Forbidden, and SubscriptionRefused without an e-mail address."""
+    """Send the caller alarms. Raises Forbidden, and SubscriptionError without an e-mail address."""
     account, about = context.actor, request.rows()
     if not account.has_role(RESEARCHER, on=about.scope):
         raise Forbidden(RESEARCHER)
     if not account.email:
-        raise SubscriptionRefused(_("Your account has no e-mail address: add one first."))
+        raise SubscriptionError(_("Your account has no e-mail address: add one first."))
     with database.writing():
         row, created = AlarmSubscription.objects.get_or_create(
             account_id=account.pk,

@@ -23,7 +23,7 @@ from annotation.notifications.signing import (
 #: Seconds until a second attempt; each next one waits twice as long, an hour at most.
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 30, 3600
 #: For how long a delivery is tried, and how long its line is kept once it has ended.
-GIVEN_UP_AFTER, LOG_KEPT = timedelta(days=3), timedelta(days=30)
+GIVEN_UP_AFTER, LOG_STORED_FOR = timedelta(days=3), timedelta(days=30)
 #: Deliveries of one turn, all sent at the same time, and of one webhook in it: a receiver that is slow must
 #: hold up neither the others nor the rest of the periodic work.
 _MOST, _MOST_OF_ONE = 64, 4
@@ -134,7 +134,7 @@ def prune_webhook_log() -> None:
     """Delete the lines of deliveries that ended a month ago, some at a time."""
     while True:
         with database.writing():
-            old = WebhookDelivery.objects.filter(ended_at__lt=database.now() - LOG_KEPT)
+            old = WebhookDelivery.objects.filter(ended_at__lt=database.now() - LOG_STORED_FOR)
             keys = list(old.values_list("pk", flat=True)[:_MOST_PRUNED])
             WebhookDelivery.objects.filter(pk__in=keys).delete()
         if len(keys) < _MOST_PRUNED:

@@ -25,7 +25,7 @@ from annotation.common.operations import (
 )
 from annotation.common.roles import RESEARCHER, Granted
 from annotation.models import Account, Webhook
-from annotation.notifications.receivers import LONGEST_ADDRESS, AddressRefused, receiver_of
+from annotation.notifications.receivers import LONGEST_ADDRESS, AddressError, receiver_of
 from annotation.notifications.signing import secret_of
 from annotation.selectors.scopes import within_scope
 from annotation.selectors.stored_kinds import ScopeRequest
@@ -49,7 +49,7 @@ _NAME, _EVENTS = Help(gettext_lazy("What it is for")), Help(gettext_lazy("When")
 _ADDRESS = Help(gettext_lazy("Address"), gettext_lazy("It begins with https:// and is on the internet"))
 
 
-class WebhookRefused(ValueError):
+class WebhookError(ValueError):
     """A webhook that cannot be; one line with the remedy."""
 
 
@@ -169,7 +169,7 @@ def webhook_numbered(number: int) -> Webhook:
 
 
 def make_webhook(request: MakeWebhookRequest, context: OperationContext) -> WebhookWithSecret:
-    """Make a webhook of the caller. Raises Forbidden, and WebhookRefused where they have too many."""
+    """Make a webhook of the caller. Raises Forbidden, and WebhookError where they have too many."""
     account, about = context.actor, request.rows()
     if not account.has_role(RESEARCHER, on=about.scope):
         raise Forbidden(RESEARCHER)
@@ -177,7 +177,7 @@ def make_webhook(request: MakeWebhookRequest, context: OperationContext) -> Webh
         # Two requests at once must not get past the limit together.
         Account.objects.select_for_update(no_key=True).get(pk=account.pk)
         if Webhook.objects.filter(owner_id=account.pk).count() >= MOST_WEBHOOKS:
-            raise WebhookRefused(
+            raise WebhookError(
                 _("You have %(most)d webhooks: remove one that you no longer use.") % {"most": MOST_WEBHOOKS}
             )
         row = Webhook.objects.create(
@@ -247,7 +247,7 @@ def _problems(name: str | None, address: str | None) -> Iterator[FieldError]:
     try:
         if address is not None:
             receiver_of(address.strip())
-    except AddressRefused as error:
+    except AddressError as error:
         yield FieldError("address", "webhook_address", {"message": str(error)})
 
 

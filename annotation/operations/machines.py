@@ -15,7 +15,7 @@ from annotation.common.operations import (
     Rest,
     register,
 )
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from annotation.common.roles import RESEARCHER
 from annotation.protocol.answer_times import table_of_savings
 from annotation.selectors.machines import listing
@@ -51,7 +51,7 @@ def _machine_text(report: MachineReport) -> str:
         ]
         for category in report.categories
     ]
-    return f"{line}\n{plain_table(['category', 'judged', 'accepted', ''], rows)}"
+    return f"{line}\n{text_table(['category', 'judged', 'accepted', ''], rows)}"
 
 
 def _saving_text(saving: MachineSaving) -> str:

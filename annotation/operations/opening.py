@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.campaigns.drafts import fields, requests
 from annotation.common.operations import CommandLine, FormPage, Has, Rest, register
-from annotation.common.plain_text import pages_text, plain_table
+from annotation.common.plain_text import pages_text, text_table
 from annotation.common.roles import RESEARCHER
 from annotation.datasets.layer_rows import LayerError
 from annotation.jobs import JobError
@@ -34,7 +34,7 @@ _REMEDY = "they can be judged as they are; further pairs of these images, of the
 
 def _plan_text(plan: requests.PlannedCampaign) -> str:
     rows = [[check.state, check.title, check.text] for check in plan.readiness]
-    lines = [plain_table(["", "", ""], rows)]
+    lines = [text_table(["", "", ""], rows)]
     if (estimate := plan.estimate) is not None:
         lines.append(
             f"{estimate.images} images: {estimate.hours.value:.1f} hours ({estimate.hours.low:.1f} to "

@@ -30,7 +30,7 @@ from annotation.selectors.workers import own_data
 from annotation.web.common import limits
 from annotation.web.common.confirm import confirmed, confirmed_where
 from annotation.web.common.sign_in import widened_for_redirect
-from annotation.web.staff.frame import account_of, said
+from annotation.web.staff.campaign_pages import account_of, result_message
 from annotation.workers import payments, pseudonyms, rate_limit, sessions
 from annotation.workers.accounts import second_factor
 
@@ -184,7 +184,7 @@ def erase_me(request: HttpRequest) -> HttpResponse:
     if worker is None:
         raise Http404(_("You have not worked here yet, so there is nothing to delete."))
     gone = False
-    with said(request, pseudonyms.CannotErase):
+    with result_message(request, pseudonyms.CannotErase):
         if request.POST.get("sure") != "yes":
             raise pseudonyms.CannotErase(_("Deleting cannot be undone: confirm it first."))
         if payments.unpaid(worker=worker.pk):

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 CODE = "return_code"
 
 
-def keep_code(request: HttpRequest, response: HttpResponse, code: str) -> None:
+def store_code(request: HttpRequest, response: HttpResponse, code: str) -> None:
     """Let the browser that `response` goes to show `code` again, until it is closed or signed out."""
     code_bytes = code.encode()
     pad = secrets.token_bytes(len(code_bytes))
@@ -27,7 +27,7 @@ def keep_code(request: HttpRequest, response: HttpResponse, code: str) -> None:
     )
 
 
-def kept_code(request: HttpRequest) -> str:
+def stored_code(request: HttpRequest) -> str:
     """The code; "" where this browser holds none."""
     held, pad = request.session.get(CODE, ""), request.COOKIES.get(settings.RETURN_CODE_COOKIE_NAME, "")
     try:

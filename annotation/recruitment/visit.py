@@ -44,7 +44,7 @@ def visit_detail(request: HttpRequest) -> HttpResponse:
         "ended": visit.reported in platform_visits.ENDED,
     }
     about["waits"] = visit.verification == Visit.WAITING
-    about["refused"] = visit.verification == Visit.REFUSED
+    about["rejected"] = visit.verification == Visit.REFUSED
     about["owner"] = visit.identity.worker_id
     return render(request, f"annotation/entry/visit_{visit.study.provider}.html", about)
 

@@ -262,10 +262,10 @@ class Slot(NamedTuple):
 
 def slots(call: Call) -> list[Slot]:
     """All that a call holds, one by one."""
-    held = [Slot("query", place) for place in range(len(call.query))]
-    held += [Slot("fields", place) for place in range(len(call.fields))]
+    held = [Slot("query", index) for index in range(len(call.query))]
+    held += [Slot("fields", index) for index in range(len(call.fields))]
     held += [Slot("json", name) for name in call.json] if isinstance(call.json, dict) else []
-    return held + [Slot("path", place) for place in range(1, len(call.path.split("/")))]
+    return held + [Slot("path", index) for index in range(1, len(call.path.split("/")))]
 
 
 def others(slot: Slot) -> Sequence[Any]:
@@ -288,65 +288,65 @@ def put(call: Call, slot: Slot, value: Any) -> None:
         held[slot.place] = (held[slot.place][0], value)
 
 
-def spoilt(call: Call, dice: Random) -> Call:
+def spoilt(call: Call, random: Random) -> Call:
     """`call` with one to three things about it wrong."""
-    made = copy.deepcopy(call)
-    for _ in range(dice.choice((1, 1, 1, 2, 3))):
-        dice.choice(_WAYS)(made, dice)
-    return made
+    created = copy.deepcopy(call)
+    for _ in range(random.choice((1, 1, 1, 2, 3))):
+        random.choice(_WAYS)(created, random)
+    return created
 
 
-def _field(call: Call, dice: Random) -> None:
+def _field(call: Call, random: Random) -> None:
     """A field, a value of the JSON, or what the address asks for is another, is missing, or comes twice."""
     if call.json is not None:
-        call.json = _other(call.json, dice)
+        call.json = _other(call.json, random)
         return
-    held = call.query if call.query and (not call.fields or dice.random() < 0.3) else call.fields
+    held = call.query if call.query and (not call.fields or random.random() < 0.3) else call.fields
     if not held:
         call.query.append(
-            (dice.choice(("kind", "next", "after", "n", "part", "before", "x")), dice.choice(TEXTS))
+            (random.choice(("kind", "next", "after", "n", "part", "before", "x")), random.choice(TEXTS))
         )
         return
-    place = dice.randrange(len(held))
-    name, value = held[place]
-    match dice.randrange(8):
+    index = random.randrange(len(held))
+    name, value = held[index]
+    match random.randrange(8):
         case 0:
-            del held[place]
+            del held[index]
         case 1:
-            held.append((name, dice.choice(TEXTS)))
+            held.append((name, random.choice(TEXTS)))
         case 2:
-            held[place] = (dice.choice(TEXTS), value)
+            held[index] = (random.choice(TEXTS), value)
         case 3:
-            held[place] = (name, value + dice.choice(TEXTS))
+            held[index] = (name, value + random.choice(TEXTS))
         case _:
-            held[place] = (name, dice.choice(TEXTS))
+            held[index] = (name, random.choice(TEXTS))
 
 
-def _other(value: Any, dice: Random) -> Any:
+def _other(value: Any, random: Random) -> Any:
     """`value` with something in it replaced."""
-    if isinstance(value, dict) and value and dice.random() < 0.85:
-        name = dice.choice(sorted(value))
-        if dice.random() < 0.15:
+    if isinstance(value, dict) and value and random.random() < 0.85:
+        name = random.choice(sorted(value))
+        if random.random() < 0.15:
             return {key: held for key, held in value.items() if key != name}
-        return {**value, name: _other(value[name], dice)}
-    if isinstance(value, list) and value and dice.random() < 0.7:
-        place = dice.randrange(len(value))
-        return [_other(held, dice) if number == place else held for number, held in enumerate(value)]
-    return dice.choice(VALUES) if dice.random() < 0.6 else dice.choice(TEXTS)
+        return {**value, name: _other(value[name], random)}
+    if isinstance(value, list) and value and random.random() < 0.7:
+        index = random.randrange(len(value))
+        return [_other(held, random) if number == index else held for number, held in enumerate(value)]
+    return random.choice(VALUES) if random.random() < 0.6 else random.choice(TEXTS)
 
 
-def _file(call: Call, dice: Random) -> None:
+def _file(call: Call, random: Random) -> None:
     """A file is cut, another, of an odd name, or comes where none is asked for."""
     if not call.files:
         call.files.append(
-            (dice.choice(("file", "text", "name", "act")), 'filename="x.csv"', dice.choice(BODIES)[:5000])
+            (random.choice(("file", "text", "name", "act")), 'filename="x.csv"', random.choice(BODIES)[:5000])
         )
         return
-    place = dice.randrange(len(call.files))
-    name, called, held = call.files[place]
-    match dice.randrange(3):
+    index = random.randrange(len(call.files))
+    name, called, held = call.files[index]
+    match random.randrange(3):
         case 0:
-            called = dice.choice(
+            called = random.choice(
                 (
                     *(
                         'filename=""',
@@ -370,45 +370,47 @@ def _file(call: Call, dice: Random) -> None:
                 )
             )
         case 1:
-            held = held[: dice.randrange(len(held) + 1)]
+            held = held[: random.randrange(len(held) + 1)]
         case _:
-            held = dice.choice(BODIES)[:200_000]
-    call.files[place] = (name, called, held)
+            held = random.choice(BODIES)[:200_000]
+    call.files[index] = (name, called, held)
 
 
-def _body(call: Call, dice: Random) -> None:
+def _body(call: Call, random: Random) -> None:
     body, kind = call.content()
     call.kind = kind
-    if body and dice.random() < 0.5:
-        cut = dice.randrange(len(body))
+    if body and random.random() < 0.5:
+        cut = random.randrange(len(body))
         call.body = (
-            body[:cut] + dice.choice((b"", b"\0", b"\xff", b'"', b"%")) + body[cut + dice.randrange(3) :]
+            body[:cut] + random.choice((b"", b"\0", b"\xff", b'"', b"%")) + body[cut + random.randrange(3) :]
         )
     else:
-        call.body = dice.choice(BODIES)
+        call.body = random.choice(BODIES)
 
 
-def _kind(call: Call, dice: Random) -> None:
-    call.kind = dice.choice(KINDS)
+def _kind(call: Call, random: Random) -> None:
+    call.kind = random.choice(KINDS)
 
 
-def _header(call: Call, dice: Random) -> None:
-    name, value = dice.choice(HEADERS)
+def _header(call: Call, random: Random) -> None:
+    name, value = random.choice(HEADERS)
     call.headers[name] = value
 
 
-def _method(call: Call, dice: Random) -> None:
-    call.method = dice.choice(METHODS)
+def _method(call: Call, random: Random) -> None:
+    call.method = random.choice(METHODS)
 
 
-def _place(call: Call, dice: Random) -> None:
+def _place(call: Call, random: Random) -> None:
     """One part of the address is another."""
     parts = call.path.split("/")
-    parts[dice.randrange(1, len(parts))] = dice.choice((*PLACES, quote(_bytes(dice.choice(TEXTS))[:400])))
+    parts[random.randrange(1, len(parts))] = random.choice(
+        (*PLACES, quote(_bytes(random.choice(TEXTS))[:400]))
+    )
     call.path = "/".join(parts)
 
 
-def _multipart(call: Call, dice: Random) -> None:
+def _multipart(call: Call, random: Random) -> None:
     """What should be JSON or a plain form comes as parts."""
     if call.json is not None:
         call.fields = (

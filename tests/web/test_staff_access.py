@@ -35,7 +35,7 @@ PAGES = {
     "worker": (OF_WORKER, RUNNERS),
     "entry": (OF_IT, RUNNERS),
     "known_items": (OF_IT, RUNNERS),
-    "new_known_item": (OF_IT, RUNNERS),
+    "new_control_item": (OF_IT, RUNNERS),
     "texts": (OF_IT, RUNNERS),
     "text": (["review", "consent"], RUNNERS),
     "jobs": (OF_IT, RUNNERS),
@@ -48,7 +48,7 @@ ACTS = {
 BOTH = {
     "campaign_drafts": RUNNERS,
     "change_settings": RUNNERS,
-    "new_known_item": RUNNERS,
+    "new_control_item": RUNNERS,
 }
 #: Whatever takes a POST: route -> what its address needs, and who may do it.
 POSTS = ACTS | {route: (PAGES[route][0], roles) for route, roles in BOTH.items()}

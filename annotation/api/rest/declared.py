@@ -15,7 +15,7 @@ from annotation.api.rest import operations as rest_operations
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.operations import ApiCall, Created, OperationAnswer, serves
 from annotation.api.rest.permissions import missing, no_role
-from annotation.common.files import received_files, sent_file, upload_fields
+from annotation.common.files import file_download, received_files, upload_fields
 from annotation.common.operations import (
     File,
     Forbidden,
@@ -27,9 +27,9 @@ from annotation.common.operations import (
     Pages,
     all_operations,
     invalid,
-    plain_result,
     read_request,
     request_fields,
+    result_to_dict,
 )
 from annotation.workers.picture_addresses import signed_picture_address
 
@@ -111,21 +111,23 @@ def _done(operation: Operation, call: ApiCall, data: Mapping[str, Any]) -> Opera
             return _page(call, result)
         case Pages():
             results, mark = result.page(call.rows.mark, call.rows.limit)
-            return call.rows.page(map(plain_result, results), mark)
+            return call.rows.page(map(result_to_dict, results), mark)
         case NewFile():
-            return sent_file(operation, result)
+            return file_download(operation, result)
     if operation.rest is not None and operation.rest.creates:
         address = operation.rest.creates.format(**asdict(result))
-        return Created(plain_result(result), f"{reverse('v1_openapi').removesuffix('openapi.json')}{address}")
-    return plain_result(result)
+        return Created(
+            result_to_dict(result), f"{reverse('v1_openapi').removesuffix('openapi.json')}{address}"
+        )
+    return result_to_dict(result)
 
 
 def _page(call: ApiCall, listing: Listing) -> CursorPage:
     rows, by = listing.rows, listing.by
     if isinstance(rows, QuerySet) and isinstance(by, str):
-        return call.rows.of_rows(rows, by, lambda row: plain_result(listing.result(row)))
+        return call.rows.of_rows(rows, by, lambda row: result_to_dict(listing.result(row)))
     assert callable(by) and not isinstance(rows, QuerySet)
-    return call.rows.of_values(rows, by, lambda row: plain_result(listing.result(row)))
+    return call.rows.of_values(rows, by, lambda row: result_to_dict(listing.result(row)))
 
 
 def address_values(request: type[Any], query: Mapping[str, list[str]]) -> dict[str, Any]:

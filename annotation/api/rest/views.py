@@ -35,9 +35,9 @@ from annotation.api.rest.operations import (
 )
 from annotation.api.rest.permissions import check_path_arguments, check_permission, missing
 from annotation.api.rest.throttles import check_rate
-from annotation.common import database, plain_json
+from annotation.common import database, incoming_json
 from annotation.common.locks import Busy
-from annotation.common.operations import FieldError, Invalid, plain_result, read_request
+from annotation.common.operations import FieldError, Invalid, read_request, result_to_dict
 from annotation.jobs.status import job_status
 from annotation.models import Account, Job
 from annotation.workers import sessions
@@ -58,7 +58,7 @@ _SERVICE_ERRORS = (jobs.JobError, UnknownName, Busy)
 _JSON, _FORM = "application/json", "multipart/form-data"
 
 
-class _OneAnswer(BaseContentNegotiation):
+class _OneType(BaseContentNegotiation):
     """Answers are of one type, whatever a call would rather have."""
 
     def select_parser(self, request: Any, parsers: Any) -> Any:
@@ -78,7 +78,7 @@ class OperationView(APIView):
     authentication_classes = [TokenOrSession]
     permission_classes = []
     throttle_classes = []
-    content_negotiation_class = _OneAnswer
+    content_negotiation_class = _OneType
 
     def get_parsers(self) -> list[BaseParser]:
         """JSON, or a form where the operation takes files."""
@@ -114,10 +114,10 @@ class OperationView(APIView):
             detail = _("This asks for your password: give it on a page, or use a token.")
             raise Problem(HTTPStatus.FORBIDDEN, "not_confirmed", detail)
         inner = request._request
-        place_in_list, data = _read(about, inner)
+        cursor, data = _read(about, inner)
         key = _key_of(about, account, inner)
         listed = (
-            list_request(path=inner.path, account=account.pk, filters=data, cursor=place_in_list)
+            list_request(path=inner.path, account=account.pk, filters=data, cursor=cursor)
             if about.listed
             else None
         )
@@ -188,8 +188,8 @@ def _body_data(about: ApiRoute, request: HttpRequest) -> Any:
     if kind != _JSON:
         raise _bad_type(_JSON)
     try:
-        return plain_json.read_plain_json(request.body)
-    except plain_json.BadJson as error:
+        return incoming_json.read_json(request.body)
+    except incoming_json.BadJson as error:
         raise Problem(HTTPStatus.BAD_REQUEST, "bad_request", str(error)) from error
 
 
@@ -281,7 +281,7 @@ def _call_answer(about: ApiRoute, answer: OperationAnswer) -> CallAnswer:
     body: Any = answer
     match answer:
         case Job():
-            body = plain_result(job_status(answer))
+            body = result_to_dict(job_status(answer))
             location = reverse(f"{ROUTE_PREFIX}job", args=[answer.pk])
         case Created():
             body, location = answer

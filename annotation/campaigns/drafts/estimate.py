@@ -19,7 +19,7 @@ from django.db.models import Count, Max
 
 from annotation.campaigns.choosing import ENTITIES
 from annotation.campaigns.drafts import fields
-from annotation.campaigns.drafts.paces import KindPace, student95
+from annotation.campaigns.drafts.answer_times import AnswerTime, student95
 from annotation.campaigns.drafts.posing import layers_of_images
 from annotation.campaigns.drafts.reading import DraftPlan
 from annotation.common import database
@@ -71,11 +71,11 @@ class DraftEstimate:
 
 @dataclass(frozen=True, slots=True)
 class EstimateTerms:
-    """What an estimate weighs answers by: pay and shares of `settings`, and `paces` by kind."""
+    """What an estimate weighs answers by: pay and shares of `settings`, and `answer_times` by kind."""
 
     kinds: tuple[str, ...]
     settings: CampaignSettings
-    paces: Mapping[str, KindPace]
+    answer_times: Mapping[str, AnswerTime]
 
     def extra(self, kind: str) -> float:
         """How many answers are paid for one on a task: control items of trusted workers come on top."""
@@ -87,7 +87,7 @@ def estimate_draft(plan: DraftPlan, *, pilot: int) -> DraftEstimate | None:
     images = plan.chosen_images().count()
     if not images or plan.corpus is None:
         return None
-    terms = EstimateTerms(plan.kinds, plan.settings, plan.paces)
+    terms = EstimateTerms(plan.kinds, plan.settings, plan.answer_times)
     if plan.tasks != ENTITIES:
         return estimate_from(terms, images, [_counted(plan, images)], pilot=pilot)
     sample, guessed = _rehearsed(plan)
@@ -133,20 +133,22 @@ def estimate_from(
         (mean, _), (low, below), (high, above) = (of(per_image) for per_image in weights)
         return Range(images * mean, images * max(0.0, low - below), images * (high + above))
 
-    paces = [
-        {kind: reading.seconds for kind, reading in terms.paces.items()},
-        {kind: reading.least for kind, reading in terms.paces.items()},
-        {kind: reading.most for kind, reading in terms.paces.items()},
+    answer_times = [
+        {kind: reading.seconds for kind, reading in terms.answer_times.items()},
+        {kind: reading.least for kind, reading in terms.answer_times.items()},
+        {kind: reading.most for kind, reading in terms.answer_times.items()},
     ]
     pay = terms.settings.pay
     cost = over(
-        [{kind: pay.amount(kind, s) / MICROS for kind, s in per_image.items()} for per_image in paces]
+        [{kind: pay.amount(kind, s) / MICROS for kind, s in per_image.items()} for per_image in answer_times]
     )
     few = min(pilot, images)
     return DraftEstimate(
         images=images,
         answers=over([dict.fromkeys(terms.kinds, 1.0)] * 3),
-        hours=over([{kind: seconds / 3600 for kind, seconds in per_image.items()} for per_image in paces]),
+        hours=over(
+            [{kind: seconds / 3600 for kind, seconds in per_image.items()} for per_image in answer_times]
+        ),
         cost=cost,
         pilot=few,
         pilot_cost=cost.value * few / images,
@@ -235,7 +237,7 @@ def _to_ask(layer: LayerRecord) -> LayerRecord:
 def hourly_rate(plan: DraftPlan, kind: str) -> tuple[float, float, float]:
     """What an hour of answers of a kind earns, in currency units: at the usual pace, the slowest one, the
     fastest one."""
-    pay, time = plan.settings.pay, plan.paces[kind]
+    pay, time = plan.settings.pay, plan.answer_times[kind]
     return (
         _hourly(pay.amount(kind, time.seconds), time.seconds),
         _hourly(pay.amount(kind, time.most), time.most),
@@ -247,4 +249,4 @@ def _hourly(micros: int, seconds: float) -> float:
     return micros / MICROS * 3600 / seconds if seconds else 0.0
 
 
-__all__ = ["DraftEstimate", "KindPace", "Range", "estimate_draft", "hourly_rate"]
+__all__ = ["DraftEstimate", "AnswerTime", "Range", "estimate_draft", "hourly_rate"]

@@ -29,7 +29,7 @@ Mark = Mapping[str, Any]
 MarkedItem = ControlItem | CountedControlItem
 
 
-class MarkPlace(NamedTuple):
+class MarkKey(NamedTuple):
     """Where a mark stands: a kind of question, what its items are for, and the image."""
 
     kind: str
@@ -43,10 +43,10 @@ def purposes_of(kind: str) -> tuple[str, ...]:
     return (Control.QUALIFICATION, Control.CONTROL) if measured else (Control.QUALIFICATION,)
 
 
-def marks_of(plan: DraftPlan) -> dict[MarkPlace, Mark]:
+def marks_of(plan: DraftPlan) -> dict[MarkKey, Mark]:
     """The marks of the draft's corpus and tasks, by their place."""
     return {
-        MarkPlace(mark["kind"], mark["purpose"], mark["image"]): mark
+        MarkKey(mark["kind"], mark["purpose"], mark["image"]): mark
         for mark in plan.draft.marks
         if plan.corpus is not None and mark["corpus"] == plan.corpus.pk and mark["kind"] in plan.kinds
     }
@@ -83,7 +83,7 @@ def is_about(mark: Mark, posed: PosedQuestion) -> bool:
     )
 
 
-def keep_marks(*, draft: CampaignDraft, marks: Iterable[Mark], cleared: Iterable[MarkPlace] = ()) -> None:
+def store_marks(*, draft: CampaignDraft, marks: Iterable[Mark], cleared: Iterable[MarkKey] = ()) -> None:
     """Keep marks, each in the place of an older one; those of `cleared` places go.
 
     Who marks items of a test means to have one: it becomes the way in.
@@ -91,9 +91,9 @@ def keep_marks(*, draft: CampaignDraft, marks: Iterable[Mark], cleared: Iterable
     marks = list(marks)
     with database.writing():
         row = CampaignDraft.objects.select_for_update(of=("self",)).get(pk=draft.pk)
-        gone = {(cleared_place, row.corpus_id) for cleared_place in cleared}
-        gone |= {(_mark_place(mark), mark["corpus"]) for mark in marks}
-        remaining = [mark for mark in row.marks if (_mark_place(mark), mark["corpus"]) not in gone]
+        gone = {(cleared_key, row.corpus_id) for cleared_key in cleared}
+        gone |= {(_mark_key(mark), mark["corpus"]) for mark in marks}
+        remaining = [mark for mark in row.marks if (_mark_key(mark), mark["corpus"]) not in gone]
         row.marks = [*remaining, *marks][-MOST_MARKS:]
         if any(mark["purpose"] == Control.QUALIFICATION for mark in marks):
             row.fields = {**row.fields, "entry": fields.ENTRY_MARKED}
@@ -101,22 +101,22 @@ def keep_marks(*, draft: CampaignDraft, marks: Iterable[Mark], cleared: Iterable
     draft.refresh_from_db()
 
 
-def _mark_place(mark: Mark) -> MarkPlace:
-    return MarkPlace(mark["kind"], mark["purpose"], mark["image"])
+def _mark_key(mark: Mark) -> MarkKey:
+    return MarkKey(mark["kind"], mark["purpose"], mark["image"])
 
 
 def items_of_marks(plan: DraftPlan) -> list[MarkedItem]:
     """The control items that the marks make, those that follow from drawn boxes among them."""
     items: list[MarkedItem] = []
     marks = marks_of(plan)
-    for mark_place, mark in marks.items():
-        kind = kind_of(mark_place.kind)
+    for mark_key, mark in marks.items():
+        kind = kind_of(mark_key.kind)
         if kind.draws:
             if mark["done"]:
                 items += [
                     item
                     for item in _of_drawing(plan, kind, mark)
-                    if item.kind == kind.key or MarkPlace(item.kind, item.purpose, item.image) not in marks
+                    if item.kind == kind.key or MarkKey(item.kind, item.purpose, item.image) not in marks
                 ]
         else:
             items.append(_item(mark))
@@ -148,7 +148,7 @@ def _of_drawing(plan: DraftPlan, kind: Kind, mark: Mark) -> Iterator[ControlItem
 def _balanced(plan: DraftPlan, items: list[MarkedItem]) -> list[MarkedItem]:
     """The items without those of kinds that follow from drawn boxes and have one answer alone: nobody could
     begin such a test."""
-    marked = {mark_place.kind for mark_place in marks_of(plan)}
+    marked = {mark_key.kind for mark_key in marks_of(plan)}
     answers: dict[tuple[str, str], set[str]] = defaultdict(set)
     for item in items:
         answers[item.kind, item.purpose].add(str(item.known))
@@ -215,11 +215,11 @@ def _item(mark: Mark) -> MarkedItem:
 __all__ = [
     "BadItem",
     "Mark",
-    "MarkPlace",
+    "MarkKey",
     "check_items",
     "is_about",
     "items_of_marks",
-    "keep_marks",
+    "store_marks",
     "mark_for",
     "marks_of",
     "purposes_of",

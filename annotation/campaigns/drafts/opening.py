@@ -10,9 +10,9 @@ from annotation.audit import record
 from annotation.campaigns.choosing import ENTITIES, images_chosen, not_open
 from annotation.campaigns.counted import asks_pairs
 from annotation.campaigns.drafts import fields
+from annotation.campaigns.drafts.answer_times import answer_times_of
 from annotation.campaigns.drafts.estimate import DraftEstimate, EstimateTerms, estimate_from
 from annotation.campaigns.drafts.marks import items_of_marks
-from annotation.campaigns.drafts.paces import kind_paces
 from annotation.campaigns.drafts.readiness import LINE_MISSING, readiness
 from annotation.campaigns.drafts.reading import PILOT_IMAGES, DraftPlan, read_draft
 from annotation.campaigns.duplicating import duplicate_campaign
@@ -172,7 +172,7 @@ def pilot_estimate(campaign: Campaign, *, reader: Account) -> DraftEstimate | No
         share = campaign.images.count() / PILOT_IMAGES
         sample = {image: {kind: n * share for kind, n in of.items()} for image, of in sample.items()}
     settings, kinds = settings_of(campaign.settings), campaign.kinds
-    terms = EstimateTerms(kinds, settings, kind_paces(reader, kinds))
+    terms = EstimateTerms(kinds, settings, answer_times_of(reader, kinds))
     return estimate_from(terms, left, list(sample.values()), sampled=len(sample), apart=True)
 
 

@@ -112,7 +112,7 @@ class PlanCampaignRequest:
             return like.corpus
         return Corpus.objects.get(name=self.corpus, published=True)
 
-    def tasks_asked(self) -> str:
+    def tasks_to_ask(self) -> str:
         """What it asks."""
         like = self.like_row()
         return self.tasks or (like.tasks if like is not None else "")
@@ -181,7 +181,7 @@ def plan_campaign(request: PlanCampaignRequest, context: OperationContext) -> Pl
 
 def draft_plan(request: PlanCampaignRequest, context: OperationContext) -> DraftPlan:
     """What a request says, read as the pages read a draft; nothing is stored. Raises CampaignError."""
-    tasks = request.tasks_asked()
+    tasks = request.tasks_to_ask()
     settings = settings_of_tasks(tasks, request.settings())
     entry = fields.ENTRY_PRACTICE if settings.trust.qualification else fields.ENTRY_NONE
     typed = {
@@ -208,10 +208,10 @@ def draft_plan(request: PlanCampaignRequest, context: OperationContext) -> Draft
 def check_plan(request: PlanCampaignRequest, plan: DraftPlan) -> None:
     """Raise Invalid where a campaign names images or a source of its test that are not there, or where some
     kind would earn nothing and nobody said that this is meant."""
-    wrong_settings = {name: plan.problems[name] for name in _CHECKED if name in plan.problems}
-    if wrong_settings:
+    invalid_settings = {name: plan.problems[name] for name in _CHECKED if name in plan.problems}
+    if invalid_settings:
         raise Invalid(
-            *(FieldError(name, "wrong", {"message": text}) for name, text in wrong_settings.items())
+            *(FieldError(name, "wrong", {"message": text}) for name, text in invalid_settings.items())
         )
     unpaid = settings_of(request.settings()).pay.unpaid(plan.kinds)
     if unpaid and not request.unpaid:

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.common.operations.errors import FieldError, Forbidden, Invalid
 from annotation.common.operations.fields import StoredKind
-from annotation.common.operations.requests import plain_request, request_fields
+from annotation.common.operations.requests import request_fields, request_to_dict
 from annotation.common.roles import RESEARCHER, REVIEWER, WHOLE_SERVER
 from phrasebox.plug_ins import PlugInFolders
 from phrasebox.registry import Registry, discover
@@ -235,7 +235,7 @@ class Operation:
         """
         row = None
         with suppress(Invalid):  # which is among those of all fields
-            row = self.authorize_named(plain_request(request), account)
+            row = self.authorize_named(request_to_dict(request), account)
         if errors := list(self._unknown(request, account)):
             raise Invalid(*errors)
         return row

@@ -23,7 +23,7 @@ _M = TypeVar("_M")
 #: Nothing is converted, and nothing unknown is passed over.
 _STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 #: A result has all its fields, those with a default too.
-_ALL_SAID = ConfigDict(json_schema_serialization_defaults_required=True)
+_ALL_REQUIRED = ConfigDict(json_schema_serialization_defaults_required=True)
 _WHOLE = re.compile(r"[+-]?\d{1,18}")
 _TRUTHS = {"true": True, "false": False}
 
@@ -149,7 +149,7 @@ def _has_null(value: Any) -> bool:
     return any(map(_has_null, value)) if isinstance(value, list | tuple) else "\0" in str(value)
 
 
-def plain_request(request: Any) -> dict[str, Any]:
+def request_to_dict(request: Any) -> dict[str, Any]:
     """A request as JSON has it, without what is as by default: `read_request` makes it again."""
     fields = request_fields(type(request))
     values: dict[str, Any] = to_jsonable_python({name: getattr(request, name) for name in fields})
@@ -160,14 +160,14 @@ def plain_request(request: Any) -> dict[str, Any]:
     }
 
 
-def plain_result(result: Any) -> dict[str, Any]:
+def result_to_dict(result: Any) -> dict[str, Any]:
     """A result as JSON has it."""
     values: dict[str, Any] = TypeAdapter(type(result)).dump_python(result, mode="json")
     return values
 
 
 def read_result(kind: type[R], data: Mapping[str, Any]) -> R:
-    """The result that `plain_result` wrote."""
+    """The result that `result_to_dict` wrote."""
     return TypeAdapter(kind).validate_python(data)
 
 
@@ -176,7 +176,7 @@ def json_schema(kind: type[Any], *, result: bool = False) -> dict[str, Any]:
     template = "#/components/schemas/{model}"
     if result:
         row: Any = list.__class_getitem__(kind)  # a dataclass alone takes no configuration
-        adapter: TypeAdapter[Any] = TypeAdapter(row, config=_ALL_SAID)
+        adapter: TypeAdapter[Any] = TypeAdapter(row, config=_ALL_REQUIRED)
         rows = adapter.json_schema(
             ref_template=template, mode="serialization", schema_generator=SchemaWithoutTitles
         )

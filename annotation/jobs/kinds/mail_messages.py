@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy
 from annotation.jobs import JobProgress, emails, job_kind
 
 
-@job_kind(emails.MESSAGES, title=gettext_lazy("Sending messages"), expected_errors=(emails.NotSent,))
+@job_kind(emails.MESSAGES, title=gettext_lazy("Sending messages"), expected_errors=(emails.EmailNotSent,))
 def mail_messages_job(
     progress: JobProgress, *, messages: list[int], domain: str, secure: bool, language: str
 ) -> dict[str, Any]:

@@ -121,7 +121,7 @@ def open_named_campaign(request: OpenCampaignRequest, context: OperationContext)
     about: dict[str, Any] = {
         "name": request.name,
         "corpus": request.corpus_row().name,
-        "tasks": request.tasks_asked(),
+        "tasks": request.tasks_to_ask(),
         "settings": request.settings(),
         "open_to_all": request.open_to_all,
         "actor": context.actor,
@@ -155,7 +155,7 @@ def _open_pairs(row: Campaign, file: Path) -> None:
     table = pairs_from_csv(file)
     if not row.images.exists():
         campaigns.open_pairs(campaign=row, pairs=table.pairs, fillers=table.fillers)
-    elif not campaigns.asks_these_pairs(row, table.pairs):
+    elif not campaigns.has_these_pairs(row, table.pairs):
         raise CampaignError(
             _("campaign “%(name)s” asks other pairs than those of %(file)s; open another campaign for them")
             % {"name": row.name, "file": file}

@@ -10,7 +10,7 @@ from annotation.jobs import JobProgress, emails, job_kind
 @job_kind(
     emails.INVITATION,
     title=gettext_lazy("Sending an invitation"),
-    expected_errors=(emails.NotSent,),
+    expected_errors=(emails.EmailNotSent,),
     quiet=True,
 )
 def send_staff_invitation(

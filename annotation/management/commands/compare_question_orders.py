@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from annotation.campaigns import CampaignError, campaign_named, gold_layer
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from annotation.formats.proposals import read_proposals
 from annotation.management.base import ReportCommand, few_images, progress_bar
 from annotation.protocol.gold import Gold
@@ -142,7 +142,7 @@ class Command(ReportCommand):
         return (
             f"{report['images']} images, {report['seeds']} seeds, "
             f"95 % bootstrap intervals over images{remark}\n"
-            f"{plain_table(head, lines)}"
+            f"{text_table(head, lines)}"
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from django.core.management.base import CommandError, CommandParser
 
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from annotation.formats import FORMATS
 from annotation.management.base import ReportCommand, few_images, with_progress
 from annotation.protocol.mention_scores import MentionScores, score_mentions, span_f1
@@ -78,7 +78,7 @@ class Command(ReportCommand):
             f"F1 {report['f1']:.3f} ({between})",
             f"same categories on matched mentions: {report['category_agreement']:.3f}",
             "",
-            plain_table(
+            text_table(
                 ["category", "matched", "agreed"],
                 [[c["category"], c["matched"], c["agreed"]] for c in report["categories"]],
             ),

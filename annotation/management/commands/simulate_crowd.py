@@ -11,7 +11,7 @@ from django.core.management.base import CommandParser
 
 from annotation.campaigns import campaign_crowd_size, campaign_named
 from annotation.common.locks import Busy
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from annotation.datasets.layer_rows import LayerError
 from annotation.management.base import ReportCommand, with_progress
 from annotation.management.resources import peak_mib
@@ -207,7 +207,7 @@ class Command(ReportCommand):
                 f"{cost.get('images', 0)} images, {cost.get('mentions', 0)} mentions; crowd: {crowd}; "
                 f"seed {report['seed']}; through {report['through']}"
             ),
-            plain_table(head, rows),
+            text_table(head, rows),
             (
                 f"reviewer's rulings {cost.get('rulings', 0)}, "
                 + (f"moot judgments {cost['moot']}, " if "moot" in cost else "")
@@ -221,7 +221,7 @@ class Command(ReportCommand):
         if "visits" in report:
             lines += visits_of(report)
         if tuple(report["kinds"]) == QUESTIONS:
-            lines.append(told_quality(report["quality"]))
+            lines.append(quality_text(report["quality"]))
         lines.append(
             f"{report['seconds']:.1f} s, {report['judgments_per_second']:.0f} judgments/s, peak memory "
             f"{report['peak_memory_mib']:.0f} MiB"
@@ -249,7 +249,7 @@ def quality_of(scores: LayerScores) -> dict[str, Any]:
     }
 
 
-def told_quality(quality: Mapping[str, Any] | None) -> str:
+def quality_text(quality: Mapping[str, Any] | None) -> str:
     """One line about the layer against gold."""
     if quality is None:
         return "no gold: answers came from a seeded stand-in and say nothing about the pictures"

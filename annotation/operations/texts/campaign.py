@@ -6,7 +6,7 @@ from typing import Any
 from django.utils.formats import number_format
 
 from annotation.campaigns.status import AlarmSummary, CampaignStatus, CostSummary, KindAgreement
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from annotation.protocol.agreement import IntervalEstimate
 from annotation.selectors.drawing_ways import DrawingWay
 
@@ -38,7 +38,7 @@ def campaign_status_text(status: CampaignStatus) -> str:
     parts = [
         f"campaign {status.name!r} over corpus {status.corpus!r}: {status.state}{reason}",
         images,
-        plain_table(
+        text_table(
             ["question", "open", "wanting", "in progress", "answers", "controls", "asked twice"],
             [
                 [kind, of.open, of.wanting, of.in_hand, *done.get(kind, [0, 0, 0])]
@@ -90,7 +90,7 @@ def _agreement(kinds: Iterable[KindAgreement]) -> str:
         for of in kinds
     ]
     counts = ["drawn", "two answers", "no second answer"]
-    return plain_table(["question", *counts, "same answer", "kappa", "share of each answer", "IoU"], lines)
+    return text_table(["question", *counts, "same answer", "kappa", "share of each answer", "IoU"], lines)
 
 
 def _drawing(ways: Iterable[DrawingWay]) -> str:
@@ -104,7 +104,7 @@ def _drawing(ways: Iterable[DrawingWay]) -> str:
         ]
         for way in ways
     ]
-    return plain_table(["way of drawing", "boxes", "median s", "judged", "good"], lines)
+    return text_table(["way of drawing", "boxes", "median s", "judged", "good"], lines)
 
 
 def _progress_text(status: CampaignStatus) -> str:

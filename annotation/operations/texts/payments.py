@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.common.operations import Listing
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from annotation.workers.bonuses import GivenBonuses
 from annotation.workers.requests.paying import PaidWorkers, Payment, WorkerDue
 
@@ -28,7 +28,7 @@ def dues_text(listing: Listing) -> str:
         for due in dues
     ]
     held = [Decimal(due.due) for due in dues if due.unconfirmed]
-    lines = [plain_table(_HEADS, rows)]
+    lines = [text_table(_HEADS, rows)]
     lines.append(f"due in all: {sum(Decimal(due.due) for due in dues) - sum(held)} {currency}")
     if held:
         lines.append(

@@ -4,7 +4,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.common.operations import Pages
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from annotation.moderation.reviewing import ReviewedImage, RuledImage
 
 
@@ -17,7 +17,7 @@ def queue_text(pages: Pages) -> str:
     ]
     if not rows:
         return "no chain waits for a reviewer"
-    return plain_table(["image", "reason", "called", "boxes", "chain", "since"], rows)
+    return text_table(["image", "reason", "called", "boxes", "chain", "since"], rows)
 
 
 def image_text(image: ReviewedImage) -> str:
@@ -31,7 +31,7 @@ def image_text(image: ReviewedImage) -> str:
         ]
         for chain in image.chains
     ]
-    lines = [plain_table(["chain", "called", "stage", "boxes"], rows)]
+    lines = [text_table(["chain", "called", "stage", "boxes"], rows)]
     lines += [
         f"merged {entry.what} of {', '.join(entry.chains)} at IoU {entry.iou:.2f}" for entry in image.merged
     ]
@@ -42,7 +42,7 @@ def image_text(image: ReviewedImage) -> str:
     return "\n".join(lines)
 
 
-def ruling_made_text(result: RuledImage) -> str:
+def ruling_text(result: RuledImage) -> str:
     """That a ruling is in force, and what it retired."""
     return _ruled_text(result, "in force")
 

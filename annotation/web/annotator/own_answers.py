@@ -25,26 +25,26 @@ from annotation.task_types.base import BadAnswer, TaskType
 from annotation.task_types.shown import ShownImage, shown_image, shown_images
 from annotation.web.annotator.task_page import (
     CaptionPiece,
-    RefusedForm,
+    InvalidForm,
     TaskPage,
     WorkSoFar,
     build_task_page,
     caption_pieces,
 )
 from annotation.web.annotator.task_parts import parts_of_task
-from annotation.web.annotator.task_place import SeeOther, TaskPlace, place_of_request
 from annotation.web.annotator.task_texts import text_of
+from annotation.web.annotator.work_context import SeeOther, WorkContext, work_of_request
 from annotation.web.common.access import for_roles
 
 
 @dataclass(frozen=True, slots=True)
-class OwnAnswer:
+class RecentAnswerLine:
     """A line of the list: its assignment, the picture, the phrases asked about, the answer in words, when."""
 
     assignment: int
     image: ShownImage
     phrases: list[CaptionPiece]
-    said: Any
+    answer: Any
     at: datetime
 
 
@@ -53,11 +53,11 @@ class OwnAnswer:
 @for_roles(ANNOTATOR)
 def answer_list(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     """The last answers of the sitting, each with the way to change it."""
-    work = place_of_request(request, name, kind)
+    work = work_of_request(request, name, kind)
     answers = recent_answers(worker=work.worker.pk, campaign=work.campaign.pk, kind=kind)
     images = shown_images({answer.image for answer in answers})
     lines = [_line(work.type, answer, images[answer.image]) for answer in answers]
-    about = {"place": work, "lines": lines, "owner": work.worker.pk}
+    about = {"work": work, "lines": lines, "owner": work.worker.pk}
     return render(request, "annotation/tasks/answers.html", about)
 
 
@@ -69,7 +69,7 @@ def answer_again(request: HttpRequest, name: str, kind: str, assignment: int) ->
 
     One that cannot change leads to the list, with the reason.
     """
-    work = place_of_request(request, name, kind)
+    work = work_of_request(request, name, kind)
     back = SeeOther(reverse("task_answers", args=[name, kind]))
     error: ValueError | None = None
     try:
@@ -93,24 +93,24 @@ def answer_again(request: HttpRequest, name: str, kind: str, assignment: int) ->
         error = not_reopened
     lease = ended_lease(worker=work.worker.pk, assignment=assignment)
     assert lease is not None
-    task_page = _desk(work, lease, reopened.given, request, error)
+    task_page = _task_page(work, lease, reopened.given, request, error)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if error else HTTPStatus.OK
     about = {
-        "place": work,
-        "desk": task_page,
+        "work": work,
+        "task": task_page,
         "parts": parts_of_task(request, task_page),
-        "said": _words(work.type, reopened.given),
+        "answer": _words(work.type, reopened.given),
     }
     return render(request, "annotation/tasks/answer_again.html", about, status=status.value)
 
 
-def _desk(
-    work: TaskPlace, lease: Lease, answer: Answer, request: HttpRequest, error: ValueError | None
+def _task_page(
+    work: WorkContext, lease: Lease, answer: Answer, request: HttpRequest, error: ValueError | None
 ) -> TaskPage:
     field = getattr(error, "field", "answer")
-    form = RefusedForm(work.type.to_form(answer))
+    form = InvalidForm(work.type.to_form(answer))
     if error:
-        form = RefusedForm(request.POST.dict(), str(error), field)
+        form = InvalidForm(request.POST.dict(), str(error), field)
     return build_task_page(
         work,
         lease=lease,
@@ -122,7 +122,7 @@ def _desk(
     )
 
 
-def _line(type: TaskType, recent: RecentAnswer, image: ShownImage) -> OwnAnswer:
+def _line(type: TaskType, recent: RecentAnswer, image: ShownImage) -> RecentAnswerLine:
     pointed = type.page(recent.content, image).pointed if recent.content else ()
     pieces = [
         piece
@@ -130,7 +130,7 @@ def _line(type: TaskType, recent: RecentAnswer, image: ShownImage) -> OwnAnswer:
         for piece in caption_pieces(image.captions[mention.mention.caption], [mention])
     ]
     phrases = [piece for piece in pieces if piece.number]
-    return OwnAnswer(recent.assignment, image, phrases, _words(type, recent.answer), recent.at)
+    return RecentAnswerLine(recent.assignment, image, phrases, _words(type, recent.answer), recent.at)
 
 
 def _words(type: TaskType, answer: Answer) -> Any:

@@ -23,10 +23,10 @@ from annotation.queue.leases import Lease
 from annotation.task_types.base import BadAnswer, Page, TaskType
 from annotation.task_types.practice import PRACTICE, NamedBox, PracticeItem, Verdict, practice_scene
 from annotation.task_types.shown import ShownImage
-from annotation.web.annotator.task_page import RefusedForm, TaskPage, WorkSoFar, boxes_of, build_task_page
+from annotation.web.annotator.task_page import InvalidForm, TaskPage, WorkSoFar, boxes_of, build_task_page
 from annotation.web.annotator.task_parts import parts_of_task
-from annotation.web.annotator.task_place import TaskPlace, place_of_request
 from annotation.web.annotator.task_texts import note_practice, practice_due, text_of
+from annotation.web.annotator.work_context import WorkContext, work_of_request
 from annotation.web.common.access import for_roles
 from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw_overlay
 
@@ -35,7 +35,7 @@ _OURS, THEIRS = 1, 2
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Feedback:
     """A verdict in words: what was answered, what would have been right, sentences taken wrongly.
 
     `ticks` are those sentences: the picture, the text, whether it describes it. `regions` are boxes as the
@@ -44,7 +44,7 @@ class _Told:
 
     verdict: Verdict
     why: Any
-    given: Any = ""
+    answered: Any = ""
     right: Any = ""
     percent: int | None = None
     ticks: tuple[tuple[ShownImage, str, bool], ...] = ()
@@ -54,7 +54,7 @@ class _Told:
     described: tuple[tuple[str, str], ...] = ()
 
 
-class GivenPageType:
+class FixedPageType:
     """A kind of question whose page is given: that of an item that no campaign has."""
 
     def __init__(self, type: TaskType, page: Page) -> None:
@@ -73,13 +73,13 @@ class GivenPageType:
 @for_roles(ANNOTATOR)
 def practice(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     """Item `n` (from 1) of a kind; POST answers it and shows the verdict; behind the last, how it went."""
-    work = place_of_request(request, name, kind)
+    work = work_of_request(request, name, kind)
     practice = PRACTICE.get(kind)
     items = practice.items
     number = _between(request.GET.get("n", ""), 1, len(items) + 1)
     right = _between(request.GET.get("right", ""), 0, number - 1)
     graded = sum(bool(item.right) for item in items)
-    about: dict[str, Any] = {"place": work, "number": number, "all": len(items), "graded": graded}
+    about: dict[str, Any] = {"work": work, "number": number, "all": len(items), "graded": graded}
     if number > len(items):
         text = text_of(campaign=work.campaign, kind=kind)
         again = practice_due(request, work)
@@ -94,50 +94,50 @@ def practice(request: HttpRequest, name: str, kind: str) -> HttpResponse:
             answer = work.type.parse(work.type.from_form(entered))
         except BadAnswer as error:
             status, problem = HTTPStatus.UNPROCESSABLE_ENTITY, error
-    task_page = _desk(work, page, image, entered, problem)
+    task_page = _task_page(work, page, image, entered, problem)
     parts = parts_of_task(request, task_page)
     if answer is not None:
         verdict, named = practice.judged(item, answer), practice.named_boxes(item, answer)
-        graded_answer = _told(item, page, answer, verdict, named)
-        right += graded_answer.verdict.right is True
-        note_practice(request, work, number, graded_answer.verdict.right is True)
-        judged_desk = replace(task_page, boxes=_boxes(item, page, answer, verdict, named))
-        parts = replace(parts, picture=parts_of_task(request, judged_desk).picture)
-        about["told"] = graded_answer
+        feedback = _feedback_on(item, page, answer, verdict, named)
+        right += feedback.verdict.right is True
+        note_practice(request, work, number, feedback.verdict.right is True)
+        judged_page = replace(task_page, boxes=_boxes(item, page, answer, verdict, named))
+        parts = replace(parts, picture=parts_of_task(request, judged_page).picture)
+        about["feedback"] = feedback
     about |= {
         "sentence": item.sentence,
-        "desk": task_page,
+        "task": task_page,
         "parts": parts,
         "onward": "?" + urlencode({"n": number + 1, "right": right}),
     }
     return render(request, "annotation/tasks/practice.html", about, status=status.value)
 
 
-def _desk(
-    work: TaskPlace, page: Page, image: ShownImage, entered: dict[str, str], problem: BadAnswer | None
+def _task_page(
+    work: WorkContext, page: Page, image: ShownImage, entered: dict[str, str], problem: BadAnswer | None
 ) -> TaskPage:
     """The item laid out as a task is, with what a task has and practice has not left empty."""
     return build_task_page(
-        replace(work, type=cast(TaskType, GivenPageType(work.type, page))),
+        replace(work, type=cast(TaskType, FixedPageType(work.type, page))),
         lease=Lease(0, work.kind, "", 0, {}, "", timezone.now(), None, None),
         image=image,
         text=text_of(campaign=work.campaign, kind=work.kind),
         settings=CampaignSettings(),
         done=WorkSoFar(),
-        form=RefusedForm(entered, str(problem), problem.field) if problem else RefusedForm(entered),
+        form=InvalidForm(entered, str(problem), problem.field) if problem else InvalidForm(entered),
     )
 
 
-def _told(
+def _feedback_on(
     item: PracticeItem, page: Page, answer: Answer, verdict: Verdict, named: tuple[NamedBox, ...]
-) -> _Told:
+) -> _Feedback:
     labels = {choice.value: choice.label for choice in page.choices}
     content = answer.content or {}
     several = len(labels) > 1
-    return _Told(
+    return _Feedback(
         verdict,
         item.why,
-        given=labels.get(answer.answer, "") if several else "",
+        answered=labels.get(answer.answer, "") if several else "",
         right=labels.get(item.right, "") if several else "",
         percent=None if verdict.overlap is None else round(100 * verdict.overlap),
         ticks=tuple(

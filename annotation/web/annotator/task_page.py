@@ -16,7 +16,7 @@ from annotation.selectors.campaign import money
 from annotation.task_types.base import Choice, Page, Pointed, TaskType
 from annotation.task_types.box_drawing.type import EDGES, SMALLEST_SIDE
 from annotation.task_types.shown import ShownCaption, ShownImage
-from annotation.web.annotator.task_place import TaskPlace
+from annotation.web.annotator.work_context import WorkContext
 from annotation.web.common.marking import POINT, laid_out
 from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw_overlay
 from annotation.web.common.palette import letters
@@ -93,7 +93,7 @@ class TaskPage:
     beat: int
     hold: int
     entered: Mapping[str, str]
-    wrong: str = ""
+    error: str = ""
     field: str = ""
     left: str = ""
 
@@ -129,7 +129,7 @@ class TaskPage:
 
 @dataclass(frozen=True, slots=True)
 class WorkSoFar:
-    """What a worker has done: today, and in the test that they are in. Fields as of Desk."""
+    """What a worker has done: today, and in the test that they are in. Fields as of TaskPage."""
 
     today: Today = Today()
     test: QualificationTest | None = None
@@ -137,23 +137,23 @@ class WorkSoFar:
 
 
 @dataclass(frozen=True, slots=True)
-class RefusedForm:
-    """What was sent in vain; empty where nothing was. Fields as of Desk."""
+class InvalidForm:
+    """What was sent in vain; empty where nothing was. Fields as of TaskPage."""
 
     entered: Mapping[str, str]
-    wrong: str = ""
+    error: str = ""
     field: str = ""
 
 
 def build_task_page(
-    work: TaskPlace,
+    work: WorkContext,
     *,
     lease: Lease,
     image: ShownImage,
     text: CampaignText,
     settings: CampaignSettings,
     done: WorkSoFar,
-    form: RefusedForm,
+    form: InvalidForm,
     left: str = "",
 ) -> TaskPage:
     """Lay out a lease's question over its image; `settings` are those that the lease carries."""
@@ -193,7 +193,7 @@ def build_task_page(
         beat=max(1, min(LONGEST_BEAT, round(seconds / BEATS))),
         hold=max(1, round(seconds)),
         entered=form.entered,
-        wrong=form.wrong,
+        error=form.error,
         field=form.field,
         left=left,
     )

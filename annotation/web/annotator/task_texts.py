@@ -17,12 +17,12 @@ from annotation.protocol.trust_settings import GoldCoverage, practice_is_entry
 from annotation.quality import controls
 from annotation.queue.available_tasks import kinds_of
 from annotation.task_types.practice import PRACTICE
-from annotation.web.annotator.task_place import (
+from annotation.web.annotator.work_context import (
     SeeOther,
-    TaskPlace,
+    WorkContext,
     campaign_of_request,
     form_number,
-    place_of_request,
+    work_of_request,
     worker_at,
 )
 from annotation.web.common.access import for_roles
@@ -38,7 +38,7 @@ PRACTISED = "practised"
 @for_roles(ANNOTATOR)
 def instructions_page(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     """What this task asks of one; POST says that it was read, and goes on to the work."""
-    work = place_of_request(request, name, kind)
+    work = work_of_request(request, name, kind)
     text = text_of(campaign=work.campaign, kind=kind)
     practise = practice_due(request, work)
     if request.method == "POST":
@@ -46,7 +46,7 @@ def instructions_page(request: HttpRequest, name: str, kind: str) -> HttpRespons
             return SeeOther(reverse("task_practice", args=[name, kind]))
         request.session[READ] = {**request.session.get(READ, {}), _mark(work): text.version}
         return SeeOther(work.address)
-    about = {"place": work, "text": text, "practise": practise, "owner": work.worker.pk}
+    about = {"work": work, "text": text, "practise": practise, "owner": work.worker.pk}
     return render(request, "annotation/tasks/instructions.html", about)
 
 
@@ -71,7 +71,7 @@ def consent_page(request: HttpRequest, name: str) -> HttpResponse:
     return render(
         request,
         "annotation/tasks/consent.html",
-        {"campaign": campaign, "text": text, "asked": needed, "then": then, "owner": worker.pk},
+        {"campaign": campaign, "text": text, "needed": needed, "then": then, "owner": worker.pk},
     )
 
 
@@ -82,7 +82,7 @@ def text_of(*, campaign: Campaign, kind: str) -> CampaignText:
     )
 
 
-def has_read(request: HttpRequest, work: TaskPlace, text: CampaignText) -> bool:
+def has_read(request: HttpRequest, work: WorkContext, text: CampaignText) -> bool:
     """Whether they said so in this session, or answered under these very instructions."""
     if request.session.get(READ, {}).get(_mark(work)) == text.version:
         return True
@@ -91,7 +91,7 @@ def has_read(request: HttpRequest, work: TaskPlace, text: CampaignText) -> bool:
     ).exists()
 
 
-def practice_due(request: HttpRequest, work: TaskPlace) -> bool:
+def practice_due(request: HttpRequest, work: WorkContext) -> bool:
     """Whether they have to practise before they begin: where there is no test, practice is all the entry.
 
     It is done once enough of the graded items were right in this session; whoever has worked needs none.
@@ -108,7 +108,7 @@ def practice_due(request: HttpRequest, work: TaskPlace) -> bool:
     return right < rules.bar_of(work.kind) * len(graded)
 
 
-def note_practice(request: HttpRequest, work: TaskPlace, number: int, right: bool) -> None:
+def note_practice(request: HttpRequest, work: WorkContext, number: int, right: bool) -> None:
     """Remember in the session how an item of practice was answered last, where practice is the entry."""
     if practice_is_entry(work.kind, settings_of(work.campaign.settings).trust, known_at(work)):
         before = request.session.get(PRACTISED, {})
@@ -116,10 +116,10 @@ def note_practice(request: HttpRequest, work: TaskPlace, number: int, right: boo
         request.session[PRACTISED] = {**before, _mark(work): of_kind}
 
 
-def known_at(work: TaskPlace) -> GoldCoverage:
+def known_at(work: WorkContext) -> GoldCoverage:
     """What the campaign knows of the kind of question."""
     return controls.gold_coverage(work.campaign.pk, work.kind, work.campaign.revision)
 
 
-def _mark(work: TaskPlace) -> str:
+def _mark(work: WorkContext) -> str:
     return f"{work.campaign.pk}:{work.kind}"

@@ -26,14 +26,14 @@ class Line:
     offer: AvailableTask
     type: TaskType
     go: str
-    standing: str
+    trust: str
     pay: str
     today: str
 
     @property
     def parts(self) -> list[str]:
         """What there is to say in one line."""
-        return [part for part in (self.standing, self.pay, self.today) if part]
+        return [part for part in (self.trust, self.pay, self.today) if part]
 
     @property
     def why_not(self) -> str:
@@ -53,7 +53,7 @@ def line(offer: AvailableTask) -> Line:
         offer,
         TASK_TYPES.get(offer.kind),
         _go(offer),
-        _standing(offer),
+        _trust_words(offer),
         _pay(offer),
         _today(offer),
     )
@@ -71,9 +71,9 @@ def left_in_words(campaign: int, kind: str, of_visit: int | None = None) -> str:
     return _("about %(n)d left") % {"n": waiting}
 
 
-def whole_campaign_reason(offers: Sequence[AvailableTask]) -> NoTask | None:
+def whole_campaign_reason(tasks: Sequence[AvailableTask]) -> NoTask | None:
     """Why there is nothing to do in the whole of a campaign, where one reason holds for all of it."""
-    reasons = [offer.nothing for offer in offers]
+    reasons = [offer.nothing for offer in tasks]
     if all(nothing is not None and nothing.code == NONE_OPEN for nothing in reasons):
         return NoTask(
             NONE_OPEN, _("No question is open here now: choose another campaign, or come back later.")
@@ -93,7 +93,7 @@ def _go(offer: AvailableTask) -> str:
     return _("Take the test") if offer.nothing.code == "no_test" else _("Take the test again")
 
 
-def _standing(offer: AvailableTask) -> str:
+def _trust_words(offer: AvailableTask) -> str:
     trust, trust_state = offer.settings.trust, offer.standing
     if offer.nothing is not None and offer.nothing.code == "blocked":
         return ""

@@ -25,16 +25,16 @@ from annotation.queue.leases import Lease
 from annotation.selectors.settings_versions import settings_by_version
 from annotation.task_types.base import BadAnswer
 from annotation.task_types.shown import shown_image
-from annotation.web.annotator.task_page import RefusedForm, TaskPage, WorkSoFar, build_task_page
-from annotation.web.annotator.task_place import (
-    SeeOther,
-    TaskPlace,
-    form_number,
-    place_of_request,
-    worker_at,
-)
+from annotation.web.annotator.task_page import InvalidForm, TaskPage, WorkSoFar, build_task_page
 from annotation.web.annotator.task_texts import has_read, text_of
 from annotation.web.annotator.task_words import left_in_words, line, whole_campaign_reason
+from annotation.web.annotator.work_context import (
+    SeeOther,
+    WorkContext,
+    form_number,
+    work_of_request,
+    worker_at,
+)
 from annotation.web.common.access import for_roles
 from annotation.workers import platform_visits
 
@@ -74,14 +74,14 @@ def task_list(request: HttpRequest) -> HttpResponse:
 def task(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     """A task of this campaign and kind, or why there is none; POST answers, reports or returns one.
 
-    With `part=desk` the task alone, for a page that is open and goes on to its next: one that it does not
+    With `part=task` the task alone, for a page that is open and goes on to its next: one that it does not
     name in `holding` (ids, with commas between). Where there is none, or something else comes first, that is
     told by its code, as JSON; the whole page then says the rest.
     """
-    work = place_of_request(request, name, kind)
+    work = work_of_request(request, name, kind)
     if request.method == "POST":
         return _handed_in(request, work)
-    part = request.GET.get("part") == "desk"
+    part = request.GET.get("part") == "task"
     holding = _held(request.GET.get("holding", "")) if part else []
     no_consent_yet = no_consent(worker=work.worker.pk, campaign=work.campaign)
     if no_consent_yet is not None:
@@ -105,15 +105,15 @@ def task(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     if not has_read(request, work, text):
         unread = reverse("task_instructions", args=[name, kind])
         return JsonResponse({"nothing": "instructions"}) if part else SeeOther(unread)
-    task_page = _desk(work, lease, text, holding=holding, of_visit=of_visit)
-    return render(request, work.type.template, {"desk": task_page, "around": PART if part else _WHOLE})
+    task_page = _task_page(work, lease, text, holding=holding, of_visit=of_visit)
+    return render(request, work.type.template, {"task": task_page, "around": PART if part else _WHOLE})
 
 
 @require_POST
 @for_roles(ANNOTATOR)
 def test_begin(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     """Begin the qualification test, or go on with it."""
-    work = place_of_request(request, name, kind)
+    work = work_of_request(request, name, kind)
     if no_consent(worker=work.worker.pk, campaign=work.campaign) is None:
         begun = qualification.begin_qualification(worker=work.worker.pk, campaign=work.campaign, kind=kind)
         if isinstance(begun, Refusal):
@@ -121,7 +121,7 @@ def test_begin(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     return SeeOther(work.address)
 
 
-def _handed_in(request: HttpRequest, work: TaskPlace) -> HttpResponse:
+def _handed_in(request: HttpRequest, work: WorkContext) -> HttpResponse:
     """Take what a task page sent, say what became of it where that is worth a word, and go on."""
     form = request.POST
     assignment = form_number(form.get("assignment", ""))
@@ -154,7 +154,7 @@ def _handed_in(request: HttpRequest, work: TaskPlace) -> HttpResponse:
     return SeeOther(work.address)
 
 
-def _again(request: HttpRequest, work: TaskPlace, assignment: int, error: ValueError) -> HttpResponse:
+def _again(request: HttpRequest, work: WorkContext, assignment: int, error: ValueError) -> HttpResponse:
     """The same task once more, with what was entered and what is wrong with it."""
     others = Assignment.objects.filter(
         worker=work.worker, campaign=work.campaign, kind=work.kind, state=Assignment.LEASED
@@ -169,14 +169,14 @@ def _again(request: HttpRequest, work: TaskPlace, assignment: int, error: ValueE
         messages.warning(request, _("Not stored: %(why)s") % {"why": error})
         return SeeOther(work.address)
     text = text_of(campaign=work.campaign, kind=work.kind)
-    task_page = _desk(work, lease, text, request=request, error=error)
-    about = {"desk": task_page, "around": _WHOLE}
+    task_page = _task_page(work, lease, text, request=request, error=error)
+    about = {"task": task_page, "around": _WHOLE}
     return render(request, work.type.template, about, status=HTTPStatus.UNPROCESSABLE_ENTITY.value)
 
 
 def _nothing(
     request: HttpRequest,
-    work: TaskPlace,
+    work: WorkContext,
     no_task: NoTask,
     progress: platform_visits.VisitProgress | None,
 ) -> HttpResponse:
@@ -190,7 +190,7 @@ def _nothing(
     else:
         instead = [line(offer) for offer in available_tasks(worker=work.worker) if _open(offer)][:ELSEWHERE]
     about = {
-        "place": work,
+        "work": work,
         "nothing": no_task,
         "test": test,
         "text": text,
@@ -205,8 +205,8 @@ def _open(offer: AvailableTask) -> bool:
     return offer.nothing is None
 
 
-def _desk(
-    work: TaskPlace,
+def _task_page(
+    work: WorkContext,
     lease: Lease,
     text: CampaignText,
     *,
@@ -233,7 +233,7 @@ def _desk(
         text=text,
         settings=settings,
         done=WorkSoFar(today(worker=work.worker.pk, campaign=work.campaign.pk, kind=work.kind), test, ahead),
-        form=RefusedForm(
+        form=InvalidForm(
             request.POST.dict() if request else {},
             str(error) if error else "",
             getattr(error, "field", "answer") if error else "",

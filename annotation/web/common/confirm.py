@@ -50,7 +50,7 @@ def confirmed_where(asks: Callable[[HttpRequest], bool]) -> Callable[[_View], _V
             form = request.POST.copy()
             password = form.pop(PASSWORD_FIELD, [""])[-1]
             if not sessions.recently_confirmed(request.session):
-                page = _refused(request, form, str(password))
+                page = _password_page(request, form, str(password))
                 if page is not None:
                     return page
             request.POST = form  # type: ignore[assignment]
@@ -61,28 +61,30 @@ def confirmed_where(asks: Callable[[HttpRequest], bool]) -> Callable[[_View], _V
     return decorated
 
 
-def _refused(request: HttpRequest, form: QueryDict, password: str) -> HttpResponse | None:
+def _password_page(request: HttpRequest, form: QueryDict, password: str) -> HttpResponse | None:
     """The page that asks for the password, with what is wrong; None where the right one was given."""
     account = account_of(request)
     if not account.has_usable_password():
         if not account.has_staff_role:
             return None
-        return _asked(request, account, form, _("Your account has no password: set one first."), 409)
+        return _ask_for_password(
+            request, account, form, _("Your account has no password: set one first."), 409
+        )
     if not password:
-        return _asked(request, account, form)
+        return _ask_for_password(request, account, form)
     tries = limits.sign_in_tries(request, account.get_username())
     if seconds := rate_limit.attempt(*tries):
-        answer = _asked(request, account, form, limits.wait_words(seconds), 429)
+        answer = _ask_for_password(request, account, form, limits.wait_words(seconds), 429)
         answer["Retry-After"] = str(seconds)
         return answer
     if not account.check_password(password):
-        return _asked(request, account, form, _("This is not your password."), 422)
+        return _ask_for_password(request, account, form, _("This is not your password."), 422)
     rate_limit.take_back(*tries)
     sessions.mark_confirmed(request.session)
     return None
 
 
-def _asked(
+def _ask_for_password(
     request: HttpRequest, account: Account, form: QueryDict, problem: str = "", status: int = 200
 ) -> HttpResponse:
     """The page that asks; its form sends again what was sent, to the same address."""
@@ -98,8 +100,8 @@ def _asked(
         before, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
     about = {
-        "kept": hidden,
-        "wrong": problem,
+        "hidden": hidden,
+        "error": problem,
         "minutes": sessions.CONFIRM_SECONDS // 60,
         "password": account.has_usable_password(),
         "files": bool(request.FILES),

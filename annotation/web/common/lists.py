@@ -94,17 +94,19 @@ def list_page(
         name.removeprefix(prefix): query_data[name] for name in query_data if name.startswith(prefix)
     }
     usual = next(iter(sorts))
-    sort = _said(query_data, "sort")
+    sort = _text_of(query_data, "sort")
     sort = sort if sort in sorts else usual
     down = (
-        _said(query_data, "down") == "1" if "down" in query_data or "sort" in query_data else sorts[sort].down
+        _text_of(query_data, "down") == "1"
+        if "down" in query_data or "sort" in query_data
+        else sorts[sort].down
     )
     query = ListQuery(
-        find=_said(query_data, "find"),
+        find=_text_of(query_data, "find"),
         sort=sort,
         down=down,
-        after=_said(query_data, "after"),
-        archived=archive and _said(query_data, "archived") == "1",
+        after=_text_of(query_data, "after"),
+        archived=archive and _text_of(query_data, "archived") == "1",
         also=tuple((also or {}).items()),
         prefix=prefix,
     )
@@ -165,5 +167,5 @@ def _head(query: ListQuery, name: str, column: SortColumn) -> ListHead:
     return ListHead(str(column.title), replace(query, sort=name, down=down, after="").address(), way)
 
 
-def _said(query_data: Mapping[str, str], name: str) -> str:
+def _text_of(query_data: Mapping[str, str], name: str) -> str:
     return query_data.get(name, "").replace("\0", "").strip()

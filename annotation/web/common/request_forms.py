@@ -292,7 +292,7 @@ class RequestForm(forms.Form):
         return forms.TextInput(attributes)
 
 
-def sent_request(operation: Operation, account: Account, data: QueryDict, **address: str) -> tuple[Any, Any]:
+def query_request(operation: Operation, account: Account, data: QueryDict, **address: str) -> tuple[Any, Any]:
     """The request that a form without fields of its own sends, as a button does, and the row that the
     permission is about; `address` are fields that the page's address says. Raises Invalid."""
     values = data.copy()

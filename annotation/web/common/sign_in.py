@@ -135,7 +135,7 @@ def second_factor_step(request: HttpRequest) -> HttpResponse:
     accepted = second_factor.accept_code(account=account, code=request.POST.get("code", ""))
     if accepted is None:
         problem = _("This code is wrong, or was used already. Wait for the next one that the app shows.")
-        return render(request, page, {"wrong": problem}, status=422)
+        return render(request, page, {"error": problem}, status=422)
     rate_limit.take_back(*tries)
     answer = _signed_in(request, account, then=pending["then"], by_password=pending["by_password"])
     if accepted.by_recovery_code:

@@ -81,7 +81,7 @@ def corpus_detail(request: HttpRequest, corpus: Corpus) -> HttpResponse:
         "annotation/corpus.html",
         {
             "corpus": corpus,
-            "wanted": selection,
+            "selection": selection,
             "layer": layer,
             "layers": [(row, figures[row.pk], filter_query(selection, row.name)) for row in layers],
             "figures": figures[layer.pk] if layer else None,
@@ -93,7 +93,7 @@ def corpus_detail(request: HttpRequest, corpus: Corpus) -> HttpResponse:
             if selection
             else corpus.image_count,
             "tiles": page.tiles,
-            "kept": tag_list_of(corpus),
+            "tag_list": tag_list_of(corpus),
             "unfound": unfound_tags(corpus, selection, layer_name),
             "query": filter_query(selection, layer_name),
             "drop": _dropping(selection, layer_name),

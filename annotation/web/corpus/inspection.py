@@ -26,7 +26,7 @@ OPEN = {
 
 
 @dataclass(slots=True)
-class ShownChain:
+class ChainView:
     """A chain of the list: its number on this page (from 1), what it is called, what became of it."""
 
     chain: Chain
@@ -88,7 +88,7 @@ class Inspection:
     """Everything the inspector shows of one layer; `frame` is None where nothing can be drawn."""
 
     captions: list[MarkedCaption]
-    chains: list[ShownChain] = field(default_factory=list)
+    chains: list[ChainView] = field(default_factory=list)
     boxes: list[DrawnBox] = field(default_factory=list)
     frame: Frame | None = None
     not_visual: list[str] = field(default_factory=list)
@@ -120,7 +120,7 @@ def inspect(
         by_chain[mention.chain_id].append(mention)
     words = {caption.pk: caption for caption in captions}
     numbered = {
-        chain.pk: _shown(chain, number, by_chain[chain.pk], words, lit == number)
+        chain.pk: _shown_chain(chain, number, by_chain[chain.pk], words, lit == number)
         for number, chain in enumerate(rows.chains, start=1)
     }
     numbers = {pk: chain.number for pk, chain in numbered.items()}
@@ -137,7 +137,7 @@ def inspect(
     )
 
 
-def _tagged(rows: LayerRows, numbered: dict[int, ShownChain]) -> list[tuple[Box, list[Tag]]]:
+def _tagged(rows: LayerRows, numbered: dict[int, ChainView]) -> list[tuple[Box, list[Tag]]]:
     """Each box with one tag for every chain it depicts; a chain with a single box needs no letter."""
     counts: dict[int, int] = defaultdict(int)
     for box in rows.boxes:
@@ -156,13 +156,13 @@ def _tagged(rows: LayerRows, numbered: dict[int, ShownChain]) -> list[tuple[Box,
     return tagged
 
 
-def _shown(
+def _shown_chain(
     chain: Chain, number: int, mentions: list[Mention], words: dict[int, Caption], lit: bool
-) -> ShownChain:
+) -> ChainView:
     records = [record for m in mentions if (record := _record(m, words))]
     named = terms.representative(records).text if records else _("no mention")
     categories = terms.Chain(chain.label, tuple(records)).categories
-    return ShownChain(chain, number, named, list(categories), mentions, lit=lit)
+    return ChainView(chain, number, named, list(categories), mentions, lit=lit)
 
 
 def _record(mention: Mention, words: dict[int, Caption]) -> terms.Mention | None:

@@ -37,11 +37,11 @@ class UnfoundTags:
     """Why a query for tags finds nothing: `wrong` with it, or `unknown` tags, each with the addresses of the
     same query with a tag that is written alike."""
 
-    wrong: str = ""
+    error: str = ""
     unknown: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.wrong or self.unknown)
+        return bool(self.error or self.unknown)
 
 
 def unfound_tags(corpus: Corpus, selection: Filter, layer: str) -> UnfoundTags:
@@ -89,7 +89,7 @@ def corpus_tags(request: HttpRequest, corpus: Corpus) -> HttpResponse:
         "annotation/tags.html",
         {
             "corpus": corpus,
-            "kept": tag_list,
+            "tag_list": tag_list,
             "contains": contains,
             "tags": [(tag, tag_address(corpus, tag.text)) for tag in page.tags] if page else [],
             "earlier": f"?{urlencode({**more, 'skip': max(0, skip - TAGS_PER_PAGE)})}" if skip else "",

@@ -17,7 +17,13 @@ from annotation.selectors.campaign import money
 from annotation.task_types.base import TASK_TYPES, BadAnswer
 from annotation.web.annotator.task_parts import parts_of_task
 from annotation.web.common.filters import query_number
-from annotation.web.drafts.frame import draft_frame, for_draft, kind_of_draft, shown_scene, shown_task
+from annotation.web.drafts.draft_pages import (
+    draft_frame,
+    for_draft,
+    kind_of_draft,
+    practice_page,
+    preview_page,
+)
 from annotation.web.staff.wording import FLAGS_IN_WORDS, answer_in_words, kind_in_words
 
 
@@ -43,20 +49,20 @@ def preview_task(request: HttpRequest, plan: DraftPlan, kind: str) -> HttpRespon
         type_ = TASK_TYPES.get(kind)
         try:
             answer = type_.parse(type_.from_form(entered))
-            about["sent"] = _in_words(kind, answer)
+            about["submitted"] = _in_words(kind, answer)
         except BadAnswer as error:
             status, problem = HTTPStatus.UNPROCESSABLE_ENTITY, error
-    desk = (
-        shown_task(plan, posed, entered, problem)
+    task = (
+        preview_page(plan, posed, entered, problem)
         if posed is not None
-        else shown_scene(plan, kind, number, entered, problem)
+        else practice_page(plan, kind, number, entered, problem)
     )
-    if desk is not None:
-        amount, by_hour = desk.earns
+    if task is not None:
+        amount, by_hour = task.earns
         currency = plan.settings.pay.currency
         about |= {
-            "desk": desk,
-            "parts": parts_of_task(request, desk),
+            "task": task,
+            "parts": parts_of_task(request, task),
             "earns": money(amount, currency) if amount else "",
             "earns_hourly": money(by_hour, currency) if by_hour and not amount else "",
         }

@@ -18,10 +18,10 @@ from django.views.decorators.http import require_http_methods
 from annotation import jobs
 from annotation.campaigns.choosing import ENTITIES
 from annotation.campaigns.drafts import fields, keeping
+from annotation.campaigns.drafts.answer_times import AnswerTime
 from annotation.campaigns.drafts.estimate import estimate_draft, hourly_rate
 from annotation.campaigns.drafts.marks import purposes_of, strata_of_marks
 from annotation.campaigns.drafts.opening import open_draft
-from annotation.campaigns.drafts.paces import KindPace
 from annotation.campaigns.drafts.posing import posed_without_boxes
 from annotation.campaigns.drafts.readiness import can_open, readiness
 from annotation.campaigns.drafts.reading import (
@@ -47,7 +47,7 @@ from annotation.task_types.practice.scenes import SCENE_DESCRIPTIONS
 from annotation.task_types.shown import ShownImage
 from annotation.web.common.access import account_of
 from annotation.web.common.request_forms import TypedForm, setting_field
-from annotation.web.drafts.frame import draft_frame, for_draft
+from annotation.web.drafts.draft_pages import draft_frame, for_draft
 from annotation.web.staff.wording import PURPOSES, answer_in_words, kind_in_words
 
 #: Where the form of a step leads besides to another step: nowhere, or to the campaign.
@@ -81,7 +81,7 @@ class PayRow:
     kind: str
     name: TranslatableText
     field: forms.BoundField
-    pace: KindPace
+    answer_time: AnswerTime
     hourly: float
     slow: float
     fast: float
@@ -256,7 +256,7 @@ def _of_pay(request: HttpRequest, plan: DraftPlan, form: TypedForm) -> dict[str,
                 kind,
                 kind_in_words(kind),
                 form[f"{ITEM_PAY}{kind}"],
-                plan.paces[kind],
+                plan.answer_times[kind],
                 *hourly_rate(plan, kind),
             )
             for kind in plan.kinds
@@ -312,7 +312,9 @@ def _of_opening(request: HttpRequest, plan: DraftPlan, form: TypedForm) -> dict[
         "lines": lines,
         "ready": can_open(lines),
         "estimate": estimate,
-        "by_kind": [(kind_in_words(kind), estimate.by_kind[kind], plan.paces[kind]) for kind in plan.kinds]
+        "by_kind": [
+            (kind_in_words(kind), estimate.by_kind[kind], plan.answer_times[kind]) for kind in plan.kinds
+        ]
         if estimate
         else [],
         "currency": plan.settings.pay.currency,

@@ -21,7 +21,7 @@ from annotation.protocol.campaign_settings import CampaignError, CampaignSetting
 from annotation.selectors.settings_versions import images_by_version, settings_versions
 from annotation.web.common.access import BROWSING, account_of, for_roles_on
 from annotation.web.common.request_forms import RequestForm
-from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame
+from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, campaign_frame
 
 #: Images that are reopened while somebody waits; a job reopens more.
 MOST_REOPENED = 300
@@ -85,7 +85,7 @@ def settings_change(request: HttpRequest, campaign: Campaign) -> HttpResponse:
                 if _enqueued(request, campaign, form.request):
                     return redirect("jobs", campaign.name)
                 done = operation.run(form.request, OperationContext(account))
-                messages.success(request, _told_change(done))
+                messages.success(request, _change_message(done))
                 return redirect("campaign_settings", campaign.name)
             plan = plan_settings(form.request, OperationContext(account)) if status == 200 else None
         except Invalid as error:
@@ -100,18 +100,18 @@ def settings_change(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     about = {
         "form": form,
         "plan": plan,
-        "found": [
+        "differences": [
             (
                 difference,
-                _told(difference.before),
-                _told(difference.after),
+                _value_text(difference.before),
+                _value_text(difference.after),
                 str(campaigns.WHEN[difference.when]),
             )
             for difference in differences
         ],
         "in_force": as_toml(settings_of(campaign.settings)) if status == 412 else None,
         "begun": campaigns.work_has_begun(campaign),
-        "wrong": problem,
+        "error": problem,
     }
     frame = campaign_frame(request, campaign, "settings", **about)
     return render(request, "annotation/staff/change_settings.html", frame, status=status)
@@ -131,7 +131,7 @@ def _enqueued(request: HttpRequest, campaign: Campaign, change: ChangeSettingsRe
     return True
 
 
-def _told_change(done: ChangedSettings) -> str:
+def _change_message(done: ChangedSettings) -> str:
     if not done.changed:
         return _("The settings are the same as before; nothing was changed.")
     message = _("Version %(number)d of the settings is in force.") % {"number": done.version}
@@ -143,22 +143,22 @@ def _told_change(done: ChangedSettings) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownVersion:
+class VersionRow:
     """One version of the settings: when it came, who made it, and what it changed."""
 
     row: SettingsVersion
     changed: list[tuple[str, str, str]]
 
 
-def versions_of(campaign: Campaign) -> list[ShownVersion]:
+def versions_of(campaign: Campaign) -> list[VersionRow]:
     """The versions of a campaign's settings, the newest first."""
     rows = settings_versions(campaign)
     flat = [settings_of(row.settings).flat() for row in rows]
     return [
-        ShownVersion(
+        VersionRow(
             row,
             [
-                (name, _told(before[name]), _told(value))
+                (name, _value_text(before[name]), _value_text(value))
                 for name, value in values.items()
                 if before is not None and before[name] != value
             ],
@@ -174,13 +174,13 @@ def _tables(settings: CampaignSettings, tasks: str) -> list[tuple[str, list[Sett
     for setting in setting_fields(tasks):
         value = setting.of(values)
         changed = value != setting.default_value
-        default = _told(setting.default_value) if changed else ""
-        row = SettingRow(setting.name, _told(value), default, setting.source, str(setting.label))
+        default = _value_text(setting.default_value) if changed else ""
+        row = SettingRow(setting.name, _value_text(value), default, setting.source, str(setting.label))
         tables.setdefault(str(setting.group), []).append(row)
     return list(tables.items())
 
 
-def _told(value: Any) -> str:
+def _value_text(value: Any) -> str:
     """A value as people read it."""
     if value is None:
         return _("never")

@@ -78,7 +78,7 @@ class NextAct:
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class KeyFigure:
     """A figure with its name, and a sentence that says what it means."""
 
     name: str
@@ -122,7 +122,7 @@ class QuestionRow:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldAct:
+class WordedAct:
     """A line of the audit in words."""
 
     at: datetime
@@ -150,38 +150,38 @@ def acts_next(campaign: Campaign, alarms: Iterable[Alarm], *, runs: bool, adds: 
     return list(acts.values())
 
 
-def campaign_facts(
+def key_figures(
     seen: Overview,
     *,
     basis: str,
     paged: bool = False,
     unchecked_kinds: Sequence[str] = (),
     timed: bool = True,
-) -> list[Fact]:
+) -> list[KeyFigure]:
     """The figures at the top of the page; `basis` is how work is paid, `paged` whether pages are asked,
     `unchecked` the kinds of question at which nobody's accuracy is measured. Where answers took no time
     (`timed` is false) there is neither pace nor pay."""
-    facts_of_campaign = [_images(seen.funnel, paged)]
+    figures = [_images(seen.funnel, paged)]
     if timed:
-        facts_of_campaign += [_pace(seen), _end(seen), _cost(seen, basis)]
+        figures += [_answer_rate(seen), _end(seen), _cost(seen, basis)]
     else:
-        facts_of_campaign.append(
-            Fact(
+        figures.append(
+            KeyFigure(
                 _("simulated answers"),
                 _grouped(seen.cost.answers),
                 _("they took no time and earn nothing: this campaign shows neither pace nor pay"),
             )
         )
     if unchecked_kinds:
-        facts_of_campaign.append(_unchecked(unchecked_kinds))
+        figures.append(_not_checked(unchecked_kinds))
     if any(kind.pairs for kind in seen.agreement.values()):
-        facts_of_campaign.append(_agreement(seen.agreement))
-    return facts_of_campaign
+        figures.append(_agreement(seen.agreement))
+    return figures
 
 
-def _images(funnel: Funnel, paged: bool) -> Fact:
+def _images(funnel: Funnel, paged: bool) -> KeyFigure:
     share = 100 * funnel.complete // funnel.in_all if funnel.in_all else 0
-    return Fact(
+    return KeyFigure(
         # A page of several images stands with its first one: the others are not counted.
         _("first images of pages complete") if paged else _("images complete"),
         _("%(complete)s of %(images)s")
@@ -190,7 +190,7 @@ def _images(funnel: Funnel, paged: bool) -> Fact:
     )
 
 
-def _pace(seen: Overview) -> Fact:
+def _answer_rate(seen: Overview) -> KeyFigure:
     newest = seen.pace.newest_at
     says = _("no answers yet")
     if newest is not None:
@@ -198,27 +198,27 @@ def _pace(seen: Overview) -> Fact:
             "rate": _grouped(round(seen.pace.per_hour)),
             "ago": timesince(newest),
         }
-    return Fact(_("answers in the last hour"), _grouped(seen.pace.last_hour), says)
+    return KeyFigure(_("answers in the last hour"), _grouped(seen.pace.last_hour), says)
 
 
-def _end(seen: Overview) -> Fact:
+def _end(seen: Overview) -> KeyFigure:
     progress = seen.pace
     if progress.to_come is None:
-        return Fact(_("expected end"), "–", _("shown once some images are finished"))
+        return KeyFigure(_("expected end"), "–", _("shown once some images are finished"))
     if not progress.to_come:
-        return Fact(_("expected end"), "–", _("no more answers needed"))
+        return KeyFigure(_("expected end"), "–", _("no more answers needed"))
     left = ngettext("%(n)s more answer needed", "about %(n)s more answers needed", progress.to_come)
     left = left % {"n": _grouped(progress.to_come)}
     if progress.ends_at is None:
-        return Fact(_("expected end"), "–", left)
-    return Fact(_("expected end"), date_format(progress.ends_at, "DATE_FORMAT"), left)
+        return KeyFigure(_("expected end"), "–", left)
+    return KeyFigure(_("expected end"), date_format(progress.ends_at, "DATE_FORMAT"), left)
 
 
-def _cost(seen: Overview, basis: str) -> Fact:
+def _cost(seen: Overview, basis: str) -> KeyFigure:
     cost = seen.cost
     hours = _("%(hours)s hours of work") % {"hours": number_format(cost.seconds / 3600, 1)}
     if basis == UNPAID:
-        return Fact(_("answers so far"), _grouped(cost.answers), hours)
+        return KeyFigure(_("answers so far"), _grouped(cost.answers), hours)
     parts = [_("%(amount)s due") % {"amount": cents(cost.due, cost.currency)}]
     if seen.pay_to_come is not None:
         parts.append(
@@ -228,10 +228,10 @@ def _cost(seen: Overview, basis: str) -> Fact:
         parts.append(_("%(amount)s earned per hour") % {"amount": cents(cost.hourly, cost.currency)})
     if cost.bonuses:
         parts.append(_("%(amount)s in bonuses") % {"amount": cents(cost.bonuses, cost.currency)})
-    return Fact(_("cost so far"), cents(cost.earned, cost.currency), "; ".join(parts))
+    return KeyFigure(_("cost so far"), cents(cost.earned, cost.currency), "; ".join(parts))
 
 
-def _agreement(kinds: dict[str, DoubleCheckAgreement]) -> Fact:
+def _agreement(kinds: dict[str, DoubleCheckAgreement]) -> KeyFigure:
     pairs = sum(kind.pairs for kind in kinds.values())
     equal = sum(kind.pairs * kind.equal.value for kind in kinds.values() if kind.equal) / pairs
     says = ngettext(
@@ -239,12 +239,12 @@ def _agreement(kinds: dict[str, DoubleCheckAgreement]) -> Fact:
         "of %(n)s questions drawn for a second answer; by kind below",
         pairs,
     )
-    return Fact(_("agreement"), f"{round(100 * equal)} %", says % {"n": _grouped(pairs)})
+    return KeyFigure(_("agreement"), f"{round(100 * equal)} %", says % {"n": _grouped(pairs)})
 
 
-def _unchecked(kinds: Sequence[str]) -> Fact:
+def _not_checked(kinds: Sequence[str]) -> KeyFigure:
     says = _("no gold answers, so accuracy is not measured: %(kinds)s")
-    return Fact(
+    return KeyFigure(
         _("trust"), _("unchecked"), says % {"kinds": ", ".join(str(kind_in_words(kind)) for kind in kinds)}
     )
 
@@ -310,10 +310,10 @@ def interval_in_words(of: IntervalEstimate | None) -> str:
     return f"{value} " + _("(%(low)s to %(high)s)") % {"low": low, "high": high}
 
 
-def told_acts(entries: Iterable[AuditEntry]) -> list[ToldAct]:
+def worded_acts(entries: Iterable[AuditEntry]) -> list[WordedAct]:
     """Lines of the audit in words, with whatever names they hold."""
     return [
-        ToldAct(
+        WordedAct(
             entry.at,
             done_by(entry),
             str(ACTS.get(entry.act, entry.act)),

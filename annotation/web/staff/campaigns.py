@@ -25,15 +25,15 @@ from annotation.selectors.scopes import campaigns_of
 from annotation.web.common.access import BROWSING, account_of, for_roles, for_roles_on
 from annotation.web.common.lists import SortColumn, list_page
 from annotation.web.common.request_forms import RequestForm
+from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, campaign_frame
 from annotation.web.staff.campaign_tables import (
     acts_next,
     agreement_rows,
-    campaign_facts,
     funnel_rows,
+    key_figures,
     kind_rows,
-    told_acts,
+    worded_acts,
 )
-from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame
 from annotation.web.staff.wording import DRAWING_WAYS_IN_WORDS
 from phrasebox.registry import UnknownName
 
@@ -95,7 +95,7 @@ def campaign_detail(request: HttpRequest, campaign: Campaign) -> HttpResponse:
                 runs=account_of(request).has_role(RESEARCHER, on=campaign.scope),
                 adds=account_of(request).has_role(RESEARCHER, on=WHOLE_SERVER),
             ),
-            facts=campaign_facts(
+            key_figures=key_figures(
                 seen,
                 basis=settings.pay.basis,
                 paged=any(map(is_page, campaign.kinds)),
@@ -111,11 +111,11 @@ def campaign_detail(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             ],
             counted_at=seen.counted_at,
             since=seen.since,
-            history=told_acts(history[:HISTORY]),
+            history=worded_acts(history[:HISTORY]),
             pilot=_pilot(request, campaign, settings.pay.currency),
             planned=seen.funnel.planned if campaign.state != Campaign.CLOSED else 0,
             at_once=settings.machine.images_at_once,
-            deletable=not campaigns.why_kept(campaign),
+            deletable=not campaigns.why_not_deletable(campaign),
             pausing=RequestForm(operation_named("pause_campaign"), account_of(request)),
         ),
     )

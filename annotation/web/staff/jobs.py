@@ -12,7 +12,7 @@ from annotation.selectors.browse import layers_of
 from annotation.selectors.controls import unchecked_kinds
 from annotation.selectors.jobs import recent_jobs
 from annotation.web.common.access import for_roles_on
-from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, act_form, campaign_frame
+from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, act_form, campaign_frame
 from annotation.web.staff.job_lines import job_line
 from annotation.web.staff.wording import kind_in_words
 
@@ -41,6 +41,6 @@ def campaign_job_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             form=act_form(request, "export_campaign"),
             layer=any(layer.name == campaign.name for layer in layers_of(campaign.corpus)),
             behind=behind.get(campaign.name, 0),
-            unchecked=[kind_in_words(kind) for kind in unchecked_kinds(campaign)],
+            unchecked_kinds=[kind_in_words(kind) for kind in unchecked_kinds(campaign)],
         ),
     )

@@ -14,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation import jobs
-from annotation.common.files import received_files, sent_file
+from annotation.common.files import file_download, received_files
 from annotation.common.operations import (
     File,
     Forbidden,
@@ -24,12 +24,12 @@ from annotation.common.operations import (
     OperationContext,
     all_operations,
     operation_named,
-    plain_result,
+    result_to_dict,
 )
 from annotation.models import Job
 from annotation.web.common.access import account_of, role_missing
 from annotation.web.common.confirm import confirmed_where
-from annotation.web.common.request_forms import RequestForm, sent_request
+from annotation.web.common.request_forms import RequestForm, query_request
 from annotation.web.staff.job_lines import job_line
 from phrasebox.registry import UnknownName
 
@@ -84,7 +84,7 @@ def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
                 result = operation.run(form.request, OperationContext(account, site=_site(request)))
                 status = 200
             if isinstance(result, NewFile):
-                return sent_file(operation, result)
+                return file_download(operation, result)
     except Invalid as error:
         form.refuse(error)
     except Forbidden as error:
@@ -92,23 +92,23 @@ def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
     except errors as error:
         result, problem = None, str(error)
         status = 412 if isinstance(error, operation.stale) else 409
-    fields = plain_result(result) if result is not None else {}
-    done = _said_of(operation, result) if status == 200 else ""
+    fields = result_to_dict(result) if result is not None else {}
+    done = _done_message(operation, result) if status == 200 else ""
     if status == 200 and operation.page.leads is not None:
         messages.success(request, done)
         return redirect(operation.page.leads(result))
     if status == 200 and "next" in request.POST and not operation.secret:
         return _after(request, operation, done)
     about = {"result": fields.items(), "done": done, "secret": fields.get(operation.secret, "")}
-    return _page(request, operation, form, **about, back=_next(request), wrong=problem, status=status)
+    return _page(request, operation, form, **about, back=_next(request), error=problem, status=status)
 
 
-def _said_of(operation: Operation, result: Any) -> str:
+def _done_message(operation: Operation, result: Any) -> str:
     """What is said when an operation was done."""
     done = operation.page.done if operation.page is not None else ""
     if callable(done):
         return str(done(result))
-    return str(done or _("Done.")) % (plain_result(result) if result is not None else {})
+    return str(done or _("Done.")) % (result_to_dict(result) if result is not None else {})
 
 
 @require_safe
@@ -119,8 +119,8 @@ def operation_file(request: HttpRequest, name: str) -> HttpResponseBase:
     if not isinstance(operation.result, File):
         raise Http404(_("There is no such file."))
     try:
-        file_request, _row = sent_request(operation, account, request.GET)
-        return sent_file(
+        file_request, _row = query_request(operation, account, request.GET)
+        return file_download(
             operation, operation.run(file_request, OperationContext(account, site=_site(request)))
         )
     except Forbidden as error:
@@ -128,7 +128,7 @@ def operation_file(request: HttpRequest, name: str) -> HttpResponseBase:
     except Invalid as error:
         raise Http404(str(error)) from error
     except operation.errors as error:
-        return render(request, "operations/refused.html", {"wrong": str(error)}, status=409)
+        return render(request, "operations/refused.html", {"error": str(error)}, status=409)
 
 
 def _page(

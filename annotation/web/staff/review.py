@@ -19,7 +19,7 @@ from annotation.selectors import review as selector
 from annotation.web.common.access import BROWSING, account_of, for_roles_on
 from annotation.web.common.filters import query_number
 from annotation.web.corpus.browse import size_of
-from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame, query_string
+from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, campaign_frame, query_string
 from annotation.web.staff.review_forms import NEW, ruling_in
 from annotation.web.staff.review_tables import build_review_page
 from annotation.web.staff.wording import FLAGS_IN_WORDS, REASONS_IN_WORDS, item_in_words, question_in_words
@@ -91,11 +91,11 @@ def ruling_make(request: HttpRequest, campaign: Campaign, key: str) -> HttpRespo
         if waiting
         else _("Ruling saved. Nothing in this image needs review now."),
     )
-    _tell_retired(request, done.retired)
+    _warn_of_retired(request, done.retired)
     return redirect(reverse("review_image", args=[campaign.name, key]))
 
 
-def _tell_retired(request: HttpRequest, items: Sequence[Control]) -> None:
+def _warn_of_retired(request: HttpRequest, items: Sequence[Control]) -> None:
     """Name the control items that a ruling did away with."""
     if items:
         message = ngettext(
@@ -141,8 +141,8 @@ def _image(request: HttpRequest, campaign: Campaign, key: str, *, problem: str =
                 judgment for judgment in review.said if judgment.flag and judgment.flag.resolved_at is None
             ],
             flags=FLAGS_IN_WORDS,
-            wrong=problem,
-            given=form_data,
+            error=problem,
+            form_data=form_data,
         ),
         status=409 if problem else 200,
     )

@@ -36,7 +36,7 @@ from annotation.web.staff.wording import (
 
 
 @dataclass(slots=True)
-class ShownBox:
+class BoxView:
     """A box of a chain by its name on the page (3, or 3a), with its corners as text."""
 
     name: str
@@ -47,7 +47,7 @@ class ShownBox:
 class JudgmentInWords:
     """A judgment in words. `weight` says why it does not count, "" where it does."""
 
-    said: SaidJudgment
+    stored: SaidJudgment
     question: str
     answer: str
     weight: str
@@ -55,12 +55,12 @@ class JudgmentInWords:
     @property
     def worker(self) -> str:
         """The pseudonym of who answered."""
-        return self.said.judgment.worker.pseudonym
+        return self.stored.judgment.worker.pseudonym
 
     @property
     def by_machine(self) -> bool:
         """Whether a machine answered."""
-        return self.said.judgment.worker.kind == Worker.MACHINE
+        return self.stored.judgment.worker.kind == Worker.MACHINE
 
 
 @dataclass(slots=True)
@@ -73,7 +73,7 @@ class ReviewedChain:
     stage: str
     reason: str
     kind: str
-    boxes: list[ShownBox] = field(default_factory=list)
+    boxes: list[BoxView] = field(default_factory=list)
     pending: str = ""
     answers: list[JudgmentInWords] = field(default_factory=list)
     moves: list[Move] = field(default_factory=list)
@@ -98,7 +98,7 @@ class ReviewedChain:
     @property
     def ruled(self) -> bool:
         """Whether a ruling closed it, so that resuming lifts that."""
-        return any(ruling.given.in_force and ruling.closes for ruling in self.rulings)
+        return any(ruling.stored.in_force and ruling.closes for ruling in self.rulings)
 
     @property
     def linked(self) -> bool:
@@ -137,13 +137,13 @@ class ReviewedChain:
 class SpokenRuling:
     """A ruling in words. `closes`: it says what became of a chain."""
 
-    given: GivenRuling
+    stored: GivenRuling
     text: str
     closes: bool
 
 
 @dataclass(slots=True)
-class ShownMerge:
+class MergeView:
     """One line of the merge log: the pairs of chains that can be kept apart, by number and first mention."""
 
     text: str
@@ -159,7 +159,7 @@ class ReviewPage:
     frame: Frame | None
     lit: int
     chains: list[ReviewedChain]
-    merges: list[ShownMerge]
+    merges: list[MergeView]
     rulings: list[SpokenRuling]
 
     @property
@@ -229,7 +229,7 @@ def _tagged(
         many = len(stored_chain["b"]) > 1
         for index, corners in enumerate(stored_chain["b"]):
             name = f"{chain.number}{letters(index) if many else ''}"
-            chain.boxes.append(ShownBox(name, _corners(corners)))
+            chain.boxes.append(BoxView(name, _corners(corners)))
             tags.setdefault(tuple(corners), []).append(Tag(chain.number, name))
         if stored_chain["p"]:
             chain.pending = _corners(stored_chain["p"])
@@ -262,20 +262,20 @@ def marked_captions(
 
 
 def _answered(
-    given_judgment: SaidJudgment,
+    stored_judgment: SaidJudgment,
     superseded: Collection[str],
     chains: Sequence[ReviewedChain],
     names: Collection[str],
 ) -> JudgmentInWords:
     """A judgment about the chain of the mentions `own`; a link names the chain at its other end."""
-    judgment = given_judgment.judgment
+    judgment = stored_judgment.judgment
     question = str(question_in_words(judgment.kind))
     if kind_of(judgment.kind).mentions == (2, 2):
         others = [
             c.number
             for c in chains
             for m in c.mentions
-            if m.id in given_judgment.mentions and m.id not in names
+            if m.id in stored_judgment.mentions and m.id not in names
         ]
         if others:
             question = _("same thing as %(number)d?") % {"number": others[0]}
@@ -291,7 +291,7 @@ def _answered(
         weight = str(ANSWER_ROLES_IN_WORDS.get(judgment.role, judgment.role))
     elif judgment.name in superseded:
         weight = _("not needed")
-    return JudgmentInWords(given_judgment, question, answer, weight)
+    return JudgmentInWords(stored_judgment, question, answer, weight)
 
 
 def _ruling(ruling: GivenRuling, chains: Sequence[ReviewedChain]) -> SpokenRuling:
@@ -333,10 +333,10 @@ def _ruling(ruling: GivenRuling, chains: Sequence[ReviewedChain]) -> SpokenRulin
             )
 
 
-def _merges(review: ImageUnderReview, chains: Sequence[ReviewedChain]) -> list[ShownMerge]:
+def _merges(review: ImageUnderReview, chains: Sequence[ReviewedChain]) -> list[MergeView]:
     """What merged and why. Chains are called after their first mention until they are printed."""
     first = {stored["m"][0]: chain for stored, chain in zip(review.chains, chains, strict=True)}
-    merges: list[ShownMerge] = []
+    merges: list[MergeView] = []
     paired: set[tuple[int, int]] = set()
     for merged in review.merged:
         of = [first[name] for name in merged["chains"] if name in first]
@@ -356,5 +356,5 @@ def _merges(review: ImageUnderReview, chains: Sequence[ReviewedChain]) -> list[S
             if (chain_a.number, chain_b.number) not in paired
         ]
         paired.update((a, b) for a, _first, b, _second in pairs)
-        merges.append(ShownMerge(text, pairs))
+        merges.append(MergeView(text, pairs))
     return merges

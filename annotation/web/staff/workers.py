@@ -40,7 +40,7 @@ from annotation.selectors.workers.worker_table import (
     worker_page,
 )
 from annotation.web.common.access import for_roles_on
-from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, act_form, campaign_frame, query_string
+from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, act_form, campaign_frame, query_string
 from annotation.web.staff.wording import kind_in_words, kinds_in_words
 from annotation.workers import payments
 from annotation.workers.messages import told_to
@@ -67,14 +67,14 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownWorker:
+class WorkerView:
     """A worker as a line of the table; of one kind of question where the table is of one."""
 
     row: WorkerRow
     figures: WorkerFigures
     earned: str
     due: str
-    standing: str
+    trust: str
     off: bool
     too_fast: bool
 
@@ -83,7 +83,7 @@ class ShownWorker:
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def worker_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """All workers of a campaign; sorted, filtered and paged by the address."""
-    query = asked_in(request.GET)
+    query = table_request(request.GET)
     page = worker_page(campaign, query)
     pay = settings_of(campaign.settings).pay
     return render(
@@ -94,14 +94,14 @@ def worker_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             campaign,
             "workers",
             rows=[
-                _shown(row, figures, query.kind, pay.currency, page.paces.get(row.id))
+                _shown_row(row, figures, query.kind, pay.currency, page.paces.get(row.id))
                 for row, figures in page.rows
             ],
             suspend=act_form(request, "suspend_workers"),
             message=act_form(request, "message_workers"),
             pay=act_form(request, "pay_workers", reference=payments.usual_reference(campaign)),
             total=page.total,
-            asked=query,
+            query=query,
             heads=[_head(query, sort) for sort in SORTS if _pays(campaign) or sort not in ("earned", "due")],
             paid=_pays(campaign),
             machines_answer=bool(kinds.machine_kinds(campaign.kinds)),
@@ -144,10 +144,10 @@ def worker_detail(request: HttpRequest, campaign: Campaign, pseudonym: str) -> H
             bonus=act_form(request, "give_bonus", ids="bonus-%s"),
             erase=act_form(request, "erase_worker"),
             currency=pay.currency,
-            pace=speed if speed is not None and speed.flagged else None,
+            reading_speed=speed if speed is not None and speed.flagged else None,
             words=round(words_in_a_caption(campaign)) if speed is not None and speed.flagged else 0,
             words_a_minute=WORDS_A_MINUTE,
-            told=told_to(campaign, row.id),
+            messages_to_worker=told_to(campaign, row.id),
         ),
     )
 
@@ -157,22 +157,22 @@ def _pays(campaign: Campaign) -> bool:
     return settings_of(campaign.settings).pay.basis != UNPAID and not campaign.simulated
 
 
-def _shown(
+def _shown_row(
     row: WorkerRow, figures: WorkerFigures, kind: str, currency: str, speed: ReadingPace | None
-) -> ShownWorker:
+) -> WorkerView:
     """A worker's line: all kinds together, or one of them."""
-    return ShownWorker(
+    return WorkerView(
         row=row,
         figures=figures,
         earned=cents(figures.earned, currency),
         due=cents(figures.due, currency),
-        standing=standings_together(row, kind),
+        trust=standings_together(row, kind),
         off=any(is_off(kind_row) for kind_row in row.kinds if kind in ("", kind_row.kind)),
         too_fast=speed is not None and speed.flagged,
     )
 
 
-def asked_in(query_data: Mapping[str, str]) -> WorkerTableRequest:
+def table_request(query_data: Mapping[str, str]) -> WorkerTableRequest:
     """Which workers an address asks for; what it cannot mean is left out."""
     sort, after = query_data.get("sort", ""), query_data.get("after", "")
     kind, state = query_data.get("kind", ""), query_data.get("state", "")

@@ -38,7 +38,7 @@ def is_clipped(caption: Sequence[CaptionPiece]) -> bool:
 
 
 @register.simple_tag
-def asked_box() -> SafeString:
+def question_box() -> SafeString:
     """The name that the box in question bears in the picture, in its colour."""
     return format_html('<b class="chip hue-{}">{}</b>', ASKED_OF_WORKER, MARK)
 
@@ -78,12 +78,12 @@ class RegionRow(NamedTuple):
 
 @register.simple_tag(takes_context=True)
 def region_rows(context: dict[str, Any]) -> list[RegionRow]:
-    """A row for each region that the desk asks for."""
-    desk: TaskPage = context["desk"]
-    most = {"xmin": desk.image.width, "xmax": desk.image.width}
+    """A row for each region that the task asks for."""
+    task: TaskPage = context["task"]
+    most = {"xmin": task.image.width, "xmax": task.image.width}
 
     def entered(number: int, name: str) -> str:
-        return desk.entered.get(region_field_name(number, name), "")
+        return task.entered.get(region_field_name(number, name), "")
 
     return [
         RegionRow(
@@ -91,7 +91,7 @@ def region_rows(context: dict[str, Any]) -> list[RegionRow]:
             f"region-{number}",
             entered(number, "text"),
             entered(number, "way"),
-            tuple((e, entered(number, e), most.get(e, desk.image.height) or None) for e in EDGES),
+            tuple((e, entered(number, e), most.get(e, task.image.height) or None) for e in EDGES),
         )
-        for number in range(desk.page.about)
+        for number in range(task.page.about)
     ]

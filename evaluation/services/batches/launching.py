@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from annotation import campaigns
 from annotation.campaigns import OpenedPairs
 from annotation.common import database
-from annotation.common.operations import Help, Named, OperationContext, invalid, plain_result, read_result
+from annotation.common.operations import Help, Named, OperationContext, invalid, read_result, result_to_dict
 from annotation.protocol.money import amount_text
 from annotation.quality import controls
 from annotation.selectors.corpora import check_split, corpus_named
@@ -103,7 +103,7 @@ def launch(
                 if plan.strategy
                 else {},
                 numbers={
-                    **plain_result(plan.numbers()),
+                    **result_to_dict(plan.numbers()),
                     "task_count": opened.tasks,
                     **page_fill_numbers(opened.filling),
                 },

@@ -24,7 +24,7 @@ from annotation.task_types.wording import IN_WORDS
 from annotation.web.common.access import account_of, for_roles_on
 from annotation.web.common.filters import query_number
 from annotation.web.common.request_forms import RequestForm
-from annotation.web.staff.frame import (
+from annotation.web.staff.campaign_pages import (
     CAMPAIGN_OF_ADDRESS,
     campaign_frame,
     layers_open,
@@ -50,7 +50,7 @@ _FORMS = {
 
 
 @dataclass(frozen=True, slots=True)
-class ShownItem:
+class ItemRow:
     """A control item as a line: the words it is about, its answer, and how many of those asked gave it."""
 
     row: Control
@@ -60,7 +60,7 @@ class ShownItem:
     words: tuple[str, ...]
     answer: str
     right: int
-    asked: int
+    times_answered: int
 
 
 @require_safe
@@ -82,7 +82,7 @@ def control_item_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     settings = settings_of(campaign.settings)
     return render(
         request,
-        "annotation/staff/known.html",
+        "annotation/staff/control_items.html",
         campaign_frame(
             request,
             campaign,
@@ -94,7 +94,7 @@ def control_item_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
                     campaign=campaign, settings=settings.trust, words=IN_WORDS
                 ).values(),
             ],
-            items=_shown(items[:_PAGE]),
+            items=_shown_items(items[:_PAGE]),
             later=query_string(kind=kind, purpose=purpose, before=items[_PAGE - 1].pk)
             if len(items) > _PAGE
             else "",
@@ -135,13 +135,13 @@ def _counts(campaign: Campaign) -> list[tuple[str, list[str]]]:
     ]
 
 
-def _shown(rows: list[Control]) -> list[ShownItem]:
+def _shown_items(rows: list[Control]) -> list[ItemRow]:
     answers = answered_controls(row.pk for row in rows)
     lines = []
     for row in rows:
         answer = row.stratum if not draws(row.kind) else ("drawn" if row.known else "none")
         lines.append(
-            ShownItem(
+            ItemRow(
                 row,
                 str(kind_in_words(row.kind)),
                 str(PURPOSES[row.purpose]),

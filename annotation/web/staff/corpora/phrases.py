@@ -20,7 +20,7 @@ from annotation.web.corpus.inspection import inspect
 
 
 @dataclass(frozen=True, slots=True)
-class ShownWord:
+class WordView:
     """A word of a caption; in a phrase with the number of its colour (0: in none), at either end of it."""
 
     text: str
@@ -51,16 +51,16 @@ def image_phrases(request: HttpRequest, corpus: Corpus, key: str) -> HttpRespons
     return render(request, "annotation/phrases.html", about)
 
 
-def _words(captions: Sequence[Caption], mentions: Iterable[Mention]) -> Iterator[list[ShownWord]]:
+def _words(captions: Sequence[Caption], mentions: Iterable[Mention]) -> Iterator[list[WordView]]:
     """The words of each caption, in turn."""
     of: dict[int, list[Mention]] = {}
     for mention in mentions:
         of.setdefault(mention.caption, []).append(mention)
     for number, caption in enumerate(captions):
-        words = [ShownWord(text) for text in caption.words]
+        words = [WordView(text) for text in caption.words]
         for number_of_mention, mention in enumerate(of.get(number, ()), 1):
             for at in range(mention.start, mention.end):
-                words[at] = ShownWord(
+                words[at] = WordView(
                     words[at].text, hue(number_of_mention), at == mention.start, at == mention.end - 1
                 )
         yield words

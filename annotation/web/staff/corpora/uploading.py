@@ -25,7 +25,7 @@ from annotation.formats import FORMATS
 from annotation.jobs.kinds.corpus_uploads import IMPORT_UPLOAD, checked_upload, newest_upload_job
 from annotation.models import Corpus, Job
 from annotation.web.common.access import account_of, for_roles_of_server
-from annotation.web.staff.frame import act_form
+from annotation.web.staff.campaign_pages import act_form
 from annotation.web.staff.job_lines import job_line
 
 _NO_UPLOAD = gettext_lazy("There is no such upload: it expired, or it is somebody else’s.")
@@ -46,7 +46,7 @@ def upload_list(request: HttpRequest) -> HttpResponse:
     """The page that begins an upload, and the account's own uploads that are not over."""
     own_uploads = uploads.uploads_of(account_of(request))
     about = {
-        "own": [(upload, _percent(upload)) for upload in own_uploads],
+        "uploads": [(upload, _percent(upload)) for upload in own_uploads],
         "form": act_form(request, "begin_upload"),
         "formats": [reader.title for reader in FORMATS if reader.reads],
     }
@@ -64,7 +64,7 @@ def upload_detail(request: HttpRequest, key: str) -> HttpResponse:
         if Corpus.objects.filter(published=True, name=name).exists():
             return redirect("corpus", name)
         return render(request, "annotation/upload_deleted.html", {"name": name})
-    upload = _own(request, key)
+    upload = _upload_of(request, key)
     checked = checked_upload(account_of(request), key)
     line = job_line(job) if job is not None else None
     waits = job is not None and job.state in Job.LIVE
@@ -86,7 +86,7 @@ def upload_detail(request: HttpRequest, key: str) -> HttpResponse:
 @for_roles_of_server(RESEARCHER)
 def upload_preview(request: HttpRequest, key: str, number: int) -> HttpResponseBase:
     """The small picture of a row of the preview."""
-    return _file(preview_picture(_own(request, key), number), "image/jpeg")
+    return _file(preview_picture(_upload_of(request, key), number), "image/jpeg")
 
 
 def _file(file: Path, content_type: str) -> HttpResponseBase:
@@ -96,7 +96,7 @@ def _file(file: Path, content_type: str) -> HttpResponseBase:
         raise Http404(_("There is no such file.")) from None
 
 
-def _own(request: HttpRequest, key: str) -> Upload:
+def _upload_of(request: HttpRequest, key: str) -> Upload:
     """The upload of an address; those of others are not there."""
     try:
         return uploads.upload_of(account_of(request), key)

@@ -21,7 +21,7 @@ from annotation.selectors.machines.reports import machine_reports
 from annotation.selectors.machines.savings import machine_saving
 from annotation.selectors.workers.standing import STATES_IN_WORDS
 from annotation.web.common.access import for_roles_on
-from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, act_form, campaign_frame
+from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, act_form, campaign_frame
 
 
 @require_safe
@@ -48,7 +48,7 @@ def machine_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             saved_rows=list(zip(LOOKING_SECONDS, saving.shares, strict=True)),
             answers=bool(machine_kinds(campaign.kinds)),
             finished=training_records.count_training_images(campaign),
-            teaches=machines.TEACH_JOB in every_job_kind(),
+            teaches=machines.TRAIN_JOB in every_job_kind(),
             add=act_form(request, "add_machine", ids="new-%s"),
         ),
     )

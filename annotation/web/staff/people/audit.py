@@ -13,7 +13,7 @@ from annotation.models import AuditEntry
 from annotation.selectors.people.audit import AUDIT_GROUPS, audit_found
 from annotation.web.common.access import for_admins
 from annotation.web.common.filters import query_number
-from annotation.web.staff.frame import query_string
+from annotation.web.staff.campaign_pages import query_string
 from annotation.web.staff.wording import ACTS, done_by
 
 #: Lines on a page.
@@ -40,7 +40,7 @@ _KEYS = {
     "reason": gettext_lazy("reason"),
 }
 #: What a page does not show of a line: it tells things apart for programs, which read it by API.
-_LEFT_OUT = ("digest", "because")
+_HIDDEN_FIELDS = ("digest", "because")
 #: Characters of a value that are shown.
 _LONGEST = 200
 
@@ -87,7 +87,7 @@ def _line(entry: AuditEntry) -> WordedLine:
     parts = [
         f"{_KEYS.get(key, key)}: {_short(value)}"
         for key, value in entry.about.items()
-        if key not in _LEFT_OUT and value not in (None, "", [], {})
+        if key not in _HIDDEN_FIELDS and value not in (None, "", [], {})
     ]
     return WordedLine(entry, who, str(ACTS.get(entry.act, entry.act)), "; ".join(parts))
 

@@ -17,8 +17,8 @@ from annotation.models import AlarmSubscription, Job
 from annotation.notifications import alarms
 from annotation.web.common.access import account_of, for_admins
 from annotation.web.common.filters import query_number
-from annotation.web.staff.frame import query_string
-from annotation.web.staff.job_lines import ShownJob, job_line
+from annotation.web.staff.campaign_pages import query_string
+from annotation.web.staff.job_lines import JobView, job_line
 
 #: Jobs on the page.
 _JOBS = 20
@@ -51,7 +51,7 @@ def server_state(request: HttpRequest) -> HttpResponse:
     return render(request, "annotation/staff/server.html", about)
 
 
-def _jobs(state: str, before: int | None) -> tuple[list[ShownJob], int | None]:
+def _jobs(state: str, before: int | None) -> tuple[list[JobView], int | None]:
     """The newest jobs before a number, and the number where the next page begins, if there is one."""
     jobs = Job.objects.select_related("campaign", "corpus", "created_by").order_by("-pk")
     if state:

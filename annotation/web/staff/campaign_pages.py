@@ -54,16 +54,16 @@ def act_form(request: HttpRequest, operation: str, *, ids: str = "%s", **initial
 
 
 @contextmanager
-def said(request: HttpRequest, *errors: type[Exception]) -> Iterator[Callable[[str], None]]:
-    """Do an act and say how it ended on the next page: what is handed to the yielded function, or, where
-    one of `refusals` was raised, that."""
+def result_message(request: HttpRequest, *errors: type[Exception]) -> Iterator[Callable[[str], None]]:
+    """Do an act and show on the next page how it ended: the text given to the yielded function, or the
+    message of the one of `errors` that was raised."""
     try:
         yield lambda text: messages.success(request, text)
     except errors as error:
         messages.error(request, str(error))
 
 
-def query_string(**held: str | int | None) -> str:
-    """`?...` of what is held, empty ones left out; "" where nothing is."""
-    fields = {name: value for name, value in held.items() if value not in ("", None)}
+def query_string(**values: str | int | None) -> str:
+    """`?...` of these values, without empty ones; "" where there is none."""
+    fields = {name: value for name, value in values.items() if value not in ("", None)}
     return f"?{urlencode(fields)}" if fields else ""

@@ -23,7 +23,7 @@ class SeeOther(HttpResponseRedirect):
 
 
 @dataclass(frozen=True, slots=True)
-class TaskPlace:
+class WorkContext:
     """Where somebody works: who, in which campaign, on which kind of question."""
 
     worker: Worker
@@ -41,13 +41,13 @@ class TaskPlace:
         return reverse("task", args=[self.campaign.name, self.kind])
 
 
-def place_of_request(request: HttpRequest, name: str, kind: str) -> TaskPlace:
+def work_of_request(request: HttpRequest, name: str, kind: str) -> WorkContext:
     """The place that an address names; 404 where there is none."""
     campaign = campaign_of_request(request, name)
     if kind not in kinds_of(campaign):
         message = _("Campaign “%(name)s” has no task “%(kind)s”.") % {"name": name, "kind": kind}
         raise Http404(message)
-    return TaskPlace(worker_at(request), campaign, TASK_TYPES.get(kind))
+    return WorkContext(worker_at(request), campaign, TASK_TYPES.get(kind))
 
 
 def campaign_of_request(request: HttpRequest, name: str) -> Campaign:

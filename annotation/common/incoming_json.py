@@ -17,7 +17,7 @@ class BadJson(ValueError):
     """Bytes that are no JSON, or hold what nothing here can store; one line that says which."""
 
 
-def read_plain_json(body: bytes) -> Any:
+def read_json(body: bytes) -> Any:
     """What `body` says. Raises BadJson.
 
     RFC 8259: UTF-8 alone. Python's own reader takes halves of characters (lone surrogates), NaN, numbers

@@ -42,7 +42,7 @@ LARGEST_FROM_ANYBODY = 256 * 2**10
 HEARD_OUT_SECONDS = 5.0
 
 
-class PlainText:
+class Utf8Only:
     """A WSGI application that is asked nothing in any charset but UTF-8."""
 
     def __init__(self, application: Callable[..., Iterable[bytes]]) -> None:
@@ -83,7 +83,7 @@ class ReadableForms:
         read: Any = request
         most = most_bytes(request)
         try:
-            if said_length(request) > most:
+            if declared_length(request) > most:
                 raise TooLarge(most)
             if _holds_nulls(request.POST):
                 read._post = _without_nulls(request.POST)
@@ -119,7 +119,7 @@ def most_bytes(request: HttpRequest) -> int:
     return LARGEST_BODY if known else LARGEST_FROM_ANYBODY
 
 
-def said_length(request: HttpRequest) -> int:
+def declared_length(request: HttpRequest) -> int:
     """How long the body is, as its sender says; 0 where that is no number, as Django takes it."""
     try:
         return int(request.META.get("CONTENT_LENGTH") or 0)
