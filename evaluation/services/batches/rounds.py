@@ -183,7 +183,7 @@ def _written(
                 campaign=batch.campaign,
                 pairs=pairs,
                 fillers=fillers,
-                wave=len(waves["asked"]) + 1,
+                round=len(waves["asked"]) + 1,
                 actor=actor,
             )
             waves["asked"] = [*waves["asked"], opened.pairs]
