@@ -344,7 +344,7 @@ def _flag(one: review.WorkerReport) -> WorkerFlag:
         comment=one.flag.comment,
         words=one.words,
         worker=one.flag.judgment.worker.pseudonym,
-        control_item=one.known_item,
+        control_item=one.is_control_item,
         at=one.flag.judgment.created_at,
         handled_at=one.flag.resolved_at,
     )

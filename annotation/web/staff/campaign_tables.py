@@ -29,10 +29,10 @@ ADDS = "uploads"
 
 #: Alarm -> the page where it is dealt with, or the nearest to that, and what its link says.
 HELPS = {
-    "qualification": ("known_items", gettext_lazy("Add control items")),
-    "no_controls": ("known_items", gettext_lazy("Add control items")),
-    "controls_used_up": ("known_items", gettext_lazy("Add control items")),
-    "controls_low": ("known_items", gettext_lazy("Add control items")),
+    "qualification": ("control_item_list", gettext_lazy("Add control items")),
+    "no_controls": ("control_item_list", gettext_lazy("Add control items")),
+    "controls_used_up": ("control_item_list", gettext_lazy("Add control items")),
+    "controls_low": ("control_item_list", gettext_lazy("Add control items")),
     "review": ("review", gettext_lazy("Review them")),
     "complete": ("jobs", gettext_lazy("Export")),
     "few_workers": ("entry", gettext_lazy("Invite workers")),
