@@ -36,7 +36,7 @@ from annotation.selectors.pair_judgments import page_filling
 from annotation.selectors.stored_kinds import CampaignRequest
 
 _KIND = "open_images"
-#: What is said of a campaign without a job that opens its images.
+#: The message for a campaign without a job that opens its images.
 NOT_CHOSEN = gettext_lazy(
     "Nobody has chosen the images of this campaign: open it again under its name with your choice, or delete "
     "it."

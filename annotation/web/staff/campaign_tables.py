@@ -24,7 +24,7 @@ from annotation.selectors.campaign.cost import cents
 from annotation.selectors.campaign.reasons import reason_in_words
 from annotation.web.staff.wording import ACTS, STAGES_IN_WORDS, done_by, kind_in_words
 
-#: The page that adds corpora: it is of no campaign.
+#: The page that adds corpora; it belongs to no campaign.
 ADDS = "uploads"
 
 #: Alarm -> the page where it is dealt with, or the nearest to that, and what its link says.
@@ -48,7 +48,7 @@ HELPS = {
 }
 
 
-#: What a line of the audit may name, in the order in which it is told.
+#: The fields that a line of the audit may name, in this order.
 _NAMED = (
     "of",
     "image",
