@@ -1,4 +1,4 @@
-"""The addresses of the REST API: every operation, whichever app it is of, and the pages about them."""
+"""The addresses of the REST API: the operations of every app, and the pages about them."""
 
 from django.urls import path
 

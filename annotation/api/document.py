@@ -37,7 +37,7 @@ def api_pages(request: HttpRequest) -> HttpResponse:
 @csrf_exempt
 @login_not_required
 def no_such_call(request: HttpRequest) -> HttpResponse:
-    """What any other address of the API is told."""
+    """The problem that any other address of the API answers with."""
     return Problem(HTTPStatus.NOT_FOUND, "unknown", _("The API has no such address.")).response()
 
 

@@ -23,7 +23,7 @@ from annotation.queue import submission
 from annotation.task_types.base import BadAnswer
 
 #: What a view gets: the request, the worker who sent it, what it asks for, and what the address names.
-#: It returns what is to be said.
+#: It returns the body of the answer.
 _View = TypeVar("_View", bound=Callable[..., Mapping[str, Any]])
 
 

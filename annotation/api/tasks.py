@@ -220,7 +220,7 @@ def _today(worker: int, assignment: int) -> WorkerToday:
 
 
 def _answer_of(answer_request: AnswerRequest) -> tuple[Answer, int]:
-    """The answer, and the version of its form; it is said outright, or by a page's `form` of a `kind`."""
+    """The answer, and the version of its form; the call has its fields, or a page's `form` of a `kind`."""
     if answer_request.form is None:
         answer = answer_in(vars(answer_request))
         # An answer that is more than a word is read by its kind; no two kinds share such a word.

@@ -262,7 +262,7 @@ def _answer_request(base: Any, kinds: tuple[str, ...]) -> type[AnswerRequest]:
 
 
 def worker_schemas(answers: Iterable[Any]) -> dict[str, Any]:
-    """The schemas of what calls of workers are answered; tasks are told apart by their `kind`."""
+    """The schemas of the answers to workers' calls; tasks differ by their `kind`."""
     schemas: dict[str, Any] = {}
     for answer in answers:
         schema = _schema(answer)

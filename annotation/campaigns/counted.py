@@ -231,7 +231,7 @@ def _captions(images: Iterable[int]) -> dict[int, list[int]]:
 def _single(
     kind: str, pairs: Sequence[Pair], lookup: _NamedRows, settings: CampaignSettings
 ) -> dict[str, Questions]:
-    """Each pair as a question of its own."""
+    """Each pair as one question."""
     questions: dict[str, list[tuple[CountedQuestion, list[dict[str, Any]]]]] = {}
     needed = settings.answers.wanted(kind)
     for pair in pairs:

@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 POLL = 1.0
 #: Seconds between two tries where another process works, or the database cannot be used.
 LOOK_AGAIN_SECONDS = 5.0
-#: Seconds that a job has to come to its next step once we are told to stop.
+#: Seconds that a job has to come to its next step after the signal to stop.
 GRACE = 15.0
 
 

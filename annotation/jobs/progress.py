@@ -35,7 +35,7 @@ class Cancelled(Interrupted):
 
 
 class Stopping(Interrupted):
-    """The worker is told to stop; another goes on from the last checkpoint."""
+    """The worker has to stop; another one resumes from the last checkpoint."""
 
 
 class Superseded(Interrupted):

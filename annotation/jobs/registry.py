@@ -48,7 +48,7 @@ class JobKind:
 
     @property
     def app(self) -> str:
-        """The package that the work is of, as `evaluation`."""
+        """The name of the work's app, such as `evaluation`."""
         return self.work.__module__.partition(".")[0]
 
     def invalid_arguments(self, arguments: Mapping[str, Any]) -> str:

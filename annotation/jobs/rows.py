@@ -249,7 +249,7 @@ def stopped_by_limit(did: str, seconds: float) -> Stopped:
 
 
 def give_up_reason(job: Job, stopped: Stopped | None = None) -> str:
-    """What is said of a job that was begun too often; `stopped` is what its last run met, if known."""
+    """The error of a job that was begun too often; `stopped` is how its last run ended, if known."""
     how, look = stopped or _killed_by_limit(job) or _ENDED
     return f"begun {job.attempts} times, and {how}; {look}, then resume it"
 

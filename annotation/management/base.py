@@ -85,7 +85,7 @@ Bar: TypeAlias = "tqdm[Any] | LogLines"
 
 
 def with_progress(things: Iterable[_T], *, what: str, total: int | None = None) -> Iterable[_T]:
-    """`things`; how many were taken is told as `progress_bar` tells it."""
+    """`things`, with a progress bar like that of `progress_bar`."""
     if sys.stderr.isatty():
         return tqdm(things, desc=what, total=total, delay=DELAY, file=sys.stderr, unit_scale=True)
     return _logged(things, what, length_hint(things) if total is None else total)
@@ -117,7 +117,7 @@ def move_bar(bar: Bar, done: int, total: int, *, what: str = "") -> None:
 
 
 def few_images(images: int) -> str:
-    """What is to be said of a bootstrap interval over so many images; nothing of `FEW_IMAGES` or more."""
+    """A remark on a bootstrap interval over so many images; "" for `FEW_IMAGES` or more."""
     if images >= FEW_IMAGES:
         return ""
     drawn = f"{images} image{'' if images == 1 else 's'}"

@@ -239,7 +239,7 @@ class _Commands(dict[str, Any]):
         raise KeyError(name)
 
     def items(self) -> Any:
-        """Every command with the app that it is of."""
+        """Every command with the name of its app."""
         declared = {
             operation.name: operation.app for operation in all_operations() if operation.command is not None
         }

@@ -1,4 +1,4 @@
-"""Alarms that are told once: to webhooks, and by e-mail to those who asked for them.
+"""Alarms, sent once each: to webhooks, and by e-mail to subscribers.
 
 A look at a campaign, or at the server, finds what is wrong now. What it did not find before is raised: that
 is told. What comes and goes within an hour counts as one alarm.
@@ -24,7 +24,7 @@ from annotation.selectors.stored_kinds import ScopeRequest
 
 #: The alarm by which a campaign says that there is nothing left to ask.
 COMPLETE_ALARM = "complete"
-#: An alarm that was not seen for so long is over, and is told again when it comes back.
+#: An alarm that was not seen for so long is over, and is sent again when it comes back.
 OVER_AFTER = timedelta(hours=1)
 #: How exactly it is kept when an alarm was seen last: not a row a minute.
 _SEEN_STEP = timedelta(minutes=10)

@@ -79,7 +79,7 @@ def _take() -> list[TakenDelivery]:
 
 
 def _attempt(taken: TakenDelivery) -> SendOutcome:
-    """Send one delivery; in a thread of its own, so it asks the database nothing."""
+    """Send one delivery; runs in a separate thread, so it makes no database query."""
     if not taken.allowed:
         return SendOutcome(None, OFF)
     row = taken.row

@@ -37,7 +37,7 @@ DELIVERY_STATES: dict[str, str | Promise] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookLogRequest:
-    """What a webhook was or is to be told, the newest first; lines are stored for 30 days."""
+    """The deliveries of a webhook, the newest first; lines are stored for 30 days."""
 
     webhook: WebhookNumber
     state: Annotated[
@@ -47,7 +47,7 @@ class WebhookLogRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookTestRequest:
-    """A webhook is sent an event of the type webhook.test, whatever it is told of."""
+    """Sends a webhook an event of the type webhook.test, whichever events it has."""
 
     webhook: WebhookNumber
 

@@ -30,7 +30,7 @@ from annotation.notifications.signing import secret_of
 from annotation.selectors.scopes import within_scope
 from annotation.selectors.stored_kinds import ScopeRequest
 
-#: What a webhook can be told of.
+#: The events that a webhook can have.
 CAMPAIGN_FINISHED, JOB_ENDED, ALARM_RAISED = "campaign.finished", "job.ended", "alarm.raised"
 EVENT_NAMES = {
     CAMPAIGN_FINISHED: gettext_lazy("a campaign is finished"),
@@ -38,7 +38,7 @@ EVENT_NAMES = {
     ALARM_RAISED: gettext_lazy("something needs attention"),
 }
 EVENTS = tuple(EVENT_NAMES)
-#: What is sent to try a webhook out, whatever it is told of.
+#: The event that tests a webhook, whichever events it has.
 TEST_EVENT = "webhook.test"
 #: Webhooks that an account may own at a time.
 MOST_WEBHOOKS = 20

@@ -180,7 +180,7 @@ def _back_with_error(request: HttpRequest, why: str) -> HttpResponse:
 
 
 def went_wrong() -> str:
-    """What is said where the other server did not say who somebody is."""
+    """The message where the other server did not say who somebody is."""
     return _("The other server did not confirm who you are. Try again, or sign in with your password.")
 
 

@@ -52,7 +52,7 @@ def visit_detail(request: HttpRequest) -> HttpResponse:
 @require_POST
 @for_roles(ANNOTATOR)
 def visit_finish(request: HttpRequest) -> HttpResponse:
-    """End my visit; Prolific is told by the address that this leads to."""
+    """End my visit; the address that this leads to reports it to Prolific."""
     visit = platform_visits.current_visit(request.session, request.user)
     if visit is None:
         return redirect("tasks")

@@ -67,7 +67,7 @@ class WorkerReport:
     image: Image
     kind: str
     words: tuple[str, ...]
-    known_item: bool
+    is_control_item: bool
 
 
 @dataclass(slots=True)
@@ -260,7 +260,7 @@ def _report(row: Flag, names: Mapping[str, str]) -> WorkerReport:
         words = tuple(mentions[name].text for name in _about(judgment.key, names) if name in mentions)
         return WorkerReport(row, image, judgment.kind, words, known_item=False)
     assert judgment.assignment is not None and judgment.assignment.control is not None
-    return WorkerReport(row, judgment.assignment.control.image, judgment.kind, (), known_item=True)
+    return WorkerReport(row, judgment.assignment.control.image, judgment.kind, (), is_control_item=True)
 
 
 def _about(key: str, names: Mapping[str, str]) -> tuple[str, ...]:

@@ -168,7 +168,7 @@ def walk(page: Page, password: str) -> Iterator[tuple[str, Callable[[], object]]
     yield "payments", lambda: page.goto("/campaigns/people/payments/")
     yield "people", lambda: page.goto("/people/")
     yield "phrases", lambda: page.goto("/corpora/sample/images/scene-000001/phrases/")
-    yield "known_items", lambda: page.goto("/campaigns/people/control-items/")
+    yield "control_item_list", lambda: page.goto("/campaigns/people/control-items/")
     yield "settings", lambda: page.goto("/campaigns/people/settings/")
     yield "texts", lambda: page.goto("/campaigns/people/texts/")
     yield "jobs", lambda: page.goto("/campaigns/people/jobs/")

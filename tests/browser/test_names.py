@@ -34,7 +34,7 @@ ROUTES = (
     "workers",
     "worker",
     "payments",
-    "known_items",
+    "control_item_list",
     "change_settings",
     "draft_step questions",
     "corpus",

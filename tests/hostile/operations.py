@@ -820,7 +820,7 @@ post(
     completion_code="C0DE",
     screen_out_code="0UT",
 )
-get("known_items", RUNNERS, "review", kind=q.COREF_LINK, purpose="control", before=10**6)
+get("control_item_list", RUNNERS, "review", kind=q.COREF_LINK, purpose="control", before=10**6)
 post("operation", RUNNERS, "import_controls", campaign="review", file=KNOWN.encode())
 post("operation", RUNNERS, "promote_answers", campaign="review", kind=q.COREF_LINK, at_least="3")
 post("operation", RUNNERS, "add_controls_from_layer", campaign="quay", layer="import")

@@ -105,7 +105,16 @@ PAGES = dict.fromkeys(
     [
         *("dashboard", "payments"),
         *("corpus", "campaign", "campaign_settings", "change_settings", "image_order", "workers", "review"),
-        *("entry", "new_control_item", "texts", "jobs", "known_items", "machines", "manage_corpus", "tags"),
+        *(
+            "entry",
+            "new_control_item",
+            "texts",
+            "jobs",
+            "control_item_list",
+            "machines",
+            "manage_corpus",
+            "tags",
+        ),
         *("evaluation:system", "evaluation:run", "evaluation:queries", "evaluation:qrels"),
         *("evaluation:batch", "evaluation:report"),
     ],

@@ -69,7 +69,7 @@ def test_alarms_of_one_sort_stand_together_with_the_page_that_helps(ada):
     page = ada.get(PAGE)
     assert "and 5 more like it" in words(page)
     assert (
-        f'href="{reverse("known_items", args=[world.campaign.name])}">Add control items'
+        f'href="{reverse("control_item_list", args=[world.campaign.name])}">Add control items'
         in page.content.decode()
     )
 

@@ -55,7 +55,7 @@ def test_an_export_is_asked_for_made_and_fetched_by_page(world, ada, tmp_path):
     assert "layer is unchecked at links, verification" in words(page)
     assert "Unchecked: there are no gold answers to coref_link, chain_verification" in words(page)
     assert "Not in the files: the place of 1 image in the order of the corpus." in words(page)
-    assert f'href="{reverse("known_items", args=["quay"])}"' in page.content.decode()
+    assert f'href="{reverse("control_item_list", args=["quay"])}"' in page.content.decode()
     assert 'data-live="on"' not in page.content.decode()
     answer = download(ada)
     assert answer["Content-Disposition"].startswith("attachment")

@@ -56,7 +56,7 @@ class TokenOrSession(BaseAuthentication):
         return account, None
 
     def authenticate_header(self, request: Request) -> str:
-        """What a call without a token is told to send."""
+        """The `WWW-Authenticate` header for a call without a token."""
         return SCHEME.strip()
 
 

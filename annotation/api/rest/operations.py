@@ -198,7 +198,7 @@ _PROBLEMS = {
 
 
 def described_for_openapi(served_here: Served) -> Callable[[Any], Any]:
-    """What drf-spectacular is told of an operation, as its decorator."""
+    """The decorator that describes an operation to drf-spectacular."""
     about, handler = served_here
     title, _, text = (handler.__doc__ or "").strip().partition("\n\n")
     return extend_schema(

@@ -1,4 +1,4 @@
-"""Whom an operation is open to: the same rules as pages have, told as problems."""
+"""Who may call an operation: the same rules as for pages; errors are problems."""
 
 from collections.abc import Mapping
 from http import HTTPStatus

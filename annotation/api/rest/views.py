@@ -88,7 +88,7 @@ class OperationView(APIView):
         return [MultiPartParser(), JSONParser()] if about.json_too else [MultiPartParser()]
 
     def handle_exception(self, exc: Exception) -> HttpResponseBase:  # type: ignore[override]
-        """What went wrong, as a problem; what is our fault is raised on."""
+        """The error as a problem; raises it again if it is a bug of ours."""
         about = self._about()
         return private(problem_of(exc, about).response())
 
@@ -175,7 +175,7 @@ def private(response: HttpResponseBase) -> HttpResponseBase:
 
 
 def _body_data(about: ApiRoute, request: HttpRequest) -> Any:
-    """What a body says: JSON, {} where it is empty; or the fields of a form, but for its files."""
+    """The data of a body: JSON, {} for an empty one; or the fields of a form, without its files."""
     kind = (request.content_type or "").strip().lower()
     if about.uploads and kind == _FORM:
         return request.POST
@@ -194,7 +194,7 @@ def _body_data(about: ApiRoute, request: HttpRequest) -> Any:
 
 
 def _read(about: ApiRoute, request: HttpRequest) -> tuple[CursorRequest, dict[str, Any]]:
-    """The place in a list, and what is said of the request's fields, which are checked later."""
+    """The cursor in a list, and the raw values of the request's fields, which are checked later."""
     query, of = dict(request.GET.lists()), about.declared.request
     cursor_fields: dict[str, list[str]] = {
         name: query.pop(name) for name in ("limit", "cursor") if about.listed and name in query
@@ -293,7 +293,7 @@ def _call_answer(about: ApiRoute, answer: OperationAnswer) -> CallAnswer:
 
 
 def _without_secret(about: ApiRoute, answer: CallAnswer) -> CallAnswer:
-    """What is kept of an answer for the same call under the same key: all but a secret."""
+    """The answer as it is stored for a repeated call with the same key: without its secret."""
     if not about.secret:
         return answer
     return answer._replace(body=json.dumps({**json.loads(answer.body), about.secret: None}))

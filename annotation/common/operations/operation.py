@@ -47,7 +47,7 @@ class OperationContext:
     listener: Callable[[str, float], object] = lambda phase, share: None
 
     def report_progress(self, phase: str, share: float) -> None:
-        """Say which phase the work is in, and which share of the whole is done; it never falls."""
+        """Report the current phase, and the share of the whole that is done; it never falls."""
         self.listener(phase, share)
         if self.progress is not None:
             self.progress.advance(max(self.progress.share, share), phase=phase)
@@ -177,7 +177,7 @@ class FormPage:
 
 
 class _AsRunSays:
-    """What is said by the annotations of an operation's `run`."""
+    """Marks a value that comes from the annotations of `run`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -225,7 +225,7 @@ class Operation:
 
     @property
     def app(self) -> str:
-        """The package that it is of, as `evaluation`."""
+        """The name of its app, such as `evaluation`."""
         return self.run.__module__.partition(".")[0]
 
     def authorize(self, request: Any, account: Any) -> Any:

@@ -190,7 +190,7 @@ def json_schema(kind: type[Any], *, result: bool = False) -> dict[str, Any]:
 
 @cache
 def _model(kind: Any) -> Any:
-    """The pydantic model of a request: a dataclass cannot be told to refuse unknown fields."""
+    """The pydantic model of a request: a dataclass cannot refuse unknown fields."""
     hints = get_type_hints(kind, include_extras=True)
     fields = {
         name: (hints[name], ... if field.required else PydanticField(default=field.default))

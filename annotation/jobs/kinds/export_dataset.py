@@ -117,7 +117,7 @@ class ExportedDataset:
 
 
 def check_dataset(request: ExportDatasetRequest, context: OperationContext) -> ExportDatasetRequest:
-    """Raise what the export would raise, as far as that can be said before anything is written."""
+    """Raise what the export would raise, as far as that is known before anything is written."""
     update_layers(request.row(), request.layer)
     check_export(corpus=request.corpus, format=request.format, layer=request.layer, **request.choice())
     return request

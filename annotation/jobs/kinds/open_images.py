@@ -34,7 +34,7 @@ from annotation.selectors.stored_kinds import CampaignRequest
 from phrasebox.registry import UnknownName
 
 _KIND = "open_images"
-#: What is said of a campaign without a job that opens its images.
+#: The message for a campaign without a job that opens its images.
 NOT_CHOSEN = gettext_lazy(
     "Nobody has chosen the images of this campaign: open it again under its name with your choice, or delete "
     "it."

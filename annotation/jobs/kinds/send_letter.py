@@ -16,6 +16,6 @@ from annotation.jobs import JobProgress, emails, job_kind
 def send_letter(
     progress: JobProgress, *, digest: str, domain: str, secure: bool, language: str
 ) -> dict[str, Any]:
-    """Send it. How many were sent is told to nobody: the row would say who has an account."""
+    """Send it. The result has no count: that would show whether somebody has an account."""
     emails.send_emails(digest=digest, domain=domain, secure=secure, language=language)
     return {}

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 HOST, PORT = "127.0.0.1", 8000
 LAST_PORT = 65535
 THREADS = 8
-#: Seconds that requests in flight have to end once the server is told to stop.
+#: Seconds that requests in flight have to end after the signal to stop.
 GRACE = 20
 #: Seconds after which a worker of jobs that died is started again.
 RESTART = 5.0
@@ -104,7 +104,7 @@ class Server(BaseApplication):
         return get_internal_wsgi_application()
 
     def run(self) -> None:
-        """Serve until told to end; without Redis, a child process does the jobs."""
+        """Serve until a signal ends it; without Redis, a child process runs the jobs."""
         master = Master(self)
         if not settings.REDIS_URL:
             master.jobs = JobsProcess()

@@ -10,7 +10,7 @@ from annotation.common.plain_text import text_table
 from annotation.protocol.agreement import IntervalEstimate
 from annotation.selectors.drawing_ways import DrawingWay
 
-#: What is said instead of pace and cost.
+#: The text that stands for progress and cost.
 _SIMULATED = "simulated answers: they took no time and earn nothing"
 
 

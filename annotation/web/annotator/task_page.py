@@ -117,7 +117,7 @@ class TaskPage:
 
     @property
     def number(self) -> int:
-        """Of a test: the how-manieth question this is."""
+        """The number of this question in a test; 0 outside of one."""
         return self.test.answered + self.ahead + 1 if self.test else 0
 
     @property
@@ -138,7 +138,7 @@ class WorkSoFar:
 
 @dataclass(frozen=True, slots=True)
 class InvalidForm:
-    """What was sent in vain; empty where nothing was. Fields as of TaskPage."""
+    """The fields of a form that was not accepted; empty where there was none. Fields as of TaskPage."""
 
     entered: Mapping[str, str]
     error: str = ""
@@ -252,7 +252,7 @@ def clipped(pieces: Sequence[CaptionPiece]) -> list[CaptionPiece]:
 
 
 def as_printed(text: str) -> str:
-    """`text` as print has it: corpora come with a space before each full stop."""
+    """`text` without the space that corpora have before each full stop."""
     return POINT.sub(lambda point: point[0].lstrip(), text)
 
 

@@ -1,4 +1,4 @@
-"""A line of the list of tasks: what a worker is told of their standing, of pay, of what waits."""
+"""A line of the list of tasks: the worker's trust state, the pay, and what waits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -38,7 +38,7 @@ _T = TypeVar("_T", bound=Scoped)
 
 @dataclass(frozen=True)
 class AddressedThing(Generic[_T]):
-    """How the thing of an address is found by its name, and what is said where it is not there."""
+    """Looks up the object of an address by its name, with the message for a missing one."""
 
     find: Callable[[str], _T | None]
     missing: Any  # a text with %(name)s, translated when it is shown

@@ -1,4 +1,4 @@
-"""What visitors may try how often, and what they are told when it was too often."""
+"""Rate limits of what visitors may try, and their messages."""
 
 import ipaddress
 import unicodedata

@@ -192,7 +192,7 @@ class RequestForm(forms.Form):
             try:
                 table = tomllib.loads(text)
             except (ValueError, RecursionError):
-                continue  # which is said when it is read
+                continue  # reported when it is read
             rest = deepcopy(table)
             for part in settings:
                 _drop(rest, part.name)

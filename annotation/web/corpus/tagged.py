@@ -45,7 +45,7 @@ class UnfoundTags:
 
 
 def unfound_tags(corpus: Corpus, selection: Filter, layer: str) -> UnfoundTags:
-    """What is to be said of the tags that a filter asks for; nothing where all are there."""
+    """The tags of a filter that the corpus lacks, with alternatives; empty where all are there."""
     if not selection.tags:
         return UnfoundTags()
     try:

@@ -49,7 +49,7 @@ def layers_open(request: HttpRequest, campaign: Campaign) -> list[Layer]:
 
 
 def act_form(request: HttpRequest, operation: str, *, ids: str = "%s", **initial: str) -> RequestForm:
-    """The form of an operation, for a page of its own."""
+    """The form of an operation on its own page."""
     return RequestForm(operation_named(operation), account_of(request), initial=initial, ids=ids)
 
 

@@ -22,15 +22,15 @@ from annotation.selectors.campaign.cost import cents
 from annotation.selectors.campaign.reasons import reason_in_words
 from annotation.web.staff.wording import ACTS, STAGES_IN_WORDS, done_by, kind_in_words
 
-#: The page that adds corpora: it is of no campaign.
+#: The page that adds corpora; it belongs to no campaign.
 ADDS = "uploads"
 
 #: Alarm -> the page where it is dealt with, or the nearest to that, and what its link says.
 HELPS = {
-    "qualification": ("known_items", gettext_lazy("Add control items")),
-    "no_controls": ("known_items", gettext_lazy("Add control items")),
-    "controls_used_up": ("known_items", gettext_lazy("Add control items")),
-    "controls_low": ("known_items", gettext_lazy("Add control items")),
+    "qualification": ("control_item_list", gettext_lazy("Add control items")),
+    "no_controls": ("control_item_list", gettext_lazy("Add control items")),
+    "controls_used_up": ("control_item_list", gettext_lazy("Add control items")),
+    "controls_low": ("control_item_list", gettext_lazy("Add control items")),
     "review": ("review", gettext_lazy("Review them")),
     "complete": ("jobs", gettext_lazy("Export")),
     "few_workers": ("entry", gettext_lazy("Invite workers")),
@@ -46,7 +46,7 @@ HELPS = {
 }
 
 
-#: What a line of the audit may name, in the order in which it is told.
+#: The fields that a line of the audit may name, in this order.
 _NAMED = (
     "of",
     "image",

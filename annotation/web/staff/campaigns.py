@@ -122,7 +122,7 @@ def campaign_detail(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 
 def _pilot(request: HttpRequest, campaign: Campaign, currency: str) -> dict[str, Any] | None:
-    """Of a pilot: how many images it left out, and what they will take; or why that cannot be told."""
+    """How many images a pilot skipped, and what they will take; or why that is not known."""
     if campaign.pilot is None or campaign.state not in (Campaign.OPEN, Campaign.PAUSED):
         return None
     try:

@@ -104,7 +104,7 @@ def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
 
 
 def _done_message(operation: Operation, result: Any) -> str:
-    """What is said when an operation was done."""
+    """The message after an operation."""
     done = operation.page.done if operation.page is not None else ""
     if callable(done):
         return str(done(result))

@@ -295,7 +295,7 @@ def _answered(
 
 
 def _ruling(ruling: GivenRuling, chains: Sequence[ReviewedChain]) -> SpokenRuling:
-    """A ruling in words; mentions that the image no longer has are told by their ids."""
+    """A ruling in words; mentions that the image no longer has are shown by their ids."""
     words = {m.id: m.text for chain in chains for m in chain.mentions}
     count = Counter(words.values())
 

@@ -27,7 +27,7 @@ _MOST_HOOKS = 50
 @never_cache
 @for_roles(RESEARCHER)
 def notification_list(request: HttpRequest) -> HttpResponse:
-    """What one is told of, and how; the forms for more."""
+    """The account's webhooks and alarms, and the forms for more."""
     account = account_of(request)
     before = query_number(request.GET, "before")
     webhooks = hooks.webhooks_of(account, RESEARCHER).order_by("-pk")
@@ -51,7 +51,7 @@ def notification_list(request: HttpRequest) -> HttpResponse:
 
 
 def events_in_words(events: list[str]) -> list[str]:
-    """Of what a webhook is told, in words."""
+    """The events of a webhook, in words."""
     return [str(EVENTS_IN_WORDS.get(event, event)) for event in events]
 
 

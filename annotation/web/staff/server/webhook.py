@@ -1,4 +1,4 @@
-"""The page of one webhook: what it is told of, its log, and what can be done with it."""
+"""The page of one webhook: its events, its log, and its actions."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
