@@ -66,9 +66,9 @@ def torch_on(device: str) -> Torch | None:
 
 def torch_for(device: str) -> Torch:
     """Torch on `device`, for what needs it on the CPU too. Raises NoDevice."""
-    found = torch_on("torch:cpu" if device == CPU else device)
-    assert found is not None
-    return found
+    array_api = torch_on("torch:cpu" if device == CPU else device)
+    assert array_api is not None
+    return array_api
 
 
 @contextmanager

@@ -104,15 +104,15 @@ def for_each(work: Callable[[_T], None], items: Iterable[_T]) -> None:
 
 def product(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
     """left @ right, the rows of `left` divided among threads; call inside `one_blas_thread`."""
-    found = np.empty((len(left), right.shape[1]), dtype=np.result_type(left, right))
+    result = np.empty((len(left), right.shape[1]), dtype=np.result_type(left, right))
     rows = max(1, -(-len(left) // cores()))
 
     def multiply(start: int) -> None:
         part = slice(start, start + rows)
-        np.matmul(left[part], right, out=found[part])
+        np.matmul(left[part], right, out=result[part])
 
     for_each(multiply, range(0, len(left), rows))
-    return found
+    return result
 
 
 @cache

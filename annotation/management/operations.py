@@ -203,7 +203,7 @@ def _value(field: RequestField, value: Any) -> Any:
 
 def _parts(field: RequestField, text: Any) -> list[Any]:
     """What one argument lists, separated by commas; a file's name may have some, and a list in the list."""
-    nested = field.rule.each is not None and field.rule.each.sort == "array"
+    nested = field.rule.element is not None and field.rule.element.sort == "array"
     if not isinstance(text, str) or field.upload is not None or field.server_file is not None or nested:
         return [text]
     return [part.strip() for part in text.split(",") if part.strip()]

@@ -91,8 +91,8 @@ class NearestNeighbours:
 
     def score(self, data: Dataset, *, direction: RankDirection) -> Dense:
         """Eq. 2; rows are queries."""
-        found = score_pairs(data.images, data.captions, direction=direction)
-        return Dense(found if direction == "annotation" else np.ascontiguousarray(found.T))
+        scores = score_pairs(data.images, data.captions, direction=direction)
+        return Dense(scores if direction == "annotation" else np.ascontiguousarray(scores.T))
 
     def state(self) -> State:
         """Nothing."""

@@ -28,9 +28,9 @@ def scaled_diagonal(gram: FloatMatrix, factor: float) -> FloatMatrix:
         raise ValueError(f"a kernel of shape {gram.shape} is not square; expected (items, items)")
     if not factor >= 1:
         raise ValueError(f"diagonal factor {factor:g}; expected 1 or more")
-    found = gram.copy()
-    found.flat[:: len(found) + 1] *= factor
-    return found
+    scaled = gram.copy()
+    scaled.flat[:: len(scaled) + 1] *= factor
+    return scaled
 
 
 def powered(gram: FloatMatrix, power: int) -> FloatMatrix:

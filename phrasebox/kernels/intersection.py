@@ -71,8 +71,8 @@ class Intersection:
                 f"images of {left.shape[1]} numbers against images of {right.shape[1]}; "
                 "expected the same words and cells"
             )
-        found = intersections(left, right) if on is None else intersections_on(left, right, on)
-        return powered(found, self.power)
+        gram = intersections(left, right) if on is None else intersections_on(left, right, on)
+        return powered(gram, self.power)
 
 
 def level_weights(levels: int) -> FloatMatrix:
@@ -93,22 +93,22 @@ def fold_shares(kinds: Sequence[Shares], levels: int) -> Singles:
         raise ValueError("no kinds of words were given; expected histograms of at least one")
     weights = level_weights(levels)
     parts = []
-    for place, shares in enumerate(kinds, start=1):
+    for index, shares in enumerate(kinds, start=1):
         cells = shares[:, None, :] if shares.ndim == 2 and levels == 0 else shares
         if cells.ndim != 3 or cells.shape[1] != len(weights):
             raise ValueError(
-                f"kind {place} has shape {shares.shape}; expected (images, {len(weights)} cells, words) "
+                f"kind {index} has shape {shares.shape}; expected (images, {len(weights)} cells, words) "
                 f"for {levels} levels"
             )
         if len(cells) != len(kinds[0]):
             raise ValueError(
-                f"kind {place} has {len(cells)} images, kind 1 has {len(kinds[0])}; expected the same"
+                f"kind {index} has {len(cells)} images, kind 1 has {len(kinds[0])}; expected the same"
             )
         # The minimum is NaN wherever one is.
         if cells.size and not cells.min() >= 0:
             image = int(np.argwhere(~(cells >= 0))[0][0])
             raise ValueError(
-                f"kind {place}, image {image} (counted from 0) has a share that is negative or not a "
+                f"kind {index}, image {image} (counted from 0) has a share that is negative or not a "
                 "number; expected shares of pixels"
             )
         scaled = cells * (weights[:, None] / len(kinds)).astype(np.float32)
@@ -120,16 +120,16 @@ def intersections(rows: Singles, columns: Singles) -> FloatMatrix:
     """Sums of minima of all pairs of vectors, shape (rows, columns)."""
     left = _padded(rows)
     right = left if columns is rows else _padded(columns)
-    found = np.empty((len(left), len(right)))
+    sums = np.empty((len(left), len(right)))
 
     def work(corner: tuple[int, int]) -> None:
         top, start = corner
-        one, other = left[top : top + _IMAGES], right[start : start + _IMAGES]
-        square = np.zeros((len(one), len(other)))
-        _add_minima(one, other, square)
-        found[top : top + _IMAGES, start : start + _IMAGES] = square
+        first, second = left[top : top + _IMAGES], right[start : start + _IMAGES]
+        square = np.zeros((len(first), len(second)))
+        _add_minima(first, second, square)
+        sums[top : top + _IMAGES, start : start + _IMAGES] = square
         if right is left:
-            found[start : start + _IMAGES, top : top + _IMAGES] = square.T
+            sums[start : start + _IMAGES, top : top + _IMAGES] = square.T
 
     corners = (
         (top, start)
@@ -137,31 +137,31 @@ def intersections(rows: Singles, columns: Singles) -> FloatMatrix:
         for start in range(top if right is left else 0, len(right), _IMAGES)
     )
     for_each(work, corners)
-    return np.ascontiguousarray(found[: len(rows), : len(columns)])
+    return np.ascontiguousarray(sums[: len(rows), : len(columns)])
 
 
 def intersections_on(rows: Singles, columns: Singles, on: Torch) -> FloatMatrix:
     """`intersections` on a device."""
     with memory_of(on):
-        found = host(_sums_of_minima(rows, columns, on))
+        sums = host(_sums_of_minima(rows, columns, on))
     on.free()
     if columns is rows:
-        mirror(found)
-    return found
+        mirror(sums)
+    return sums
 
 
 def _sums_of_minima(rows: Singles, columns: Singles, on: Torch) -> Any:
     """As a tensor; below the diagonal nothing is said where both are the same. Holds a tile besides."""
     left = on.put(rows)
     right = left if columns is rows else on.put(columns)
-    found = on.torch.empty((len(left), len(right)), dtype=on.torch.float64, device=on.device)
+    sums = on.torch.empty((len(left), len(right)), dtype=on.torch.float64, device=on.device)
     side = max(1, isqrt(_MINIMA // max(1, left.shape[1])))
     for top in range(0, len(left), side):
-        one = left[top : top + side, None]
+        row_block = left[top : top + side, None]
         for start in range(top if right is left else 0, len(right), side):
-            minima = on.torch.minimum(one, right[None, start : start + side])
-            found[top : top + side, start : start + side] = minima.sum(dim=2, dtype=on.torch.float64)
-    return found
+            minima = on.torch.minimum(row_block, right[None, start : start + side])
+            sums[top : top + side, start : start + side] = minima.sum(dim=2, dtype=on.torch.float64)
+    return sums
 
 
 def _padded(vectors: Singles) -> Singles:
@@ -171,7 +171,7 @@ def _padded(vectors: Singles) -> Singles:
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "nnan", "nsz"})
-def _add_minima(a, b, found):  # type: ignore[no-untyped-def]
+def _add_minima(a, b, sums):  # type: ignore[no-untyped-def]
     """found[i, j] += sum of min(a[i], b[j]); both have a multiple of four rows."""
     for first in range(0, a.shape[1], _DIMENSIONS):
         end = min(first + _DIMENSIONS, a.shape[1])
@@ -203,19 +203,19 @@ def _add_minima(a, b, found):  # type: ignore[no-untyped-def]
                     s31 += min(z, q)
                     s32 += min(z, r)
                     s33 += min(z, t)
-                found[i, j] += s00
-                found[i, j + 1] += s01
-                found[i, j + 2] += s02
-                found[i, j + 3] += s03
-                found[i + 1, j] += s10
-                found[i + 1, j + 1] += s11
-                found[i + 1, j + 2] += s12
-                found[i + 1, j + 3] += s13
-                found[i + 2, j] += s20
-                found[i + 2, j + 1] += s21
-                found[i + 2, j + 2] += s22
-                found[i + 2, j + 3] += s23
-                found[i + 3, j] += s30
-                found[i + 3, j + 1] += s31
-                found[i + 3, j + 2] += s32
-                found[i + 3, j + 3] += s33
+                sums[i, j] += s00
+                sums[i, j + 1] += s01
+                sums[i, j + 2] += s02
+                sums[i, j + 3] += s03
+                sums[i + 1, j] += s10
+                sums[i + 1, j + 1] += s11
+                sums[i + 1, j + 2] += s12
+                sums[i + 1, j + 3] += s13
+                sums[i + 2, j] += s20
+                sums[i + 2, j + 1] += s21
+                sums[i + 2, j + 2] += s22
+                sums[i + 2, j + 3] += s23
+                sums[i + 3, j] += s30
+                sums[i + 3, j + 1] += s31
+                sums[i + 3, j + 2] += s32
+                sums[i + 3, j + 3] += s33

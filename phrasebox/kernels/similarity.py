@@ -70,12 +70,12 @@ class WordKernel:
     @cached_property
     def places(self) -> dict[str, int]:
         """The row of each word."""
-        return {word: place for place, word in enumerate(self.words)}
+        return {word: index for index, word in enumerate(self.words)}
 
-    def __call__(self, one: str, other: str) -> float:
+    def __call__(self, first: str, second: str) -> float:
         """kappa(w, w')."""
-        a, b = self.places.get(one), self.places.get(other)
-        return float(one == other) if a is None or b is None else float(self.matrix[a, b])
+        a, b = self.places.get(first), self.places.get(second)
+        return float(first == second) if a is None or b is None else float(self.matrix[a, b])
 
     def cut(self, least: float) -> WordKernel:
         """The kernel with entries under `least` set to 0."""
@@ -83,11 +83,11 @@ class WordKernel:
 
     def over(self, words: Sequence[str]) -> WordKernel:
         """The kernel of `words`: the identity for those it does not know."""
-        found = np.eye(len(words))
-        known = [place for place, word in enumerate(words) if word in self.places]
-        own = [self.places[words[place]] for place in known]
-        found[np.ix_(known, known)] = self.matrix[np.ix_(own, own)]
-        return WordKernel(words, found)
+        similarities = np.eye(len(words))
+        known = [index for index, word in enumerate(words) if word in self.places]
+        columns = [self.places[words[index]] for index in known]
+        similarities[np.ix_(known, known)] = self.matrix[np.ix_(columns, columns)]
+        return WordKernel(words, similarities)
 
     def nearest(self, word: str, count: int) -> tuple[tuple[str, float], ...]:
         """The `count` other words most similar to `word`, ties in alphabetical order.
@@ -95,20 +95,26 @@ class WordKernel:
         Raises KeyError where the kernel does not know the word.
         """
         row = self.matrix[self.places[word]]
-        order = sorted((-value, other) for other, value in zip(self.words, row, strict=True) if other != word)
-        return tuple((other, -value) for value, other in order[:count])
+        order = sorted(
+            (-value, other_word)
+            for other_word, value in zip(self.words, row, strict=True)
+            if other_word != word
+        )
+        return tuple((other_word, -value) for value, other_word in order[:count])
 
 
-def average(one: WordKernel, other: WordKernel) -> WordKernel:
+def average(first: WordKernel, second: WordKernel) -> WordKernel:
     """The mean of two kernels over all words of either (eq. 26)."""
-    return _together(one, other, lambda a, b: (a + b) / 2)
+    return _together(first, second, lambda a, b: (a + b) / 2)
 
 
-def greater(one: WordKernel, other: WordKernel) -> WordKernel:
+def greater(first: WordKernel, second: WordKernel) -> WordKernel:
     """The greater of two kernels over all words of either (eq. 27)."""
-    return _together(one, other, np.maximum)
+    return _together(first, second, np.maximum)
 
 
-def _together(one: WordKernel, other: WordKernel, how: Callable[[_Floats, _Floats], _Floats]) -> WordKernel:
-    words = tuple(dict.fromkeys((*one.words, *other.words)))
-    return WordKernel(words, how(one.over(words).matrix, other.over(words).matrix))
+def _together(
+    first: WordKernel, second: WordKernel, how: Callable[[_Floats, _Floats], _Floats]
+) -> WordKernel:
+    words = tuple(dict.fromkeys((*first.words, *second.words)))
+    return WordKernel(words, how(first.over(words).matrix, second.over(words).matrix))

@@ -137,12 +137,12 @@ def test_a_recipe_is_trained_and_tested_the_same(monkeypatch) -> None:
     sides = world.take(range(40)), world.take(range(40, 60))
     plain, crossed = (
         _kcca(fit(recipe, *sides)),
-        cross_validate(recipe, world, number=3, kept=PhaseCache()),
+        cross_validate(recipe, world, number=3, cache=PhaseCache()),
     )
     # What the CPU decomposes kernels with is taken away, so it takes no part.
     monkeypatch.setattr("models_core.estimators.kcca.spectrum.decompose_both", None)
     found = _kcca(fit(recipe, *sides, options=FitOptions(device=TORCH)))
-    again = cross_validate(recipe, world, number=3, kept=PhaseCache(), device=TORCH)
+    again = cross_validate(recipe, world, number=3, cache=PhaseCache(), device=TORCH)
     # Captions of this world repeat, and rounding decides between equals: a query of twenty may differ.
     for one, other in zip(found.trials_, plain.trials_, strict=True):
         assert one.setting == other.setting

@@ -113,19 +113,19 @@ def test_a_stop_rule_that_pauses_a_campaign_is_an_alarm(researcher: Account) -> 
 
 def test_subscribers_get_one_email_in_their_language_and_only_with_the_role(researcher: Account) -> None:
     campaign = World(some_images(1)).campaign
-    crowd_world = World(some_images(1), name="other").campaign
+    other_campaign = World(some_images(1), name="other").campaign
     with translation.override("de"):
         people.perform("subscribe_to_alarms", researcher, campaign=campaign.name)
         people.perform("subscribe_to_alarms", researcher, corpus=campaign.corpus.name)
-    assert not emails.request_alarm_mails(note_alarms([DetectedAlarm("x", "", "y")], campaign=crowd_world))
+    assert not emails.request_alarm_mails(note_alarms([DetectedAlarm("x", "", "y")], campaign=other_campaign))
     raised = note_alarms(
         [DetectedAlarm("x", "", "something"), DetectedAlarm("z", "", "else")], campaign=campaign
     )
     assert emails.request_alarm_mails(raised) == 1
     _work()
-    (email,) = mail.outbox
-    assert email.to == ["ada@example.org"] and campaign.name in email.subject
-    assert "- something\n- else" in email.body and f"https://here/campaigns/{campaign.name}/" in email.body
+    (sent,) = mail.outbox
+    assert sent.to == ["ada@example.org"] and campaign.name in sent.subject
+    assert "- something\n- else" in sent.body and f"http://testserver/campaigns/{campaign.name}/" in sent.body
     assert emails.request_alarm_mails(raised) == 1
     RoleGrant.objects.all().delete()
     _work()

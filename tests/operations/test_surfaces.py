@@ -82,11 +82,9 @@ def plain(schema: dict[str, Any]) -> dict[str, Any]:
 def test_a_field_is_the_same_everywhere(operation: Operation, request_field: RequestField, db: None) -> None:
     with translation.override("en"):
         words = [str(part).rstrip(".") for part in (request_field.label, request_field.help) if part]
-    rule = (
-        request_field.rule.each
-        if request_field.many and request_field.rule.each is not None
-        else request_field.rule
-    )
+    rule = request_field.rule
+    if request_field.many and rule.element is not None:
+        rule = rule.element
     if operation.rest is not None:
         schema = shown_by_api(operation)[request_field.name]
         assert schema["required"] == request_field.required
@@ -124,11 +122,9 @@ def test_a_field_is_the_same_everywhere(operation: Operation, request_field: Req
 
 def sample(request_field: RequestField) -> Any:
     """A value that a field may hold, though nothing may have that name."""
-    rule = (
-        request_field.rule.each
-        if request_field.many and request_field.rule.each is not None
-        else request_field.rule
-    )
+    rule = request_field.rule
+    if request_field.many and rule.element is not None:
+        rule = rule.element
     texts = {"email": "x@example.org", "address": "https://example.org/"}
     kinds = {"boolean": True, "array": ["x"], "integer": 1, "number": 1.0}
     value: Any = rule.choices[0] if rule.choices else kinds.get(rule.sort, texts.get(request_field.name, "x"))
@@ -137,11 +133,9 @@ def sample(request_field: RequestField) -> Any:
 
 def wrong_values(request_field: RequestField) -> Iterator[tuple[str, Any]]:
     """Texts that a person may type, and what a program would send, which the field cannot hold."""
-    rule = (
-        request_field.rule.each
-        if request_field.many and request_field.rule.each is not None
-        else request_field.rule
-    )
+    rule = request_field.rule
+    if request_field.many and rule.element is not None:
+        rule = rule.element
     if rule.sort in ("integer", "number"):
         yield "many", "many"
         if rule.least is not None:

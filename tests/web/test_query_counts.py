@@ -244,10 +244,10 @@ def things(first: int, last: int) -> None:
             WebhookDelivery.objects.create(
                 webhook=hook, message=f"{n}-{line}", error="timeout", event="x", created_at=now, begun_at=now
             )
-        AlarmSubscription.objects.create(account=owner, campaign=campaign, language="en", origin="x")
-        for created, about in MADE.items():
+        AlarmSubscription.objects.create(account=owner, campaign=campaign, language="en")
+        for job_kind, about in MADE.items():
             Job.objects.create(
-                kind=created, corpus=corpus, state="done", arguments={about: name}, result={about: name}
+                kind=job_kind, corpus=corpus, state="done", arguments={about: name}, result={about: name}
             )
         if n < 9:  # nobody may have more than ten
             keeping.begin_draft(owner=owner, corpus=corpus)

@@ -81,15 +81,15 @@ def declared_rows() -> dict[str, Row]:
     """A row for each call of a declared operation; what a body names is not looked for before it is read."""
     by_name = {}
     rows = operation_table(OperationsRequest(), OperationContext()).operations
-    scopes = {operation.name: operation.scope for operation in rows}
-    for operation in all_operations():
-        if (rest := operation.rest) is None:
+    scopes = {item.name: item.scope for item in rows}
+    for item in all_operations():
+        if (rest := item.rest) is None:
             continue
         method = "" if rest.method == "GET" else f"{rest.method} "
-        permission, scope = operation.permission, scopes[operation.name]
+        permission, scope = item.permission, scopes[item.name]
         if permission.on and f":{permission.on}>" not in rest.path:
             scope = "a corpus" if permission.corpora else "anything"
-        route = f"{method}{ROUTE_PREFIX}{rest.route or operation.name}"
+        route = f"{method}{ROUTE_PREFIX}{rest.route or item.name}"
         by_name[route] = Row(permission.roles, scope if permission.roles else "signed in")
     return by_name
 
@@ -323,11 +323,9 @@ def visitor(role: str, scope: str, world: dict[str, Any]) -> Client:
 
 def sent_as_forms() -> set[str]:
     """The calls that take files only, which need a form."""
-    calls = (operation.about for operation in served())
+    calls = (item.about for item in served())
     return {
-        f"{operation.method} {ROUTE_PREFIX}{operation.route}"
-        for operation in calls
-        if operation.uploads and not operation.json_too
+        f"{item.method} {ROUTE_PREFIX}{item.route}" for item in calls if item.uploads and not item.json_too
     }
 
 
@@ -518,13 +516,13 @@ def test_what_is_not_open_looks_like_what_is_not_there(world: dict[str, Any]):
 
 def test_a_page_of_an_operation_is_refused_to_who_lacks_its_roles(db: None):
     """Signed out, and with each role for the whole server that is not the operation's."""
-    pages = [page for page in all_operations() if page.page is not None and not page.page.route]
+    pages = [item for item in all_operations() if item.page is not None and not item.page.route]
     clients = {
         role: people.confirm(people.signed_in(role, role)) for role in (ANNOTATOR, REVIEWER, RESEARCHER)
     }
-    for page in pages:
-        address = reverse("operation", args=[page.name])
-        assert outcome(Client().post(address), "operation") == SIGN_IN, page.name
+    for item in pages:
+        address = reverse("operation", args=[item.name])
+        assert outcome(Client().post(address), "operation") == SIGN_IN, item.name
         for role, client in clients.items():
-            if page.permission.roles and role not in page.permission.roles:
-                assert outcome(client.post(address), "operation") == REFUSED, (page.name, role)
+            if item.permission.roles and role not in item.permission.roles:
+                assert outcome(client.post(address), "operation") == REFUSED, (item.name, role)

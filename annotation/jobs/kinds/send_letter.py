@@ -13,9 +13,7 @@ from annotation.jobs import JobProgress, emails, job_kind
     expected_errors=(emails.EmailNotSent,),
     quiet=True,
 )
-def send_letter(
-    progress: JobProgress, *, digest: str, domain: str, secure: bool, language: str
-) -> dict[str, Any]:
+def send_letter(progress: JobProgress, *, digest: str, language: str) -> dict[str, Any]:
     """Send it. The result has no count: that would show whether somebody has an account."""
-    emails.send_emails(digest=digest, domain=domain, secure=secure, language=language)
+    emails.send_emails(digest=digest, language=language)
     return {}

@@ -13,9 +13,6 @@ from annotation.jobs import JobProgress, emails, job_kind
     expected_errors=(emails.EmailNotSent,),
     quiet=True,
 )
-def send_staff_invitation(
-    progress: JobProgress, *, invitation: int, domain: str, secure: bool, language: str
-) -> dict[str, Any]:
+def send_staff_invitation(progress: JobProgress, *, invitation: int, language: str) -> dict[str, Any]:
     """Send it; `sent` is false where the invitation was over by then."""
-    sent_now = emails.send_invitation(invitation=invitation, domain=domain, secure=secure, language=language)
-    return {"sent": sent_now}
+    return {"sent": emails.send_invitation(invitation=invitation, language=language)}

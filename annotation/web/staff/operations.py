@@ -81,7 +81,7 @@ def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
                 jobs.enqueue_operation(operation, form.request, row=form.row, actor=account)
                 return _after(request, operation, str(operation.page.started or _("The job is queued.")))
             if form.is_valid():
-                result = operation.run(form.request, OperationContext(account, site=_site(request)))
+                result = operation.run(form.request, OperationContext(account))
                 status = 200
             if isinstance(result, NewFile):
                 return file_download(operation, result)
@@ -100,6 +100,8 @@ def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
     if status == 200 and "next" in request.POST and not operation.secret:
         return _after(request, operation, done)
     about = {"result": fields.items(), "done": done, "secret": fields.get(operation.secret, "")}
+    if status == 200 and operation.page.table is not None:
+        about["table"] = operation.page.table(result)
     return _page(request, operation, form, **about, back=_next(request), error=problem, status=status)
 
 
@@ -120,9 +122,7 @@ def operation_file(request: HttpRequest, name: str) -> HttpResponseBase:
         raise Http404(_("There is no such file."))
     try:
         file_request, _row = query_request(operation, account, request.GET)
-        return file_download(
-            operation, operation.run(file_request, OperationContext(account, site=_site(request)))
-        )
+        return file_download(operation, operation.run(file_request, OperationContext(account)))
     except Forbidden as error:
         return role_missing(request, *error.roles)
     except Invalid as error:
@@ -157,10 +157,6 @@ def _next(request: HttpRequest) -> str:
     following = request.POST.get("next", "")
     same = url_has_allowed_host_and_scheme(following, request.get_host(), request.is_secure())
     return following if same and following.startswith("/") else ""
-
-
-def _site(request: HttpRequest) -> str:
-    return request.build_absolute_uri("/").rstrip("/")
 
 
 def _operation(name: str) -> Operation:

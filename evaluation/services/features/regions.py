@@ -229,7 +229,7 @@ def _extractor(request: RegionsRequest) -> tuple[_RegionExtractor, dict[str, Any
     return network, {
         "file": request.weights.name,
         "sha256": network.digest,
-        "settings": network.settings.said,
+        "settings": network.settings.changed_settings,
     }
 
 

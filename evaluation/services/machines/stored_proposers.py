@@ -152,7 +152,7 @@ def train_proposer(request: TrainProposerRequest, context: OperationContext) -> 
                 pictures,
                 seed=request.seed,
                 device=request.device,
-                told=lambda done, of: progress("learning from pictures", done, of),
+                report_progress=lambda done, of: progress("learning from pictures", done, of),
             )
         # Whole, before the old one goes.
         metadata = {"corpus": corpus, "layer": source.name, "images": len(pictures), "seed": request.seed}

@@ -409,6 +409,6 @@ def _learnt(row: Campaign, begin: BoxProposer | None, finished: int, training: _
             seed=row.seed + training.version - 1,
             begin=begin,
             device=training.device,
-            told=partial(training.report_progress, "learning from finished images"),
+            report_progress=partial(training.report_progress, "learning from finished images"),
             steps=settings.lesson_steps(learned, from_scratch=begin is None),
         )

@@ -177,7 +177,7 @@ def cross_validate_corpus(
     aids = resources_of(corpus, sources, background_of(chosen, sources, corpus), store)
     for recipe in chosen:
         check_resources(recipe, aids)
-    material = prepare(dataset.examples, kept=store, vectors=dataset.vectors, seed=seed)
+    material = prepare(dataset.examples, cache=store, vectors=dataset.vectors, seed=seed)
     systems = [
         cross_validate(
             recipe,
@@ -185,7 +185,7 @@ def cross_validate_corpus(
             aids,
             number=folds,
             seed=seed,
-            kept=store.within(f"recipe {number} of {len(chosen)}"),
+            cache=store.within(f"recipe {number} of {len(chosen)}"),
             device=device,
         )
         for number, recipe in enumerate(chosen, start=1)
@@ -206,7 +206,7 @@ def cross_validate_corpus(
             "lemmas": sources.lemmas,
             "background": [] if not aids.called else [aids.called],
             "background_lines": aids.lines,
-            "background_dropped": aids.dropped,
+            "background_dropped": aids.excluded,
             "same": same,
         },
     )

@@ -25,11 +25,15 @@ def known_tags(tags: TagNumbers) -> CandidateTags:
 
 def held_out_precision(scores: Matrix, tags: TagNumbers) -> float:
     """From 0 to 1; `scores` has shape (images, tags learned from). 0 where no image has a known tag."""
-    found = []
+    precisions = []
     for image in range(len(tags)):
-        own = scores[image, tags.item(image)]
-        found += [first_among_best(own, depth) / depth for k in CUT_OFFS if (depth := min(k, len(own)))]
-    return float(np.mean(found)) if found else 0.0
+        scores_of_tags = scores[image, tags.item(image)]
+        precisions += [
+            first_among_best(scores_of_tags, depth) / depth
+            for k in CUT_OFFS
+            if (depth := min(k, len(scores_of_tags)))
+        ]
+    return float(np.mean(precisions)) if precisions else 0.0
 
 
 def tags_of(data: Dataset) -> TagNumbers:
@@ -42,7 +46,7 @@ def tags_of(data: Dataset) -> TagNumbers:
 
 def presence(tags: TagNumbers) -> Matrix:
     """Which image has which tag, 0 or 1, shape (images, tags learned from)."""
-    found = np.zeros((len(tags), tags.vocabulary))
+    present = np.zeros((len(tags), tags.vocabulary))
     for image in range(len(tags)):
-        found[image, tags.item(image)] = 1
-    return found
+        present[image, tags.item(image)] = 1
+    return present

@@ -117,7 +117,7 @@ def grow(first: int, end: int) -> None:
     people = Account.objects.bulk_create(Account(username=f"person-{n}") for n in range(first, end))
     AuditEntry.objects.bulk_create(AuditEntry(actor=corpus, act="sign_in", about={}) for corpus in people)
     AlarmSubscription.objects.bulk_create(
-        AlarmSubscription(account=owner, campaign=item, language="en", origin="x") for item in campaigns
+        AlarmSubscription(account=owner, campaign=campaign, language="en") for campaign in campaigns
     )
 
     looked_at(corpus, first, end)

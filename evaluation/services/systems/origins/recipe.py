@@ -73,7 +73,7 @@ def _matrices(wish: RankRequest) -> Matrices:
     images = [dataset.examples[index] for index in places]
     material = prepare(
         images,
-        kept=phase_cache(wish.progress),
+        cache=phase_cache(wish.progress),
         codebooks=stored.codebooks,
         vectors=dataset.described(places),
         reads=stored.recipe.reads,
