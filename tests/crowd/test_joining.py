@@ -74,12 +74,12 @@ def join(known: Identity, provisional: Identity) -> None:
         joining.merge_workers(provisional=provisional, known=known)
 
 
-def anything(world: World, random: Random, worker: int) -> None:
+def anything(world: World, rng: Random, worker: int) -> None:
     """A worker takes something and answers it, rightly or not, reports it, gives it back or keeps it."""
-    result = world.take(worker, random.choice(q.QUESTIONS))
+    result = world.take(worker, rng.choice(q.QUESTIONS))
     if not isinstance(result, Lease):
         return
-    act = random.random()
+    act = rng.random()
     if act < 0.1:
         leases.return_lease(worker=world.workers[worker], assignment=result.id)
     elif act < 0.15:
@@ -88,7 +88,7 @@ def anything(world: World, random: Random, worker: int) -> None:
     elif act < 0.2:
         world.submit(worker, result, Answer(flag="offensive"), then=False)
     elif act < 0.35 and result.kind != q.BOX_DRAWING:
-        another = random.choice(q.ANSWERS[result.kind])
+        another = rng.choice(q.ANSWERS[result.kind])
         world.submit(worker, result, Answer(another), then=False)
     elif act < 0.92:
         world.submit(worker, result, then=False)

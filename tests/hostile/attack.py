@@ -124,57 +124,57 @@ def sweep(role: str, *, data: Path) -> Outcome:
     return outcome
 
 
-def _attack(outcome: Outcome, turns: Iterator[Turn], random: Random, data: Path) -> None:
+def _attack(outcome: Outcome, turns: Iterator[Turn], rng: Random, data: Path) -> None:
     stored = data.with_name(f"{data.name}-kept")
     shutil.copytree(data, stored, dirs_exist_ok=True)
     more = True
     while more:
         _forget()
         with _undone():
-            more = _episode(outcome, turns, random)
+            more = _episode(outcome, turns, rng)
         shutil.rmtree(data)
         shutil.copytree(stored, data)
 
 
-def _turns(role: str, random: Random, in_order: bool) -> Iterator[Turn]:
+def _turns(role: str, rng: Random, in_order: bool) -> Iterator[Turn]:
     """Operations without end, and what is done to their calls."""
     mine, others = own(role), [item for item in OPERATIONS if role not in item.roles]
-    for item in random.sample(mine, len(mine)) if in_order else ():
+    for item in rng.sample(mine, len(mine)) if in_order else ():
         yield item, None
     while True:
-        theirs = others if others and random.random() < OTHERS else mine
-        yield random.choice(theirs), spoilt if random.random() < SPOILT else None
+        theirs = others if others and rng.random() < OTHERS else mine
+        yield rng.choice(theirs), spoilt if rng.random() < SPOILT else None
 
 
-def _sweeping(role: str, random: Random) -> Iterator[Turn]:
+def _sweeping(role: str, rng: Random) -> Iterator[Turn]:
     for operations in OPERATIONS:
         if tuple(operations.roles[:1]) != (role,):
             continue
         with _undone():
-            places = calls.slots(operations.make(At(role, Visitor(), random)))
+            places = calls.slots(operations.make(At(role, Visitor(), rng)))
         for location in places:
             for item in calls.others(location):
                 yield operations, partial(_with, location, item)
 
 
-def _with(index: calls.Slot, another: Any, call: Call, random: Random) -> Call:
+def _with(index: calls.Slot, another: Any, call: Call, rng: Random) -> Call:
     calls.put(call, index, another)
     return call
 
 
-def _episode(outcome: Outcome, turns: Iterator[Turn], random: Random) -> bool:
+def _episode(outcome: Outcome, turns: Iterator[Turn], rng: Random) -> bool:
     """So many calls by one session, or as many as it lives; whether there are more."""
     client = Visitor()
     if outcome.role != STRANGER:
         client.force_login(Account.objects.get(username=outcome.role))
         confirm(client)
     session = client.cookies["session"].value if outcome.role != STRANGER else ""
-    at = At(outcome.role, client, random)
+    at = At(outcome.role, client, rng)
     created = 0
     for operation, change in islice(turns, EPISODE):
         created += 1
         call = operation.make(at)
-        _sent(outcome, client, operation, change(call, random) if change else call, bad=change is not None)
+        _sent(outcome, client, operation, change(call, rng) if change else call, bad=change is not None)
         held = client.cookies["session"].value if "session" in client.cookies else ""
         if held != session or (session and not Session.objects.filter(pk=session).exists()):
             return True

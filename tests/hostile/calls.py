@@ -288,65 +288,65 @@ def put(call: Call, slot: Slot, value: Any) -> None:
         held[slot.place] = (held[slot.place][0], value)
 
 
-def spoilt(call: Call, random: Random) -> Call:
+def spoilt(call: Call, rng: Random) -> Call:
     """`call` with one to three things about it wrong."""
     created = copy.deepcopy(call)
-    for _ in range(random.choice((1, 1, 1, 2, 3))):
-        random.choice(_WAYS)(created, random)
+    for _ in range(rng.choice((1, 1, 1, 2, 3))):
+        rng.choice(_WAYS)(created, rng)
     return created
 
 
-def _field(call: Call, random: Random) -> None:
+def _field(call: Call, rng: Random) -> None:
     """A field, a value of the JSON, or what the address asks for is another, is missing, or comes twice."""
     if call.json is not None:
-        call.json = _other(call.json, random)
+        call.json = _other(call.json, rng)
         return
-    held = call.query if call.query and (not call.fields or random.random() < 0.3) else call.fields
+    held = call.query if call.query and (not call.fields or rng.random() < 0.3) else call.fields
     if not held:
         call.query.append(
-            (random.choice(("kind", "next", "after", "n", "part", "before", "x")), random.choice(TEXTS))
+            (rng.choice(("kind", "next", "after", "n", "part", "before", "x")), rng.choice(TEXTS))
         )
         return
-    index = random.randrange(len(held))
+    index = rng.randrange(len(held))
     name, value = held[index]
-    match random.randrange(8):
+    match rng.randrange(8):
         case 0:
             del held[index]
         case 1:
-            held.append((name, random.choice(TEXTS)))
+            held.append((name, rng.choice(TEXTS)))
         case 2:
-            held[index] = (random.choice(TEXTS), value)
+            held[index] = (rng.choice(TEXTS), value)
         case 3:
-            held[index] = (name, value + random.choice(TEXTS))
+            held[index] = (name, value + rng.choice(TEXTS))
         case _:
-            held[index] = (name, random.choice(TEXTS))
+            held[index] = (name, rng.choice(TEXTS))
 
 
-def _other(value: Any, random: Random) -> Any:
+def _other(value: Any, rng: Random) -> Any:
     """`value` with something in it replaced."""
-    if isinstance(value, dict) and value and random.random() < 0.85:
-        name = random.choice(sorted(value))
-        if random.random() < 0.15:
+    if isinstance(value, dict) and value and rng.random() < 0.85:
+        name = rng.choice(sorted(value))
+        if rng.random() < 0.15:
             return {key: held for key, held in value.items() if key != name}
-        return {**value, name: _other(value[name], random)}
-    if isinstance(value, list) and value and random.random() < 0.7:
-        index = random.randrange(len(value))
-        return [_other(held, random) if number == index else held for number, held in enumerate(value)]
-    return random.choice(VALUES) if random.random() < 0.6 else random.choice(TEXTS)
+        return {**value, name: _other(value[name], rng)}
+    if isinstance(value, list) and value and rng.random() < 0.7:
+        index = rng.randrange(len(value))
+        return [_other(held, rng) if number == index else held for number, held in enumerate(value)]
+    return rng.choice(VALUES) if rng.random() < 0.6 else rng.choice(TEXTS)
 
 
-def _file(call: Call, random: Random) -> None:
+def _file(call: Call, rng: Random) -> None:
     """A file is cut, another, of an odd name, or comes where none is asked for."""
     if not call.files:
         call.files.append(
-            (random.choice(("file", "text", "name", "act")), 'filename="x.csv"', random.choice(BODIES)[:5000])
+            (rng.choice(("file", "text", "name", "act")), 'filename="x.csv"', rng.choice(BODIES)[:5000])
         )
         return
-    index = random.randrange(len(call.files))
+    index = rng.randrange(len(call.files))
     name, called, held = call.files[index]
-    match random.randrange(3):
+    match rng.randrange(3):
         case 0:
-            called = random.choice(
+            called = rng.choice(
                 (
                     *(
                         'filename=""',
@@ -370,47 +370,45 @@ def _file(call: Call, random: Random) -> None:
                 )
             )
         case 1:
-            held = held[: random.randrange(len(held) + 1)]
+            held = held[: rng.randrange(len(held) + 1)]
         case _:
-            held = random.choice(BODIES)[:200_000]
+            held = rng.choice(BODIES)[:200_000]
     call.files[index] = (name, called, held)
 
 
-def _body(call: Call, random: Random) -> None:
+def _body(call: Call, rng: Random) -> None:
     body, kind = call.content()
     call.kind = kind
-    if body and random.random() < 0.5:
-        cut = random.randrange(len(body))
+    if body and rng.random() < 0.5:
+        cut = rng.randrange(len(body))
         call.body = (
-            body[:cut] + random.choice((b"", b"\0", b"\xff", b'"', b"%")) + body[cut + random.randrange(3) :]
+            body[:cut] + rng.choice((b"", b"\0", b"\xff", b'"', b"%")) + body[cut + rng.randrange(3) :]
         )
     else:
-        call.body = random.choice(BODIES)
+        call.body = rng.choice(BODIES)
 
 
-def _kind(call: Call, random: Random) -> None:
-    call.kind = random.choice(KINDS)
+def _kind(call: Call, rng: Random) -> None:
+    call.kind = rng.choice(KINDS)
 
 
-def _header(call: Call, random: Random) -> None:
-    name, value = random.choice(HEADERS)
+def _header(call: Call, rng: Random) -> None:
+    name, value = rng.choice(HEADERS)
     call.headers[name] = value
 
 
-def _method(call: Call, random: Random) -> None:
-    call.method = random.choice(METHODS)
+def _method(call: Call, rng: Random) -> None:
+    call.method = rng.choice(METHODS)
 
 
-def _place(call: Call, random: Random) -> None:
+def _place(call: Call, rng: Random) -> None:
     """One part of the address is another."""
     parts = call.path.split("/")
-    parts[random.randrange(1, len(parts))] = random.choice(
-        (*PLACES, quote(_bytes(random.choice(TEXTS))[:400]))
-    )
+    parts[rng.randrange(1, len(parts))] = rng.choice((*PLACES, quote(_bytes(rng.choice(TEXTS))[:400])))
     call.path = "/".join(parts)
 
 
-def _multipart(call: Call, random: Random) -> None:
+def _multipart(call: Call, rng: Random) -> None:
     """What should be JSON or a plain form comes as parts."""
     if call.json is not None:
         call.fields = (

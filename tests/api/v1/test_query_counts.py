@@ -115,7 +115,7 @@ def grow(first: int, end: int) -> None:
         for item in hooks
     )
     people = Account.objects.bulk_create(Account(username=f"person-{n}") for n in range(first, end))
-    AuditEntry.objects.bulk_create(AuditEntry(actor=corpus, act="sign_in", about={}) for corpus in people)
+    AuditEntry.objects.bulk_create(AuditEntry(actor=person, act="sign_in", about={}) for person in people)
     AlarmSubscription.objects.bulk_create(
         AlarmSubscription(account=owner, campaign=campaign, language="en") for campaign in campaigns
     )
