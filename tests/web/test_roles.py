@@ -18,7 +18,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
-from annotation.api.rest.operations import ROUTE_PREFIX, served
+from annotation.api.rest.endpoints import ROUTE_PREFIX, endpoints
 from annotation.common.operations import OperationContext, all_operations
 from annotation.common.roles import ADMIN, ANNOTATOR, RESEARCHER, REVIEWER, ROLES
 from annotation.datasets.tags import keep_tags
@@ -81,15 +81,15 @@ def declared_rows() -> dict[str, Row]:
     """A row for each call of a declared operation; what a body names is not looked for before it is read."""
     by_name = {}
     rows = operation_table(OperationsRequest(), OperationContext()).operations
-    scopes = {item.name: item.scope for item in rows}
-    for item in all_operations():
-        if (rest := item.rest) is None:
+    scopes = {operation.name: operation.scope for operation in rows}
+    for operation in all_operations():
+        if (rest := operation.rest) is None:
             continue
         method = "" if rest.method == "GET" else f"{rest.method} "
-        permission, scope = item.permission, scopes[item.name]
+        permission, scope = operation.permission, scopes[operation.name]
         if permission.on and f":{permission.on}>" not in rest.path:
             scope = "a corpus" if permission.corpora else "anything"
-        route = f"{method}{ROUTE_PREFIX}{rest.route or item.name}"
+        route = f"{method}{ROUTE_PREFIX}{rest.route or operation.name}"
         by_name[route] = Row(permission.roles, scope if permission.roles else "signed in")
     return by_name
 
@@ -119,7 +119,7 @@ def test_every_operation_of_the_api_stands_in_the_table():
     message = {route for route in ROWS if name_of(route).startswith("v1_")} - {
         *("v1_openapi", "v1_docs", "api_nothing"),
     }
-    methods = ((operation.about.method, f"{ROUTE_PREFIX}{operation.about.route}") for operation in served())
+    methods = ((endpoint.rest.method, f"{ROUTE_PREFIX}{endpoint.route}") for endpoint in endpoints())
     assert message == {name if method == "GET" else f"{method} {name}" for method, name in methods}
 
 
@@ -225,7 +225,7 @@ def built() -> dict[str, Any]:
                             "workers",
                             "entry",
                         ),
-                        "control_item_list",
+                        "known_items",
                         *("new_control_item", "texts", "jobs", "task_consent", "api_consent"),
                         *("payments", "dashboard"),
                         "machines",
@@ -293,13 +293,12 @@ def _places_of_the_api(world: Any, campaign: str, job: int) -> dict[str, list[An
     more |= {"<int:flag>": flag.pk, "<int:ruling>": ruling.pk, "<int:payment>": 1, "<int:bonus>": 1}
     more |= {"<slug:machine>": "nobody", "files/<int:number>": 0, "<int:query>": 1}
     by_name = {}
-    for operation in served():
-        first = next(
-            (held for start, held in things.items() if operation.about.path.startswith(f"{start}<")), []
-        )
-        by_name[f"{ROUTE_PREFIX}{operation.about.route}"] = [
+    for endpoint in endpoints():
+        path = endpoint.rest.path
+        first = next((held for start, held in things.items() if path.startswith(f"{start}<")), [])
+        by_name[f"{ROUTE_PREFIX}{endpoint.route}"] = [
             *first,
-            *(value for index, value in more.items() if index in operation.about.path),
+            *(value for index, value in more.items() if index in endpoint.rest.path),
         ]
     return by_name
 
@@ -323,10 +322,8 @@ def visitor(role: str, scope: str, world: dict[str, Any]) -> Client:
 
 def sent_as_forms() -> set[str]:
     """The calls that take files only, which need a form."""
-    calls = (item.about for item in served())
-    return {
-        f"{item.method} {ROUTE_PREFIX}{item.route}" for item in calls if item.uploads and not item.json_too
-    }
+    calls = (endpoint for endpoint in endpoints() if endpoint.uploads and not endpoint.takes_json)
+    return {f"{endpoint.rest.method} {ROUTE_PREFIX}{endpoint.route}" for endpoint in calls}
 
 
 def tried(client: Client, route: str, world: dict[str, Any]) -> Any:
@@ -483,9 +480,9 @@ def test_who_came_by_a_platforms_address_may_only_work_whatever_the_account_may_
     session.save()
     work = {route for route, row in ROWS.items() if row.roles == (ANNOTATOR,)}
     asking = {route for route, row in ROWS.items() if row.roles or row.on.startswith("signed in")}
-    result = outcomes(client, asking, world)
-    assert {route for route, seen in result.items() if seen == OPEN} == work | {"home"}
-    assert {result[route] for route in asking - work - {"home"}} == {REFUSED}
+    response = outcomes(client, asking, world)
+    assert {route for route, seen in response.items() if seen == OPEN} == work | {"home"}
+    assert {response[route] for route in asking - work - {"home"}} == {REFUSED}
     assert tried(client, "home", world)["Location"] == reverse("tasks")
     assert "This sign-in opens only the tasks" in tried(client, "POST erase_me", world).content.decode()
 
@@ -516,13 +513,13 @@ def test_what_is_not_open_looks_like_what_is_not_there(world: dict[str, Any]):
 
 def test_a_page_of_an_operation_is_refused_to_who_lacks_its_roles(db: None):
     """Signed out, and with each role for the whole server that is not the operation's."""
-    pages = [item for item in all_operations() if item.page is not None and not item.page.route]
+    pages = [page for page in all_operations() if page.page is not None and not page.page.route]
     clients = {
         role: people.confirm(people.signed_in(role, role)) for role in (ANNOTATOR, REVIEWER, RESEARCHER)
     }
-    for item in pages:
-        address = reverse("operation", args=[item.name])
-        assert outcome(Client().post(address), "operation") == SIGN_IN, item.name
+    for page in pages:
+        address = reverse("operation", args=[page.name])
+        assert outcome(Client().post(address), "operation") == SIGN_IN, page.name
         for role, client in clients.items():
-            if item.permission.roles and role not in item.permission.roles:
-                assert outcome(client.post(address), "operation") == REFUSED, (item.name, role)
+            if page.permission.roles and role not in page.permission.roles:
+                assert outcome(client.post(address), "operation") == REFUSED, (page.name, role)

@@ -10,7 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils.timezone import now
 
-from annotation.api.rest.operations import served
+from annotation.api.rest.endpoints import endpoints
 from annotation.models import (
     Account,
     AlarmSubscription,
@@ -115,9 +115,9 @@ def grow(first: int, end: int) -> None:
         for item in hooks
     )
     people = Account.objects.bulk_create(Account(username=f"person-{n}") for n in range(first, end))
-    AuditEntry.objects.bulk_create(AuditEntry(actor=person, act="sign_in", about={}) for person in people)
+    AuditEntry.objects.bulk_create(AuditEntry(actor=corpus, act="sign_in", about={}) for corpus in people)
     AlarmSubscription.objects.bulk_create(
-        AlarmSubscription(account=owner, campaign=campaign, language="en") for campaign in campaigns
+        AlarmSubscription(account=owner, campaign=item, language="en") for item in campaigns
     )
 
     looked_at(corpus, first, end)
@@ -147,16 +147,16 @@ def counted(researcher: Caller, admin: Caller) -> dict[str, int]:
     """Queries of each list; those of the server's people are an admin's to read."""
     by_name = {}
     for_admins = names_for_admins()
-    for operation in served():
-        if operation.about.listed:
-            caller = admin if operation.name in for_admins else researcher
-            path = operation.about.path.replace("<int:webhook>", str(Webhook.objects.order_by("pk")[0].pk))
+    for endpoint in endpoints():
+        if endpoint.operation.listed:
+            caller = admin if endpoint.name in for_admins else researcher
+            path = endpoint.rest.path.replace("<int:webhook>", str(Webhook.objects.order_by("pk")[0].pk))
             path = re.sub(r"<\w+:\w+>", PLACES.get(path.partition("/")[0], ""), path)
             caller.get(path, limit=200)
             with CaptureQueriesContext(connection) as queries:
                 answer = caller.get(path, limit=200)
             assert answer.status_code == 200, answer.content
-            by_name[operation.name] = len(queries)
+            by_name[endpoint.name] = len(queries)
     return by_name
 
 
