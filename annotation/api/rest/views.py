@@ -222,7 +222,7 @@ def address_values(request: type[Any], query: Mapping[str, list[str]]) -> dict[s
 
 
 def problem_of(error: Exception, endpoint: Endpoint | None, path_arguments: Mapping[str, Any]) -> Problem:
-    """An error as a problem, of a call with these `path_arguments`; raises it again if it is a bug of ours."""
+    """An error of a call with these `path_arguments` as a problem; raises it again if it is a bug."""
     match error:
         case Problem():
             return error
