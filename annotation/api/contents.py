@@ -86,8 +86,8 @@ def offer(task: AvailableTask) -> WorkerOffer:
         "campaign": task.campaign.name,
         "kind": task.kind,
         "title": str(TASK_TYPES.get(task.kind).title),
-        "standing": task.reads,
-        "items": task.standing.items,
+        "trust": task.reads,
+        "items": task.trust.items,
         "test": {"asked": task.test.asked, "answered": task.test.answered} if task.test else None,
         "in_hand": task.in_hand,
         "pay": {

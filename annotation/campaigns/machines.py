@@ -28,7 +28,7 @@ from annotation.models import (
     Machine,
     MachineProposals,
     OpenImage,
-    Standing,
+    TrustState,
     Worker,
 )
 from annotation.moderation import discarding
@@ -79,7 +79,7 @@ _IMAGES_TOGETHER = 200
 
 
 def machine_add(*, campaign: Campaign, name: str, actor: Account | None = None) -> Machine:
-    """Make a machine of a campaign: a worker of its own, whom nobody can sign in as, with its standings.
+    """Make a machine of a campaign: a worker of its own, whom nobody can sign in as, with its trust states.
 
     Raises CampaignError for a campaign in which no machine has anything to do, and Invalid for a name that is
     taken.
@@ -171,7 +171,7 @@ def machine_trained(machine: Machine, *, images: int | None, source: str, from_f
             of_file = proposals.filter(version=row.version).values("image")
             proposals.filter(version=row.version - 1).exclude(image__in=of_file).update(version=row.version)
         proposals.filter(version__lt=row.version).delete()
-        for trust in Standing.objects.filter(
+        for trust in TrustState.objects.filter(
             campaign=machine.campaign_id, worker=machine.worker_id, state=SUSPENDED, blocked=False
         ):
             # Its verdicts were on what it knew before. A researcher's word stays.

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 from annotation import instructions
 from annotation.common.roles import ANNOTATOR
 from annotation.instructions import CONSENT, CampaignText
-from annotation.models import Campaign, Judgment, Standing
+from annotation.models import Campaign, Judgment, TrustState
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.trust_settings import GoldCoverage, practice_is_entry
 from annotation.quality import controls
@@ -99,7 +99,7 @@ def practice_due(request: HttpRequest, work: WorkContext) -> bool:
     rules, known = settings_of(work.campaign.settings).trust, known_at(work)
     if not practice_is_entry(work.kind, rules, known):
         return False
-    row = Standing.objects.filter(campaign=work.campaign, worker=work.worker, kind=work.kind).first()
+    row = TrustState.objects.filter(campaign=work.campaign, worker=work.worker, kind=work.kind).first()
     if row is not None and (row.items or row.examined_asked):
         return False
     graded = [number for number, item in enumerate(PRACTICE.get(work.kind).items, 1) if item.right]

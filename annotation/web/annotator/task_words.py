@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotation.protocol.trust import PROBATION, TRUSTED, UNCHECKED
+from annotation.protocol.trust import TRUSTED, UNCHECKED, WARM_UP
 from annotation.protocol.work import MICROS, PER_HOUR, PER_ITEM
 from annotation.queue.available_tasks import MOST_LEFT, AvailableTask, about_left
 from annotation.queue.dispatch import NoTask
@@ -85,7 +85,7 @@ def _go(offer: AvailableTask) -> str:
     if offer.in_hand:
         return _("Continue")
     if offer.nothing is None:
-        return _("Start") if not offer.standing.items else _("Work")
+        return _("Start") if not offer.trust.items else _("Work")
     if not offer.wants_test:
         return ""
     if offer.test:
@@ -94,19 +94,19 @@ def _go(offer: AvailableTask) -> str:
 
 
 def _trust_words(offer: AvailableTask) -> str:
-    trust, trust_state = offer.settings.trust, offer.standing
+    trust, trust_state = offer.settings.trust, offer.trust
     if offer.nothing is not None and offer.nothing.code == "blocked":
         return ""
     if offer.reads == UNCHECKED:
         return _("Begins with practice") if offer.practice_first else _("Unchecked")
     if offer.reads == TRUSTED:
         return _("Trusted")
-    if offer.reads == PROBATION:
-        if trust_state.items >= trust.probation_items:
+    if offer.reads == WARM_UP:
+        if trust_state.items >= trust.warm_up_items:
             return _("Warm-up: answers are being checked")
         return _("Warm-up: %(done)d of %(all)d checked answers") % {
             "done": trust_state.items,
-            "all": trust.probation_items,
+            "all": trust.warm_up_items,
         }
     if offer.test:
         return _("Test: %(done)d of %(all)d") % {"done": offer.test.answered, "all": offer.test.asked}

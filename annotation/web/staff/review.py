@@ -117,7 +117,10 @@ def _image(request: HttpRequest, campaign: Campaign, key: str, *, problem: str =
     form_data = request.POST if problem else {}
     image = review.open.image
     seen = build_review_page(
-        review, superseded=frozenset(state.moot), size=size_of(image), lit=query_number(request.GET, "chain")
+        review,
+        superseded=frozenset(state.superseded),
+        size=size_of(image),
+        lit=query_number(request.GET, "chain"),
     )
     if problem:
         for chain in seen.chains:

@@ -177,7 +177,7 @@ def build_review_page(
 ) -> ReviewPage:
     """Number the chains, name their boxes, put judgments, steps and rulings into words.
 
-    `moot` are the names of judgments that no question took. `lit` is the chain to bring out; where
+    `superseded` are the names of judgments that no question took. `lit` is the chain to bring out; where
     none is named it is the first in review. `size` is the picture's, where its row does not know it.
     """
     chains = [_chain(review, number, stored) for number, stored in enumerate(review.chains, 1)]
