@@ -207,8 +207,8 @@ class Postgres(Database):
             why = _why(said.read())
             if status not in (0, _SCRIPT_FAILED) and committing:
                 raise Unsure(
-                    f"the connection to PostgreSQL was lost while the database was replaced: {why}; restore the "
-                    f"backup again, and let it replace what is there; nothing starts before that"
+                    f"the connection to PostgreSQL was lost while the database was replaced: {why}; restore "
+                    "the backup again, and let it replace what is there; nothing starts before that"
                 )
             if status != 0 or not committing:
                 raise BackupRefused(f"the database cannot be replaced: {why}")

@@ -121,7 +121,9 @@ def _check_target(kind: databases.Database, root: Path, replace: bool) -> None:
     stands = [] if replace else [*databases.filled_tables(), *contents.holds_files()]
     if stands:
         shown = ", ".join(stands[:3]) + (f" and {len(stands) - 3} more" if len(stands) > 3 else "")
-        raise BackupRefused(f"not empty: {shown}; let the backup replace everything there, or restore it elsewhere")
+        raise BackupRefused(
+            f"not empty: {shown}; let the backup replace everything there, or restore it elsewhere"
+        )
 
 
 def _unpack(source: Path, kind: databases.Database, place: Path, again: bool) -> tuple[_About, int]:
