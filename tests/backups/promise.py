@@ -49,7 +49,7 @@ def fill(folder: Path) -> None:
     pictures = {"images": folder / "walks" / "images"}
     run("import_corpus", "walks", folder / "walks", format="jsonl", **pictures)
     run("import_corpus", "words", folder / "words", format="jsonl")
-    run("open_campaign", "people", corpus="walks", tasks="entities", unpaid=True, known="gold")
+    run("open_campaign", "people", corpus="walks", tasks="entities", unpaid=True, known="import")
     run("simulate_crowd", "people", workers=15, mix="perfect=1", through="queue", patience=0.0, orderly=True)
     names = [
         json.loads(line)["filename"]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
+from django.core.exceptions import SuspiciousFileOperation
 from django.http import Http404, HttpRequest, HttpResponseBase
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
@@ -19,4 +20,7 @@ def documentation(request: HttpRequest, page: str) -> HttpResponseBase:
     site = Path(settings.DOCS_SITE)
     if not (site / "index.html").is_file():
         raise Http404(_("The documentation is not built on this server. To build it, run “make docs” there."))
-    return serve(request, page or "index.html", document_root=site)
+    try:
+        return serve(request, page or "index.html", document_root=site)
+    except SuspiciousFileOperation:  # an address that leads out of the folder
+        raise Http404 from None
