@@ -84,10 +84,11 @@ def table_text(table: OperationTable) -> str:
     tables: dict[str, list[str]] = {}
     for row in table.operations:
         heading = f"{', '.join(row.roles)}: {row.scope}" if row.roles else "Everybody who is signed in"
-        names = [f"`{name}`" if name else "" for name in (row.command, row.call, row.page)]
-        cells = [f"{row.title} (job)" if row.job else row.title, *names]
+        notes = [*(["a job"] if row.job else []), *([] if row.page else ["no page"])]
+        title = f"{row.title} ({', '.join(notes)})" if notes else row.title
+        cells = [title, *(f"`{name}`" if name else "" for name in (row.command, row.call))]
         tables.setdefault(heading, []).append("| " + " | ".join(cells) + " |")
-    head = "| operation | command | API | page |\n|---|---|---|---|"
+    head = "| operation | command | API |\n|---|---|---|"
     return "\n\n".join(
         "\n".join((f"## {heading[0].upper()}{heading[1:]}", "", head, *rows))
         for heading, rows in sorted(tables.items())
