@@ -1,7 +1,5 @@
 """Who did what: one line for each act of a reviewer, researcher or admin."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from annotation.models import Account, AuditEntry, Campaign

@@ -4,8 +4,6 @@ Celery delivers; whether there is anything to do is told by the rows, so that ev
 come twice, late, or never.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 from datetime import datetime
 from typing import Any

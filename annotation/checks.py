@@ -7,8 +7,6 @@ must be so, too. Each missing part is an error of its own id, which names the fi
 `manage.py check --tag registries` runs these checks alone, and those of `evaluation.checks`.
 """
 
-from __future__ import annotations
-
 import inspect
 import sys
 from collections.abc import Iterator, Sequence

@@ -111,7 +111,7 @@ def _simulated(
     name, size, layer = gold
     ruled = simulated.rulings if simulated else ()
     return simulate_image(
-        layer.mentions, Truth(layer, image=name, size=size), people, given=given, ruled=ruled
+        layer.mentions, Truth(layer, image=name, size=size), people, earlier=given, ruled=ruled
     )
 
 

@@ -176,7 +176,7 @@ def _teach(device: str) -> None:
     for campaign, name in teaching.machines_to_teach():
         began, wall = time.process_time(), time.monotonic()
         taught = teaching.teach_machine(
-            campaign=campaign.name, machine=name, replaces_file=False, device=device
+            campaign=campaign.name, model_annotator=name, replaces_file=False, device=device
         )
         seconds, wall = time.process_time() - began, time.monotonic() - wall
         print(
@@ -184,7 +184,7 @@ def _teach(device: str) -> None:
             flush=True,
         )
     for campaign, name in teaching.machines_to_propose():
-        teaching.propose_boxes(campaign=campaign.name, machine=name)
+        teaching.propose_boxes(campaign=campaign.name, model_annotator=name)
 
 
 def _settings_of(run: CampaignRun) -> CampaignSettings:

@@ -1,7 +1,5 @@
 """Celery's beat, for a clock that may be set back."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from celery.beat import PersistentScheduler

@@ -1,7 +1,5 @@
 """The Celery application: `celery -A config.celery worker`. Its settings are Django's `CELERY_*`."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import os

@@ -1,7 +1,5 @@
 """What a request gets that could not be answered: 503 while the database is away, else 500."""
 
-from __future__ import annotations
-
 import logging
 import sqlite3
 import sys

@@ -1,7 +1,5 @@
 """What a supervisor asks: does the process answer, and can it do its work?"""
 
-from __future__ import annotations
-
 import logging
 import os
 import tempfile

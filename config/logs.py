@@ -1,7 +1,5 @@
 """One line of JSON per log record, with the ids of the request and of the task it belongs to."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re

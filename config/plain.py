@@ -10,8 +10,6 @@ session or a token that is a short form. A body that does not say how long it is
 ours hands on more than was said.
 """
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Callable, Iterable
 from contextlib import suppress

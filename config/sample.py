@@ -1,7 +1,5 @@
 """The sample corpus: the drawn scenes of `scenes/`, read as lines of a corpus file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO

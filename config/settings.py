@@ -5,8 +5,6 @@ embedded: SQLite under `var/`, no Redis, one machine. `PHRASEBOX_ENV=production`
 half on and refuses to start where something is left open. docs/operation.md lists every name.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os

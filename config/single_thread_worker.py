@@ -11,8 +11,6 @@ followed by other statements than a question, which takes some milliseconds more
 step, a program with a clock could tell them apart. Nobody waits for it in the thread of calls.
 """
 
-from __future__ import annotations
-
 import io
 import time
 from collections.abc import Callable, Iterable

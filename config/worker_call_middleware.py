@@ -5,8 +5,6 @@ about every response (policies, which do not differ from call to call) is asked 
 and cookies are seen to as they do it. Whatever is not plain takes the long way through all of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import cast
 

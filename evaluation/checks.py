@@ -8,8 +8,6 @@ themselves what pages, commands and reports make use of. Each kind of entry has 
 that the pages are loaded in any case, and with them all that is looked at here.
 """
 
-from __future__ import annotations
-
 import inspect
 import sys
 from collections.abc import Iterator
@@ -81,9 +79,9 @@ def _lacking_of_metric(name: str, folder: Path) -> Iterator[Error]:
         hint = f"write {examples}: small cases, and the values that are right (evaluation.metrics.examples)"
         yield _fault("E004", "measure", name, f"has no {EXAMPLES_FILE}", hint)
     elif measure is not None:
-        for wrong in wrong_examples(examples.read_text(encoding="utf-8"), measure):
+        for message in wrong_examples(examples.read_text(encoding="utf-8"), measure):
             hint = f"correct {examples}, or the measure"
-            yield _fault("E005", "measure", name, f"has examples that are wrong: {wrong}", hint)
+            yield _fault("E005", "measure", name, f"has examples that are wrong: {message}", hint)
 
 
 def _unsaid_by_measure(measure: Measure) -> Iterator[Error]:
@@ -94,12 +92,12 @@ def _unsaid_by_measure(measure: Measure) -> Iterator[Error]:
         return _fault(number, "measure", measure.name, says, f"{hint}, {where}")
 
     definition = inspect.getdoc(measure.values) or inspect.getdoc(sys.modules[measure.values.__module__])
-    for word, said in (
+    for word, text in (
         ("title", measure.title),
         ("source", measure.source),
         ("definition", definition or sys.flags.optimize > 1),
     ):
-        if not said:
+        if not text:
             yield fault("E006", f"has no {word}", f"say its {word}")
     if measure.family not in MEASURE_FAMILIES:
         hint = f"name one of {', '.join(MEASURE_FAMILIES)}"
@@ -155,13 +153,13 @@ def _lacking_formats() -> Iterator[Error]:
         if not str(getattr(format, "title", "")).strip():
             yield _fault("E016", "format", format.key, "has no title", "say what pages call it")
     yield from _misnamed("format", "key", JUDGMENT_FORMATS, QRELS_FORMATS)
-    for each in QRELS_FORMATS:
-        if not (_takes(each.read, 1) and _takes(each.write, 3)):
+    for qrels_format in QRELS_FORMATS:
+        if not (_takes(qrels_format.read, 1) and _takes(qrels_format.write, 3)):
             hint = "read takes a path; write takes a path, rows and what asks"
-            yield _fault("E017", "qrels format", each.key, "cannot be read or written", hint)
-        if not each.ending.strip():
+            yield _fault("E017", "qrels format", qrels_format.key, "cannot be read or written", hint)
+        if not qrels_format.ending.strip():
             hint = "say how names of such files end"
-            yield _fault("E017", "qrels format", each.key, "has no ending for downloads", hint)
+            yield _fault("E017", "qrels format", qrels_format.key, "has no ending for downloads", hint)
 
 
 def _lacking_systems() -> Iterator[Error]:
@@ -233,9 +231,11 @@ def _misnamed(what: str, attribute: str, *registries: Registry[Any]) -> Iterator
     """Entries that are found by another name than they say."""
     for registry in registries:
         for key in registry.keys():
-            said = getattr(registry.get(key), attribute, "")
-            if said != key:
-                yield _fault("E023", what, key, f"calls itself {said!r}", "register it under its own name")
+            own_name = getattr(registry.get(key), attribute, "")
+            if own_name != key:
+                yield _fault(
+                    "E023", what, key, f"calls itself {own_name!r}", "register it under its own name"
+                )
 
 
 def _takes(function: Any, arguments: int) -> bool:

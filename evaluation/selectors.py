@@ -7,8 +7,6 @@ Understood besides: keys and external ids of images, COCO's number in the name o
 `key#number` and `key_number` of captions.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections import Counter
@@ -77,11 +75,11 @@ def names_of(corpus: str) -> CorpusNames:
     others: dict[str, set[int]] = {}
     for pk, _, filename, external in rows:
         number = _COCO_FILE.fullmatch(filename)
-        for other in filter(None, (external, number and number[1])):
-            others.setdefault(other, set()).add(pk)
-    for other, those in others.items():
+        for other_name in filter(None, (external, number and number[1])):
+            others.setdefault(other_name, set()).add(pk)
+    for other_name, those in others.items():
         if len(those) == 1:  # what names two images names neither
-            names.image.setdefault(other, *those)
+            names.image.setdefault(other_name, *those)
     _name_captions(names, images, {pk: key for key, pk in keys.items()})
     return names
 
@@ -128,12 +126,12 @@ def caption_words(corpus: str, images: Collection[int] | None = None) -> list[li
 def captions_as_counted(corpus: str) -> dict[int, dict[int, str]]:
     """Each caption of a corpus as its words are counted, with a space between two, by the id of its image and
     by its number there. Raises UnknownName listing the corpora."""
-    found: dict[int, dict[int, str]] = {}
+    texts: dict[int, dict[int, str]] = {}
     captions = corpus_named(corpus).images.filter(captions__isnull=False).order_by()
     columns = ("pk", "captions__number", "captions__tokens", "captions__text")
     for image, number, tokens, text in captions.values_list(*columns).iterator(_PAGE):
-        found.setdefault(image, {})[number] = tokens or text
-    return found
+        texts.setdefault(image, {})[number] = tokens or text
+    return texts
 
 
 def words_of(corpus: str) -> list[str]:
@@ -146,17 +144,21 @@ def _name_captions(names: CorpusNames, images: QuerySet[Any], key_of: dict[int, 
     captions = images.filter(captions__isnull=False).order_by("position", "captions__number")
     columns = ("pk", "captions__pk", "captions__number", "captions__external_id")
     rows = list(captions.values_list(*columns))
-    shared = Counter(own for *_, own in rows)
+    shared = Counter(external_id for *_, external_id in rows)
     by_number = {f"{names.image_name[owner]}#{number}": pk for owner, pk, number, _ in rows}
     others: list[tuple[str, int]] = []
-    for owner, pk, number, own in rows:
+    for owner, pk, number, external_id in rows:
         numbered = f"{names.image_name[owner]}#{number}"
         # An id of its own that another caption has too, or is called by, names neither.
-        name = own if own and shared[own] == 1 and by_number.get(own, pk) == pk else numbered
+        name = (
+            external_id
+            if external_id and shared[external_id] == 1 and by_number.get(external_id, pk) == pk
+            else numbered
+        )
         names.caption_name[pk] = name
         names.caption[name] = pk
         names.owner[pk], names.number[pk] = owner, number
-        if "#" not in own:  # else it says its number in the source itself, which skips some
+        if "#" not in external_id:  # else it says its number in the source itself, which skips some
             others += [(numbered, pk), (f"{key_of[owner]}#{number}", pk), (f"{key_of[owner]}_{number}", pk)]
     for name, pk in others:
         names.caption.setdefault(name, pk)
@@ -170,9 +172,9 @@ def captions_of_images(corpus: str, images: Iterable[int], *columns: str) -> Ite
 
     Raises UnknownName listing the corpora.
     """
-    found = corpus_named(corpus).images.filter(captions__isnull=False).order_by("pk", "captions__number")
+    captioned = corpus_named(corpus).images.filter(captions__isnull=False).order_by("pk", "captions__number")
     for some in chunks(sorted(images), _PAGE):
-        yield from found.filter(pk__in=some).values_list("pk", "captions__pk", *columns)
+        yield from captioned.filter(pk__in=some).values_list("pk", "captions__pk", *columns)
 
 
 def image_keys(corpus: str, images: Iterable[int]) -> dict[int, str]:
@@ -189,20 +191,20 @@ def images_of_captions(corpus: str, captions: Iterable[int]) -> set[int]:
 
     Raises UnknownName listing the corpora.
     """
-    images, found = corpus_named(corpus).images.order_by(), set[int]()
+    images, captions_of = corpus_named(corpus).images.order_by(), set[int]()
     for some in chunks(sorted(captions), _PAGE):
-        found.update(images.filter(captions__in=some).values_list("pk", flat=True))
-    return found
+        captions_of.update(images.filter(captions__in=some).values_list("pk", flat=True))
+    return captions_of
 
 
 def judgment_set(corpus: str, name: str) -> JudgmentSet:
     """The published set `name` of `corpus`; raises UnknownName listing what exists."""
     sets = JudgmentSet.objects.filter(corpus=corpus_named(corpus), published=True)
-    found = sets.filter(name=name).first()
-    if found is None:
+    row = sets.filter(name=name).first()
+    if row is None:
         known = ", ".join(sets.values_list("name", flat=True)) or "none"
         raise UnknownName(f"unknown judgments {name!r} of corpus {corpus!r}; known: {known}")
-    return found
+    return row
 
 
 def judgments_source(batch: Batch) -> str:
@@ -254,12 +256,12 @@ def snapshot_named(name: str, version: int | None = None) -> QrelsSnapshot:
     chosen = published.filter(name=name).order_by("-version")
     if version is not None:
         chosen = chosen.filter(version=version)
-    found = chosen.first()
-    if found is None:
+    snapshot = chosen.first()
+    if snapshot is None:
         names = [f"{n}:{v}" for n, v in published.values_list("name", "version")]
-        asked = name if version is None else f"{name}:{version}"
-        raise with_known(UnknownName(f"unknown qrels {asked!r}"), names)
-    return found
+        requested = name if version is None else f"{name}:{version}"
+        raise with_known(UnknownName(f"unknown qrels {requested!r}"), names)
+    return snapshot
 
 
 def qrels_of(snapshot: QrelsSnapshot, names: CorpusNames) -> Qrels:
@@ -267,7 +269,7 @@ def qrels_of(snapshot: QrelsSnapshot, names: CorpusNames) -> Qrels:
     rows = QrelsRow.objects.filter(snapshot=snapshot).values_list(
         "image_id", "keyword", "caption_id", "relevance", "judged"
     )
-    found = (
+    pairs = (
         Qrel(names.image_name[image] if image else keyword, names.caption_name[caption], relevance, judged)
         for image, keyword, caption, relevance, judged in rows.iterator(_PAGE)
     )
@@ -277,7 +279,7 @@ def qrels_of(snapshot: QrelsSnapshot, names: CorpusNames) -> Qrels:
         digest_of_images(snapshot.images, names),
         digest_of_queries(stored_queries(snapshot), names),
     )
-    return Qrels(snapshot.name, snapshot.version, settings, tuple(sorted(found)))
+    return Qrels(snapshot.name, snapshot.version, settings, tuple(sorted(pairs)))
 
 
 def digest_of_images(images: Iterable[int], names: CorpusNames) -> str:
@@ -295,7 +297,7 @@ def stored_queries(owner: Batch | QrelsSnapshot) -> Queries:
 def digest_of_queries(queries: Queries, names: CorpusNames) -> str:
     """SHA-256 over the kinds and names of queries, in hexadecimal, shortened; "" of none."""
     called = {"image": names.image_name, "caption": names.caption_name}
-    lines = sorted(f"{kind} {called[kind][one]}" for kind, ids in queries.items() for one in ids.tolist())
+    lines = sorted(f"{kind} {called[kind][pk]}" for kind, ids in queries.items() for pk in ids.tolist())
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16] if lines else ""
 
 
@@ -303,11 +305,11 @@ def digest_of_queries(queries: Queries, names: CorpusNames) -> str:
 class QrelsCounts:
     """What a snapshot holds: its queries, and of its rows the relevant ones and those that nobody judged.
 
-    What asks are captions where the snapshot asks for them, else images, or with `keywords` those. `asked`
-    are the queries by kind, as far as they are known; else the judged ones are counted.
+    What asks are captions where the snapshot asks for them, else images, or with `keywords` those.
+    `queries_by_kind` are the queries by kind, as far as they are known; else the judged ones are counted.
     """
 
-    asked: Mapping[str, int]
+    queries_by_kind: Mapping[str, int]
     queries: int
     relevant: int
     unjudged: int
@@ -323,14 +325,16 @@ def counts_of(snapshots: Sequence[QrelsSnapshot]) -> dict[int, QrelsCounts]:
         relevant |= Q(snapshot__in=those, relevance__gte=level)
     side = Case(When(snapshot__in=asks_captions, then=F("caption")), default=F("image"))
     rows = QrelsRow.objects.filter(snapshot__in=snapshots).values("snapshot").order_by()
-    asked: dict[int, dict[str, int]] = {row.pk: {} for row in snapshots}
+    queries_of: dict[int, dict[str, int]] = {row.pk: {} for row in snapshots}
     stored = QrelsQueries.objects.filter(snapshot__in=snapshots).order_by("-asks")
     for snapshot, kind, count in stored.values_list("snapshot", "asks", "count"):
-        asked[snapshot][kind] = count
-    found = {
+        queries_of[snapshot][kind] = count
+    counts = {
         pk: QrelsCounts(
-            asked[pk],
-            asked[pk].get("caption" if pk in asks_captions else "image", row["asking"] + row["keywords"]),
+            queries_of[pk],
+            queries_of[pk].get(
+                "caption" if pk in asks_captions else "image", row["asking"] + row["keywords"]
+            ),
             row["relevant"],
             row["unjudged"],
             bool(row["keywords"]),
@@ -345,16 +349,16 @@ def counts_of(snapshots: Sequence[QrelsSnapshot]) -> dict[int, QrelsCounts]:
             )
         )
     }
-    return {row.pk: found.get(row.pk, QrelsCounts({}, 0, 0, 0, False)) for row in snapshots}
+    return {row.pk: counts.get(row.pk, QrelsCounts({}, 0, 0, 0, False)) for row in snapshots}
 
 
 def run_named(name: str) -> Run:
     """The published run `name`; raises UnknownName listing what exists."""
     published = Run.objects.filter(published=True)
-    found = published.filter(name=name).first()
-    if found is None:
+    run = published.filter(name=name).first()
+    if run is None:
         raise with_known(UnknownName(f"unknown run {name!r}"), published.values_list("name", flat=True))
-    return found
+    return run
 
 
 def runs_exist(account: Account) -> bool:

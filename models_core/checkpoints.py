@@ -1,7 +1,5 @@
 """Checkpoints: what is half learned, kept so that a training that was killed goes on where it was."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import time

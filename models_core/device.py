@@ -5,8 +5,6 @@ A device is called as torch calls it: "cpu" (the default; then torch is never im
 how the path of a GPU is checked on a machine that has none.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager

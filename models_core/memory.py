@@ -1,7 +1,5 @@
 """How much memory this process may still take, and work that ends in one line where there is too little."""
 
-from __future__ import annotations
-
 import resource
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ Each process has the same network and the same data, takes its part of every bat
 torch's DistributedDataParallel brings the gradients together. The first process alone writes.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

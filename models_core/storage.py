@@ -6,8 +6,6 @@ settings, the versions of the packages that made it, facts of whoever saved it (
 seed), and each array's type and shape beside the SHA-256 of the file, all of which loading checks.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -5,8 +5,6 @@ runs on the machine, small products then take many times as long. Independent ti
 waiting, and what is done with a tile afterwards runs in parallel as well.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """What stories are made of: somebody riding, playing an instrument, holding balloons, strolling by."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from scenes.art import animals, instruments, toys, vehicles

@@ -1,7 +1,5 @@
 """One picture in the making: things to be painted from back to front, referents, and what is said of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random

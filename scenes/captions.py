@@ -6,8 +6,6 @@ phrase is a mention, but for pronouns and the words that Plummer et al. (2015, s
 out as not visual ("in the background", "in the air").
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random

@@ -1,7 +1,5 @@
 """The little English that captions need: verb forms and articles."""
 
-from __future__ import annotations
-
 #: Verbs whose last consonant is doubled before -ing.
 _DOUBLING = frozenset(("run", "sit", "jog", "swim", "get", "stop", "hug", "pet", "dig", "hit", "chat", "cut"))
 

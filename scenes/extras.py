@@ -1,7 +1,5 @@
 """What else may be in a picture besides its story: birds, somebody passing, a cat."""
 
-from __future__ import annotations
-
 from scenes import acts
 from scenes.stage import Stage, Standpoint
 

@@ -4,8 +4,6 @@ Image `i` depends on the seed and on `i` alone, so a corpus of any size is the b
 larger one. Nothing is kept between images.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,8 +5,6 @@ holds what they wear. The layer is in canonical order and a fixed point of the m
 et al. (2015, section 2.3); what would not be is never mentioned.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

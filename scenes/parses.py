@@ -5,8 +5,6 @@ and where a new part begins (a place, what stands around). Relations have the na
 A noun before a noun is not told apart from an adjective; tags and features are left open.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 

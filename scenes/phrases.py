@@ -1,7 +1,5 @@
 """Noun phrases: how one mention of a referent is worded."""
 
-from __future__ import annotations
-
 from random import Random
 
 from scenes.art.colours import NAMED_COLOURS

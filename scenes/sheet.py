@@ -1,7 +1,5 @@
 """Many pictures on one sheet, in rows that fill its width."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from PIL import Image

@@ -4,8 +4,6 @@ A setting paints the background and says where the floor is; a story puts actors
 and says, in templates, what they do. Things are painted from the back to the front at the end.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

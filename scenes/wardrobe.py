@@ -1,7 +1,5 @@
 """Who wears what: looks and clothes for every age, season and occasion, and what captions call them."""
 
-from __future__ import annotations
-
 from random import Random
 
 from scenes.art import heads

@@ -4,8 +4,6 @@ A token goes without cookies, so no foreign page can send it, and it needs no CS
 is checked as Django checks it; its writes need the CSRF token, as forms do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from http import HTTPStatus

@@ -1,7 +1,5 @@
 """What the API says, as plain data: a task in hand, the reason why there is none, an offer."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from functools import partial
 from typing import cast

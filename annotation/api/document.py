@@ -1,7 +1,5 @@
 """The OpenAPI document and the pages that show it, with the calls of workers in the same file."""
 
-from __future__ import annotations
-
 import json
 import re
 from functools import lru_cache

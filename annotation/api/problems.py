@@ -1,7 +1,5 @@
 """Errors of the API as problem details (RFC 9457)."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus

@@ -1,7 +1,5 @@
 """How a request of the API is taken: its method, its JSON, who sent it, and what becomes of errors."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

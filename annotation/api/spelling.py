@@ -1,7 +1,5 @@
 """Which words look misspelt: asked by the page on which captions are written, before one is sent."""
 
-from __future__ import annotations
-
 from http import HTTPStatus
 
 from django.http import HttpRequest

@@ -1,7 +1,5 @@
 """A worker's tasks: the list, the next, an answer, a return, a sign of life."""
 
-from __future__ import annotations
-
 from http import HTTPStatus
 
 from django.http import HttpRequest

@@ -1,8 +1,6 @@
 """The calls of workers as the OpenAPI document shows them: made from their declarations (`worker_call`), for
 they are no views of DRF. `docs/annotators.md` explains them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Any, cast, get_args, get_type_hints

@@ -1,8 +1,6 @@
 """What calls of workers carry and are answered, field by field: checked here, and shown by the OpenAPI
 document. What a kind of question has beside what all have stands in its task type."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, make_dataclass
 from functools import cache, reduce

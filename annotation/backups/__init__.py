@@ -4,8 +4,6 @@ A backup holds the database, the folders of `contents`, and the list of erasures
 while the server runs; `restoring.restore_backup` puts one in the place of what stands, when nothing runs.
 """
 
-from __future__ import annotations
-
 
 class BackupRefused(ValueError):
     """A backup that cannot be made, or cannot be restored; one line with the remedy."""

@@ -4,8 +4,6 @@ Its first member tells about it, its last one the size and SHA-256 of every othe
 that was cut short has no last member, and no more than one file is in memory, a piece at a time.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import io

@@ -3,8 +3,6 @@
 Whatever a part of the product keeps there is in one of the two tables: it is taken, or it can be made again.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Iterator

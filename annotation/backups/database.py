@@ -5,8 +5,6 @@ transaction. PostgreSQL has its own programs for both; what they write into the 
 too. So the database is the old one or the new one, whenever the power fails.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

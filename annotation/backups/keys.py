@@ -4,8 +4,6 @@ A backup never holds the key. It holds a salt and what scrypt makes of both, fro
 any faster than by trying.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import secrets

@@ -1,7 +1,5 @@
 """Making a backup, while the server runs."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

@@ -11,8 +11,6 @@ What fails in 1 changes nothing, what fails in 2 or 3 is put back. Whoever is ki
 `before`, and nothing starts beside it (`exclusive.at_work`) until a restore has been run to its end.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator

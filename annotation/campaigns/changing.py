@@ -9,8 +9,6 @@ folded under that one.
                              for images that are not open yet; what cannot be mixed stays (`FIXED`)
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any

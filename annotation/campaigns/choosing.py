@@ -1,7 +1,5 @@
 """Which images a campaign asks about, and the layer that is known of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

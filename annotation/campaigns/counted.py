@@ -6,8 +6,6 @@ one, or ticked on pages of several images (`protocol.paging`), which stand with 
 Source: Hodosh et al. 2013, sections 2.3, 4.2.1 and 4.3.2; Karpathy and Fei-Fei 2015, section 4.3.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 Its lines in the audit stay, with its name.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from django.db import IntegrityError

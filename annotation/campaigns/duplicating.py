@@ -1,7 +1,5 @@
 """A campaign like another: its corpus, tasks, settings, texts and control items; none of its work."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

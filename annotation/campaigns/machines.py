@@ -4,8 +4,6 @@ This package does not know how a machine finds its boxes: what teaches it stores
 each image and phrase boxes with the chance that people accept them (`store_proposals`).
 """
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager

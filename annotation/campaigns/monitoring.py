@@ -4,8 +4,6 @@
 what was earned, which it needs only where a budget is set.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta

@@ -3,8 +3,6 @@
 That it exists is checked when the setting changes. If it is removed later, what needs it fails and says why.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -5,8 +5,6 @@ own, so that whatever dies on the way is finished by asking for the same again. 
 so is the campaign.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice

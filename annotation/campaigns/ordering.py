@@ -4,8 +4,6 @@ Tasks are handed out by falling priority of their image, and by the image's turn
 holds already stays with them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated

@@ -5,8 +5,6 @@ The first line names the columns, in any order: `image`, the image's key in the 
 (usual), or "filler" for what a filter took out and pages may be filled up with.
 """
 
-from __future__ import annotations
-
 import csv
 from dataclasses import dataclass, field
 from pathlib import Path

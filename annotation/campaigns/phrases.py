@@ -4,8 +4,6 @@ They take the place of those that are found, for images that no campaign asks ab
 of stays as it was.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ A crowd works on many images at a time, and draws in most of them before the fir
 open, a machine that begins with nothing has learned too little by then (docs/machines.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from django.db.models import Exists, OuterRef, QuerySet

@@ -1,7 +1,5 @@
 """The settings of campaigns, each as a field: which there are for some tasks, and their words for people."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """A campaign's settings as operations: those in force, their versions, a change and what it does."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager

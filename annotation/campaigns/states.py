@@ -10,8 +10,6 @@ person is handed a task of one, but staff of it who look at its questions; nobod
 exported of it says that it is simulated.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date

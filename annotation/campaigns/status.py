@@ -1,7 +1,5 @@
 """How far a campaign is, what it cost, how far people agree, and what needs attention."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Keep in the database what a campaign's answers add up to, so that no page adds up millions of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.utils import timezone

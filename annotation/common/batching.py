@@ -1,7 +1,5 @@
 """Many things in portions: in lists of so many, and rows deleted so many to a transaction."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, TypeVar

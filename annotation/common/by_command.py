@@ -3,8 +3,6 @@
 Pages, the API and jobs show the reason alone: their readers may not see all rows of a kind.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import TypeVar
 

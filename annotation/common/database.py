@@ -8,8 +8,6 @@ some wait for seconds while others pass. A lock on a file beside the database is
 the kernel in turn; whoever holds it finds the database free.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import json

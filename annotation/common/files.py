@@ -5,8 +5,6 @@ sender does. Then it is removed, whether the operation succeeded or not; what a 
 day.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

@@ -7,8 +7,6 @@ DATA_DIR itself has a lock too: whoever works with it shares that (`at_work`), a
 replaces what lies there, has it alone (`nobody_at_work`).
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os

@@ -1,7 +1,5 @@
 """The database goes away for a while: how that is told, and how a job gets through it."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """JSON that others send: text, numbers and depth such as every part of ours can store and hand on."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

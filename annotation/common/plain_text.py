@@ -1,7 +1,5 @@
 """Results as plain text, for terminals."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ A site names packages in its settings. Each of their subpackages that holds the 
 and its module registers it under the folder's name. System checks name what a folder lacks.
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import pkgutil

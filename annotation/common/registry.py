@@ -4,8 +4,6 @@ Each entry is one file; `discover` imports every module of a package, and each m
 registers itself. Two entries of one name are refused at import time.
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from collections.abc import Iterator

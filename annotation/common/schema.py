@@ -1,7 +1,5 @@
 """Whether the database's tables are those that the code expects."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.core.management.base import CommandError

@@ -3,8 +3,6 @@
 For tables that nobody reads back: what is written there is not what was said.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 #: How a text begins that a spreadsheet may run.

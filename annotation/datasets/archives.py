@@ -4,8 +4,6 @@ An archive's own time says when it was made, and so when it expires: no row need
 and none that is lost leaves its file behind.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os
@@ -66,9 +64,13 @@ def pack(folder: Path, name: str, *, progress: _Progress = iter) -> Download:
         os.replace(partial, target)
     finally:
         partial.unlink(missing_ok=True)
-    made = target.stat()
-    expires = datetime.fromtimestamp(made.st_mtime + ARCHIVE_KEPT_SECONDS, UTC).isoformat(timespec="seconds")
-    return Download(target.relative_to(Path(settings.DATA_DIR)).as_posix(), sha256, made.st_size, expires)
+    archive_stat = target.stat()
+    expires = datetime.fromtimestamp(archive_stat.st_mtime + ARCHIVE_KEPT_SECONDS, UTC).isoformat(
+        timespec="seconds"
+    )
+    return Download(
+        target.relative_to(Path(settings.DATA_DIR)).as_posix(), sha256, archive_stat.st_size, expires
+    )
 
 
 def file_of(path: str) -> Path:

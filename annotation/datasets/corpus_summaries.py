@@ -1,7 +1,5 @@
 """Corpora and their layers, as operations list and show them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -102,7 +100,7 @@ def show_corpus(request: CorpusRequest, context: OperationContext) -> CorpusDeta
     row = request.row()
     behind, summary = update_layers(row), corpus_summary(row)
     return CorpusDetail(
-        **{one.name: getattr(summary, one.name) for one in fields(summary)},
+        **{field.name: getattr(summary, field.name) for field in fields(summary)},
         splits=tuple(browse.splits_in_order(row)),
         layers=tuple(_layer_summary(layer, behind) for layer in browse.layers_of(row)),
     )

@@ -5,8 +5,6 @@ answer; what it cannot know it names, so that the owner of the dataset adds it. 
 language somebody asked for the export, and equal rows make equal bytes.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
@@ -150,14 +148,14 @@ def _collection(layer: Mapping[str, Any] | None, campaign: Mapping[str, Any] | N
     rows = [
         [
             kind,
-            f"{one['answers']:,}",
-            f"{one['control_answers']:,}",
-            f"{one['test_answers']:,}",
-            f"{one['double_checks']:,}",
-            f"{one['machine_answers']:,}",
-            "–" if one["seconds_an_answer"] is None else f"{one['seconds_an_answer']:.1f}",
+            f"{row['answers']:,}",
+            f"{row['control_answers']:,}",
+            f"{row['test_answers']:,}",
+            f"{row['double_checks']:,}",
+            f"{row['machine_answers']:,}",
+            "–" if row["seconds_an_answer"] is None else f"{row['seconds_an_answer']:.1f}",
         ]
-        for kind, one in campaign["questions"].items()
+        for kind, row in campaign["questions"].items()
     ]
     yield from _table(
         [
@@ -172,10 +170,10 @@ def _collection(layer: Mapping[str, Any] | None, campaign: Mapping[str, Any] | N
         f"{_many(campaign['reviewers'], 'reviewer')} made {_many(campaign['rulings'], 'ruling')}, which "
         f"stand above answers."
     )
-    for machine in campaign["machines"]:
+    for annotator in campaign["machines"]:
         yield (
-            f"\nThe machine “{_plain(machine['name'])}” (version {machine['version']}) answered too. "
-            f"Source of its boxes: {_plain(machine['source'])}."
+            f"\nThe machine “{_plain(annotator['name'])}” (version {annotator['version']}) answered too. "
+            f"Source of its boxes: {_plain(annotator['source'])}."
         )
 
 
@@ -192,12 +190,12 @@ def _people(campaign: Mapping[str, Any]) -> Iterator[str]:
     rows = [
         [
             kind,
-            f"{one['test_items']:,}",
-            f"{one['control_items']:,}",
-            "yes" if one["accuracy_is_measured"] else "no",
-            ", ".join(f"{n:,} {name}" for name, n in one["workers_by_standing"].items()) or "–",
+            f"{row['test_items']:,}",
+            f"{row['control_items']:,}",
+            "yes" if row["accuracy_is_measured"] else "no",
+            ", ".join(f"{n:,} {name}" for name, n in row["workers_by_standing"].items()) or "–",
         ]
-        for kind, one in campaign["questions"].items()
+        for kind, row in campaign["questions"].items()
     ]
     yield from _table(
         ["question", "test items", "control items", "accuracy is measured", "workers by standing"], rows
@@ -226,30 +224,30 @@ def _agreement(questions: Mapping[str, Any]) -> Iterator[str]:
     )
     yield ""
     rows = []
-    for kind, one in questions.items():
-        found = one["agreement"]
-        if found is None or not found["pairs"]:
+    for kind, figures in questions.items():
+        agreement = figures["agreement"]
+        if agreement is None or not agreement["pairs"]:
             why = "nobody was asked twice"
-            if one["written_in_own_words"]:
+            if figures["written_in_own_words"]:
                 why = "answers are texts"
-            elif one["ticked_on_pages"]:
+            elif figures["ticked_on_pages"]:
                 why = "answers are ticks on a page, which this sheet does not compare"
-            drawn = found["drawn"] if found else 0
+            drawn = agreement["drawn"] if agreement else 0
             rows.append([kind, f"{drawn:,}", "0", f"{drawn:,}", "–", f"– ({why})", "–", "–"])
             continue
-        shares = (f"{answer} {share['value']:.0%}" for answer, share in found["answers"].items())
+        shares = (f"{answer} {share['value']:.0%}" for answer, share in agreement["answers"].items())
         rows.append(
             [
                 kind,
-                f"{found['drawn']:,}",
-                f"{found['pairs']:,}",
-                f"{found['waiting'] + found['lacking']:,}",
-                _interval(found["equal"], percent=True),
+                f"{agreement['drawn']:,}",
+                f"{agreement['pairs']:,}",
+                f"{agreement['waiting'] + agreement['lacking']:,}",
+                _interval(agreement["equal"], percent=True),
                 "undefined (all gave one answer)"
-                if found["kappa"] is None
-                else _interval(found["kappa"], percent=False),
+                if agreement["kappa"] is None
+                else _interval(agreement["kappa"], percent=False),
                 ", ".join(shares),
-                "–" if found["mean_iou"] is None else _interval(found["mean_iou"], percent=False),
+                "–" if agreement["mean_iou"] is None else _interval(agreement["mean_iou"], percent=False),
             ]
         )
     heads = ["question", "drawn", "pairs", "no second answer", "same answer", "kappa"]
@@ -257,13 +255,14 @@ def _agreement(questions: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _versions(campaign: Mapping[str, Any]) -> Iterator[str]:
-    told = ", ".join(
-        f"version {one['version']} (since {one['since']}, {_many(one['images'], 'image')} opened under it)"
-        for one in campaign["settings"]
+    versions = ", ".join(
+        f"version {v['version']} (since {v['since']}, {_many(v['images'], 'image')} opened under it)"
+        for v in campaign["settings"]
     )
-    yield f"Settings: {told}."
+    yield f"Settings: {versions}."
     texts = ", ".join(
-        f"{one['text']} version {one['version']} (since {one['since']})" for one in campaign["instructions"]
+        f"{version['text']} version {version['version']} (since {version['since']})"
+        for version in campaign["instructions"]
     )
     yield f"Instructions: {texts or 'the built-in ones of this release'}."
     yield f"Each setting of each version is in `{DATASHEET_FIGURES}`."
@@ -286,11 +285,13 @@ def _limits(
             "boxes that people draw: leave them out where you evaluate a detector that learnt likewise."
         )
     if campaign is not None:
-        unmeasured = [kind for kind, one in campaign["questions"].items() if not one["accuracy_is_measured"]]
+        unmeasured = [
+            kind for kind, figures in campaign["questions"].items() if not figures["accuracy_is_measured"]
+        ]
         if unmeasured:
             limits.append(f"How right answers are is not measured for: {', '.join(unmeasured)}.")
-        of = {kind: one["agreement"] for kind, one in campaign["questions"].items()}
-        alone = [kind for kind, one in of.items() if one is None or not one["pairs"]]
+        of = {kind: figures["agreement"] for kind, figures in campaign["questions"].items()}
+        alone = [kind for kind, figures in of.items() if figures is None or not figures["pairs"]]
         if alone:
             limits.append(f"No agreement is known for: {', '.join(alone)}.")
     if layer is not None and layer["images"] < export["counts"].get("images", 0):
@@ -333,10 +334,10 @@ def _table(heads: list[str], rows: list[list[str]]) -> Iterator[str]:
 
 
 def _interval(estimate: Mapping[str, Any], *, percent: bool) -> str:
-    def told(value: float) -> str:
+    def as_text(value: float) -> str:
         return f"{100 * value:.1f} %" if percent else f"{value:.3f}"
 
-    return f"{told(estimate['value'])} ({told(estimate['low'])} to {told(estimate['high'])})"
+    return f"{as_text(estimate['value'])} ({as_text(estimate['low'])} to {as_text(estimate['high'])})"
 
 
 def _percent(share: float | None) -> str:
@@ -362,4 +363,6 @@ def _were(number: int) -> str:
 
 def _plain(text: str) -> str:
     """A name or a sentence of somebody's, on one line and without what Markdown would read in it."""
-    return "".join(f"\\{each}" if each in "\\`*_[]<>|#" else each for each in " ".join(text.split()))
+    return "".join(
+        f"\\{character}" if character in "\\`*_[]<>|#" else character for character in " ".join(text.split())
+    )

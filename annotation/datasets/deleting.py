@@ -1,7 +1,5 @@
 """A corpus that nothing uses, deleted with its pictures. Its lines in the audit stay, with its name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from django.db.models import PROTECT, ProtectedError, RestrictedError

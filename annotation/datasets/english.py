@@ -1,7 +1,5 @@
 """Whether captions read as English, told by its smallest words: phrases are found in English alone."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Final

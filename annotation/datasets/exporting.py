@@ -1,7 +1,5 @@
 """A corpus with one of its layers -> files. What is written stands whole or not at all."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile
@@ -125,12 +123,12 @@ def export_dataset(
         if with_pictures and not writer.holds_pictures:
             written.add("pictures", _link_pictures(chosen, partial / _IMAGES))
         if done and (lost := done - _done(chosen)):
-            told = ngettext(
+            message = ngettext(
                 "%(n)d image became unfinished while the export was written: export again.",
                 "%(n)d images became unfinished while the export was written: export again.",
                 len(lost),
             )
-            raise ExportError(told % {"n": len(lost)})
+            raise ExportError(message % {"n": len(lost)})
         written.notes += notes_on(chosen)
         if written.notes:
             (partial / NOTES).write_text("".join(f"{note}\n" for note in written.notes), encoding="utf-8")
@@ -168,8 +166,8 @@ def check_export(
         raise UnknownName(f"format {format!r} is for import only; for export: {writable}")
     if include_unfinished and only_finished:
         raise ExportError(_("Unfinished images can be exported or left out: choose one of the two."))
-    found = corpus_named(corpus)
-    chosen = _chosen(found, layer_named(found, layer), only_finished=only_finished)
+    corpus_row = corpus_named(corpus)
+    chosen = _chosen(corpus_row, layer_named(corpus_row, layer), only_finished=only_finished)
     if chosen.layer is not None and is_simulated(chosen) and not simulated:
         raise ExportError(simulated_refusal(chosen.layer.name))
     if chosen.unfinished and not include_unfinished:
@@ -201,17 +199,17 @@ def notes_on(chosen: Chosen) -> list[str]:
         )
     if (made_by := chosen.made_by) is None:
         return notes
-    if unchecked := unchecked_kinds(made_by):
+    if unmeasured := unchecked_kinds(made_by):
         notes.append(
-            f"Unchecked: there are no gold answers to {', '.join(unchecked)}, so accuracy is not measured "
+            f"Unchecked: there are no gold answers to {', '.join(unmeasured)}, so accuracy is not measured "
             f"and nobody is suspended for it."
         )
     if early := unchecked_answers(made_by):
-        told = ", ".join(f"{count} to {kind}" for kind, count in early.items())
-        notes.append(f"Unchecked in part: answers given before there were gold answers: {told}.")
+        counts = ", ".join(f"{count} to {kind}" for kind, count in early.items())
+        notes.append(f"Unchecked in part: answers given before there were gold answers: {counts}.")
     if len(opened := images_by_version(made_by)) > 1:
-        told = ", ".join(f"{count} under version {number}" for number, count in opened)
-        notes.append(f"Settings of the campaign changed while images were opened: {told}.")
+        counts = ", ".join(f"{count} under version {number}" for number, count in opened)
+        notes.append(f"Settings of the campaign changed while images were opened: {counts}.")
     return notes
 
 
@@ -248,12 +246,12 @@ def _chosen(corpus: Corpus, layer: Layer | None, *, only_finished: bool) -> Chos
     unfinished = images.exclude(pk__in=finished.values("pk"))
     if made_by is None:
         # What an import, or a simulation, does not cover was never to be annotated.
-        asked = Q(Exists(LayerImage.objects.filter(layer=layer, image=OuterRef("pk"))))
+        has_layer = Q(Exists(LayerImage.objects.filter(layer=layer, image=OuterRef("pk"))))
     else:
         opened = OpenImage.objects.filter(campaign=made_by, image=OuterRef("pk"))
         planned = PlannedImage.objects.filter(campaign=made_by, image=OuterRef("pk"))
-        asked = Exists(opened) | Exists(planned)
-    unfinished = unfinished.filter(asked)
+        has_layer = Exists(opened) | Exists(planned)
+    unfinished = unfinished.filter(has_layer)
     return Chosen(corpus, layer, images, made_by, unfinished=unfinished.count())
 
 
@@ -286,16 +284,16 @@ def _check_format(writer: Format, images: QuerySet[Image]) -> None:
                 % {"image": key, "format": writer.key}
             )
     if writer.splits is not None:
-        other = images.exclude(split__in=("", *writer.splits)).values_list("key", "split").first()
-        if other is not None:
+        unexported = images.exclude(split__in=("", *writer.splits)).values_list("key", "split").first()
+        if unexported is not None:
             raise ExportError(
                 _(
                     "Image “%(image)s” is in split “%(split)s”, which %(format)s has no list for (it has "
                     "%(splits)s). Choose the format jsonl."
                 )
                 % {
-                    "image": other[0],
-                    "split": other[1],
+                    "image": unexported[0],
+                    "split": unexported[1],
                     "format": writer.key,
                     "splits": ", ".join(writer.splits),
                 }
@@ -305,7 +303,7 @@ def _check_format(writer: Format, images: QuerySet[Image]) -> None:
 def _unfinished(chosen: Chosen) -> str:
     """Why a layer is refused that is not finished, and what helps."""
     assert chosen.layer is not None  # without one, nothing is unfinished
-    told = ngettext(
+    message = ngettext(
         "Layer “%(name)s” is unfinished: %(n)d image is not done%(bare)s. Finish it, leave it "
         "out, or export it unfinished.",
         "Layer “%(name)s” is unfinished: %(n)d images are not done%(bare)s. Finish them, "
@@ -318,7 +316,7 @@ def _unfinished(chosen: Chosen) -> str:
         planned = PlannedImage.objects.filter(campaign=chosen.made_by)
         if count := opened.count() + planned.count():
             bare = _(", and nobody has begun %(n)d of these") % {"n": count}
-    return told % {"name": chosen.layer.name, "n": chosen.unfinished, "bare": bare}
+    return message % {"name": chosen.layer.name, "n": chosen.unfinished, "bare": bare}
 
 
 def _done(chosen: Chosen) -> set[int]:
@@ -329,15 +327,15 @@ def _done(chosen: Chosen) -> set[int]:
 
 def _check_pictures(chosen: Chosen, *, named: bool) -> None:
     """Raise ExportError where there are no pictures, or where two would be `named` alike in one folder."""
-    shown = chosen.images.exclude(picture="")
-    if not shown.exists():
+    without_picture = chosen.images.exclude(picture="")
+    if not without_picture.exists():
         raise ExportError(
             _("Corpus “%(name)s” has no pictures. Export it without pictures, or import it with them.")
             % {"name": chosen.corpus.name}
         )
     if not named:
         return
-    twice = shown.values("filename").annotate(n=Count("id")).filter(n__gt=1)
+    twice = without_picture.values("filename").annotate(n=Count("id")).filter(n__gt=1)
     if (again := twice.values_list("filename", flat=True).order_by("filename").first()) is not None:
         raise ExportError(_twice(again))
 
@@ -362,9 +360,9 @@ def _link_pictures(chosen: Chosen, folder: Path) -> int:
     """Put the picture of every image into `folder` under its image's file name, but for those that are being
     withdrawn; returns how many."""
     folder.mkdir()
-    shown = chosen.images.exclude(picture__in=["", *withdrawn_pictures()]).order_by("position")
+    stored = chosen.images.exclude(picture__in=["", *withdrawn_pictures()]).order_by("position")
     linked = 0
-    for filename, picture in shown.values_list("filename", "picture").iterator():
+    for filename, picture in stored.values_list("filename", "picture").iterator():
         target = folder / filename
         try:
             os.link(picture_path(picture), target)

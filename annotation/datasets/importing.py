@@ -5,8 +5,6 @@ statement at the end. Its pictures are kept in a folder of the import's own unti
 a killed import left is nobody's, and the next one of that name sweeps it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
@@ -139,12 +137,12 @@ def _as_known(problems: Iterable[SourceProblem], source: Path, path: Path) -> tu
         return tuple(problems)
     return tuple(
         replace(
-            each,
-            file=each.file.replace(f"{source}/", "").replace(str(source), path.name),
-            what=each.what.replace(f"{source}/", ""),
-            remedy=each.remedy.replace(str(source), path.name),
+            row,
+            file=row.file.replace(f"{source}/", "").replace(str(source), path.name),
+            what=row.what.replace(f"{source}/", ""),
+            remedy=row.remedy.replace(str(source), path.name),
         )
-        for each in problems
+        for row in problems
     )
 
 

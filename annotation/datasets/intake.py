@@ -94,18 +94,18 @@ class CorpusIntake:
         """Write the corpus, or compare it with the one that stands, or look at it alone."""
         began = time.monotonic()
         self._pictures_in = pictures_in
-        standing = Corpus.objects.filter(name=self.name).first()
-        published = standing is not None and standing.published
+        corpus = Corpus.objects.filter(name=self.name).first()
+        published = corpus is not None and corpus.published
         with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool, problems_told(self.problems.tell):
             if self.how.dry_run:
                 for chunk in self._chunks(records):
                     self._enter(self._sound(pool, chunk))
                 self._look_at_pictures()
-            elif standing is not None and published:
-                self._compare(standing, records, pool)
+            elif corpus is not None and published:
+                self._compare(corpus, records, pool)
             else:
-                if standing:
-                    sweep_corpus(standing)
+                if corpus:
+                    sweep_corpus(corpus)
                 self._write(records, pool)
         ledger = self.ledger
         return ImportReport(
@@ -128,15 +128,15 @@ class CorpusIntake:
             skipped=self.how.skip_problems,
         )
 
-    def _compare(self, standing: Corpus, records: Iterable[ImageRecord], pool: ThreadPoolExecutor) -> None:
+    def _compare(self, corpus: Corpus, records: Iterable[ImageRecord], pool: ThreadPoolExecutor) -> None:
         self._compares = True
         for chunk in self._chunks(records):
             self._enter(self._sound(pool, chunk))
         self._check_whole()
-        if self.ledger.digest != standing.digest:
+        if self.ledger.digest != corpus.digest:
             raise IntakeError(
-                f"corpus {standing.name!r} already exists with other content "
-                f"({standing.image_count} images from {standing.source}); choose another name"
+                f"corpus {corpus.name!r} already exists with other content "
+                f"({corpus.image_count} images from {corpus.source}); choose another name"
             )
 
     def _write(self, records: Iterable[ImageRecord], pool: ThreadPoolExecutor) -> None:
@@ -188,24 +188,24 @@ class CorpusIntake:
 
     def _sound(self, pool: ThreadPoolExecutor, chunk: list[ImageRecord]) -> list[SoundRecord]:
         """What of a portion is right; what is wrong with the rest is told."""
-        found = []
-        for record, kept in zip(chunk, pool.map(self._keep, chunk), strict=True):
+        sound = []
+        for record, stored in zip(chunk, pool.map(self._keep, chunk), strict=True):
             self._shown.add(record.picture.name if record.picture else "")
-            if isinstance(kept, Exception):
-                self.problems.refused(kept, record.picture or record.filename)
+            if isinstance(stored, Exception):
+                self.problems.refused(stored, record.picture or record.filename)
                 continue
             width, height = (
-                (kept.width, kept.height) if kept and kept.width else (record.width, record.height)
+                (stored.width, stored.height) if stored and stored.width else (record.width, record.height)
             )
             try:
-                self._check(replace(record, width=width, height=height) if kept else record)
+                self._check(replace(record, width=width, height=height) if stored else record)
             except (FormatError, RepeatedImage) as error:
                 self.problems.refused(error, record.filename)
                 continue
             if self._lacking(record) and self.how.skip_problems:
                 continue
-            found.append(SoundRecord(record, kept, width, height))
-        return found
+            sound.append(SoundRecord(record, stored, width, height))
+        return sound
 
     def _lacking(self, record: ImageRecord) -> bool:
         """Whether a record has no caption, or lacks its picture among those that there are; that is told."""
@@ -221,16 +221,16 @@ class CorpusIntake:
         if record.picture is None:
             return None
         try:
-            kept = self._picture(record.picture)
-            said = (record.width, record.height)
-            if said != (0, 0) and kept.width and said != (kept.width, kept.height):
+            stored = self._picture(record.picture)
+            stated_size = (record.width, record.height)
+            if stated_size != (0, 0) and stored.width and stated_size != (stored.width, stored.height):
                 raise IntakeError(
-                    f"{record.picture}: is {kept.width} x {kept.height} pixels; expected "
+                    f"{record.picture}: is {stored.width} x {stored.height} pixels; expected "
                     f"{record.width} x {record.height}, as {self.ledger.source} says of image {record.id!r}"
                 )
         except (pictures.PictureError, IntakeError) as error:
             return error
-        return kept
+        return stored
 
     def _picture(self, path: Path) -> pictures.StoredPicture:
         if self._compares and not self.how.skip_problems:  # what is the same was looked at then
@@ -240,8 +240,8 @@ class CorpusIntake:
         return pictures.store_picture(path, into=self.staged)
 
     def _enter(self, sound: Iterable[SoundRecord]) -> None:
-        for each in sound:
-            self.ledger.enter(each.record, each.picture.source if each.picture else "")
+        for stored in sound:
+            self.ledger.enter(stored.record, stored.picture.source if stored.picture else "")
 
     def _insert(self, corpus: Corpus, sound: list[SoundRecord]) -> None:
         first = self.ledger.images
@@ -249,18 +249,18 @@ class CorpusIntake:
             Image(
                 corpus_id=corpus.pk,
                 position=position,
-                key=each.record.id,
-                filename=each.record.filename,
-                external_id=each.record.external_id,
-                split=each.record.split,
-                width=each.width,
-                height=each.height,
-                picture=each.picture.name if each.picture else "",
+                key=stored.record.id,
+                filename=stored.record.filename,
+                external_id=stored.record.external_id,
+                split=stored.record.split,
+                width=stored.width,
+                height=stored.height,
+                picture=stored.picture.name if stored.picture else "",
             )
-            for position, each in enumerate(sound, first)
+            for position, stored in enumerate(sound, first)
         ]
         self._enter(sound)
-        chunk = [each.record for each in sound]
+        chunk = [stored.record for stored in sound]
         with transaction.atomic():
             Image.objects.bulk_create(rows)
             captions = Caption.objects.bulk_create(
@@ -339,7 +339,7 @@ def sweep_corpus(corpus: Corpus, *, alive: Callable[[], object] = lambda: None) 
         alive()
         Image.objects.filter(pk__in=page).delete()
         names = set(page.values()) - {""}
-        shown = set(Image.objects.filter(picture__in=names).values_list("picture", flat=True))
-        for name in names - shown:
+        in_use = set(Image.objects.filter(picture__in=names).values_list("picture", flat=True))
+        for name in names - in_use:
             pictures.discard_picture(name)
     corpus.delete()

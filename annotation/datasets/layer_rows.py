@@ -6,8 +6,6 @@ grows with its answers instead: `refresh_layer_rows` writes the share of every i
 Readers get it through `annotation.datasets.layers`, which sees to that.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -99,8 +97,8 @@ def write_layer(
     busy = f"layer {name!r} of corpus {corpus.name!r} is being written by another process; wait for its end"
     with exclusive_folder(f"layer.{corpus.name}.{name}", busy=busy):
         coming, going = f"{name}~new", f"{name}~old"
-        standing = corpus.layers.filter(name=name, published=True).first()
-        if standing and not replace:
+        existing = corpus.layers.filter(name=name, published=True).first()
+        if existing and not replace:
             raise LayerError(
                 f"corpus {corpus.name!r} has a layer {name!r} already; choose another name, or replace it"
             )
@@ -114,14 +112,14 @@ def write_layer(
                     insert_shares(layer, _placed(corpus, name, chunk, seen))
             analyse_layer_tables(len(seen))
             with transaction.atomic():
-                if standing:
-                    Layer.objects.filter(pk=standing.pk).update(name=going, published=False)
+                if existing:
+                    Layer.objects.filter(pk=existing.pk).update(name=going, published=False)
                 Layer.objects.filter(pk=layer.pk).update(name=name, cost=dict(cost or {}), published=True)
         except BaseException:
             remove_layer(layer)
             raise
-        if standing:
-            remove_layer(standing)
+        if existing:
+            remove_layer(existing)
     layer.refresh_from_db()
     return layer
 
@@ -193,7 +191,7 @@ def _chains(layer: Layer, share: PlacedShare) -> Iterator[Chain]:
     for position, chain in enumerate(share.record.chains):
         if chain.id == NOT_VISUAL:
             continue
-        place, flags = boxless.get(chain.id, (None, None))
+        box_position, flags = boxless.get(chain.id, (None, None))
         yield Chain(
             layer_id=layer.pk,
             image_id=share.image,
@@ -202,7 +200,7 @@ def _chains(layer: Layer, share: PlacedShare) -> Iterator[Chain]:
             stage=share.stages.get(chain.id, ""),
             scene=flags is not None and flags.scene,
             nobndbox=flags is not None and flags.nobndbox,
-            object_position=place,
+            object_position=box_position,
         )
 
 

@@ -5,8 +5,6 @@ So all readers take layers from here. A command or a job waits until every image
 a few, and else says how many images are behind.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from django.db.models import Exists, OuterRef, QuerySet
@@ -34,12 +32,12 @@ def layer_to_read(corpus: Corpus, name: str | None = None, *, most: int | None =
     `layer_named` does.
     """
     for late, count in update_layers(corpus, name, most=most).items():
-        told = ngettext(
+        message = ngettext(
             "Layer “%(name)s” is out of date for %(n)d image: update it first.",
             "Layer “%(name)s” is out of date for %(n)d images: update it first.",
             count,
         )
-        raise LayerBehind(told % {"name": late, "n": count})
+        raise LayerBehind(message % {"name": late, "n": count})
     return layer_named(corpus, name)
 
 
@@ -76,14 +74,14 @@ def update_layers_of_image(image: Image) -> None:
 def campaigns_growing_layers(corpus: Corpus, name: str | None = None) -> QuerySet[Campaign]:
     """The campaigns whose answers make a layer of `corpus`, or the one called `name`; in the order in which
     they were made."""
-    found = Campaign.objects.filter(corpus=corpus).exclude(state=Campaign.DRAFT).select_related("corpus")
+    campaigns = Campaign.objects.filter(corpus=corpus).exclude(state=Campaign.DRAFT).select_related("corpus")
     if name is not None:
-        found = found.filter(name=name)
+        campaigns = campaigns.filter(name=name)
     # A layer of that name which came from elsewhere is none of the campaign's.
     others = corpus.layers.exclude(
         source__in=(layer_rows.CAMPAIGN_SOURCE, layer_rows.SIMULATION_SOURCE)
     ).values("name")
-    return found.exclude(name__in=others).order_by("pk")
+    return campaigns.exclude(name__in=others).order_by("pk")
 
 
 def campaign_of_layer(layer: Layer) -> Campaign | None:

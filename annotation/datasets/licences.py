@@ -1,7 +1,5 @@
 """Under which licence a corpus may be used, as its owner says: datasheets and dataset cards repeat it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 

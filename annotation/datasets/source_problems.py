@@ -1,7 +1,5 @@
 """All that is wrong with a source, collected while it is read: what, where, and what to do about it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -45,9 +43,9 @@ class SourceProblem:
 
     def __str__(self) -> str:
         where = self.file if self.line is None else f"{self.file}, line {self.line}"
-        said = f"{where}: {self.what}" + (f"; {self.remedy}" if self.remedy else "")
+        text = f"{where}: {self.what}" + (f"; {self.remedy}" if self.remedy else "")
         # Names of files may hold anything, line breaks and what steers a terminal among it.
-        return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in said)
+        return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)
 
     def as_dict(self) -> dict[str, Any]:
         """The problem as plain data."""

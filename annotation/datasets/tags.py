@@ -1,7 +1,5 @@
 """Ranked tags kept for a corpus: written out of sight, then put in force in place of those before."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -37,7 +35,7 @@ def keep_tags(
     images: Iterable[tuple[str, Sequence[tuple[str, float]]]],
     unit: str,
     alpha: float,
-    place: str = "words",
+    tag_place: str = "words",
 ) -> KeptTags:
     """Keep the tags of a corpus's images, each by its key with its tags and their scores, the best first.
 
@@ -48,57 +46,59 @@ def keep_tags(
     busy = f"tags of corpus {corpus.name!r} are being kept by another process; wait for its end"
     with exclusive_folder(f"tags.{corpus.pk}", busy=busy):
         _remove(TagList.objects.filter(corpus=corpus, published=False))  # what a killed one left
-        made = TagList.objects.create(corpus=corpus, unit=unit, alpha=alpha, place=place)
+        tag_list = TagList.objects.create(corpus=corpus, unit=unit, alpha=alpha, place=tag_place)
         try:
-            kept = _write(made, dict(corpus.images.values_list("key", "pk")), images)
+            counts = _write(tag_list, dict(corpus.images.values_list("key", "pk")), images)
         except BaseException:
-            _remove(TagList.objects.filter(pk=made.pk))
+            _remove(TagList.objects.filter(pk=tag_list.pk))
             raise
-        database.analyse_tables(kept.tags, ImageTag)
+        database.analyse_tables(counts.tags, ImageTag)
         with database.writing():
             TagList.objects.filter(corpus=corpus, published=True).update(published=False)
-            TagList.objects.filter(pk=made.pk).update(published=True)
+            TagList.objects.filter(pk=tag_list.pk).update(published=True)
         _remove(TagList.objects.filter(corpus=corpus, published=False))
-    return kept
+    return counts
 
 
 def _write(
-    made: TagList, ids: dict[str, int], images: Iterable[tuple[str, Sequence[tuple[str, float]]]]
+    tag_list: TagList, ids: dict[str, int], images: Iterable[tuple[str, Sequence[tuple[str, float]]]]
 ) -> KeptTags:
     known: dict[str, int] = {}
     counts: Counter[int] = Counter()
-    number = tags = left_out = 0
+    number = tags = skipped = 0
     for chunk in chunks(images, IMAGES_TOGETHER):
-        found: list[tuple[int, list[tuple[str, float]]]] = []
+        read: list[tuple[int, list[tuple[str, float]]]] = []
         for key, ranked in chunk:
             best: dict[str, float] = {}
             for text, score in ranked:
                 best.setdefault(text.lower(), score)
             short = [(text, score) for text, score in best.items() if len(text) <= LONGEST_KEPT_TAG]
-            left_out += len(best) - len(short)
-            found.append((ids[key], short))
-        new = sorted({text for _, own in found for text, _ in own} - known.keys())
+            skipped += len(best) - len(short)
+            read.append((ids[key], short))
+        new = sorted({text for _, tags_of_image in read for text, _ in tags_of_image} - known.keys())
         rows = [
-            (text, image, place, score) for image, own in found for place, (text, score) in enumerate(own)
+            (text, image, index, score)
+            for image, tags_of_image in read
+            for index, (text, score) in enumerate(tags_of_image)
         ]
         with transaction.atomic():
-            created = CorpusTag.objects.bulk_create(CorpusTag(tag_list=made, text=text) for text in new)
+            created = CorpusTag.objects.bulk_create(CorpusTag(tag_list=tag_list, text=text) for text in new)
             known.update((row.text, row.pk) for row in created)
             ImageTag.objects.bulk_create(
-                ImageTag(tag_id=known[text], image_id=image, place=place, score=score)
-                for text, image, place, score in rows
+                ImageTag(tag_id=known[text], image_id=image, place=index, score=score)
+                for text, image, index, score in rows
             )
         counts.update(known[text] for text, *_ in rows)
-        number, tags = number + len(found), tags + len(rows)
+        number, tags = number + len(read), tags + len(rows)
     for part in chunks(counts.items(), _TAGS_TOGETHER):
         CorpusTag.objects.bulk_update([CorpusTag(pk=pk, images=count) for pk, count in part], ["images"])
-    return KeptTags(number, tags, len(known), left_out)
+    return KeptTags(number, tags, len(known), skipped)
 
 
 def _remove(lists: Iterable[TagList]) -> None:
     """Remove lists with their tags, each table by one statement."""
-    for one in lists:
+    for tag_list in lists:
         with transaction.atomic():
-            ImageTag.objects.filter(tag__tag_list=one).delete()
-            CorpusTag.objects.filter(tag_list=one).delete()
-            one.delete()
+            ImageTag.objects.filter(tag__tag_list=tag_list).delete()
+            CorpusTag.objects.filter(tag_list=tag_list).delete()
+            tag_list.delete()

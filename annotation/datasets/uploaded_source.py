@@ -3,8 +3,6 @@
 Looking at it and importing it are one path, `import_corpus`, as by command: so both list the same problems.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -71,23 +69,23 @@ class CheckedUpload:
     english: float
 
 
-def check_upload(upload: Upload, *, format: str = "", tell: _Tell) -> CheckedUpload:
+def check_upload(upload: Upload, *, format: str = "", report_progress: _Tell) -> CheckedUpload:
     """Look at an upload as `import_upload` would import it; `format` where it is not to be guessed.
 
-    `tell` is called with what is being done and the share of the whole. Raises IntakeError and FormatError
-    where nothing of it can be read, in its sender's names. What was made of it before is replaced.
+    `report_progress` gets the current step and the share of the whole. Raises IntakeError and FormatError
+    where nothing of it can be read, with the sender's file names. An earlier tree of the upload is replaced.
     """
     if not upload.complete:
         raise IntakeError("some of the files have not come yet; send them to the end, then check them")
     sha256 = {}
     for file in upload.progress():
-        tell("reading", 0.15 * file.number / len(upload.files))
+        report_progress("reading", 0.15 * file.number / len(upload.files))
         with upload.place(file.number).open("rb") as stream:
             sha256[file.path] = hashlib.file_digest(stream, "sha256").hexdigest()
     with (upload.folder / SHA256_FILE).open("w", encoding="utf-8") as listed:
         listed.writelines(f"{digest}  {path}\n" for path, digest in sha256.items())
-    tell("unpacking", 0.15)
-    looking = _Looking(upload, tell)
+    report_progress("unpacking", 0.15)
+    looking = _Looking(upload, report_progress)
     shutil.rmtree(upload.folder / _PREVIEW, ignore_errors=True)
     with _names_as_sent(upload):
         problems = _build_tree(upload)
@@ -95,10 +93,12 @@ def check_upload(upload: Upload, *, format: str = "", tell: _Tell) -> CheckedUpl
         try:
             report = _imported(upload, format, looking.at, ImportHow(dry_run=True))
         except SourceProblems as error:
-            report, found = None, error.problems
-    problems += [_known(each, upload) for each in (report.problems if report is not None else found)]
+            report, problems_found = None, error.problems
+    problems += [
+        _known(problem, upload) for problem in (report.problems if report is not None else problems_found)
+    ]
     with (upload.folder / PROBLEMS_FILE).open("w", encoding="utf-8") as listed:
-        listed.writelines(f"{json.dumps(each.as_dict())}\n" for each in problems)
+        listed.writelines(f"{json.dumps(problem.as_dict())}\n" for problem in problems)
     return CheckedUpload(
         sha256=sha256,
         format=format,
@@ -126,7 +126,7 @@ def import_upload(
     """
     with _names_as_sent(upload):
         problems = _build_tree(upload)
-        blocking = [each for each in problems if each.blocks]
+        blocking = [problem for problem in problems if problem.blocks]
         if blocking and not skip_problems:
             raise IntakeError(str(blocking[0])) if len(blocking) == 1 else SourceProblems("upload", blocking)
         report = _imported(upload, format, progress, ImportHow(skip_problems=skip_problems))
@@ -201,7 +201,9 @@ def _names_as_sent(upload: Upload) -> Iterator[None]:
     try:
         yield
     except SourceProblems as error:
-        raise SourceProblems(upload.name, (_known(each, upload) for each in error.problems)) from error
+        raise SourceProblems(
+            upload.name, (_known(problem_named, upload) for problem_named in error.problems)
+        ) from error
     except FormatError as error:
         problem, file, expected = (
             _named(text, upload) for text in (error.problem, error.file, error.expected)
@@ -227,19 +229,19 @@ def _build_tree(upload: Upload) -> list[SourceProblem]:
     limits = DEFAULT_LIMITS  # of all archives together
     try:
         for file in upload.progress():
-            target, sent = tree / file.path, upload.place(file.number)
+            target, source = tree / file.path, upload.place(file.number)
             if is_archive(target):
                 limits = replace(limits, size=min(limits.size, free_bytes()))
                 folder = tree / PurePosixPath(file.path).name.partition(".")[0]
                 try:
-                    limits = unpack_archive(sent, folder, limits)
+                    limits = unpack_archive(source, folder, limits)
                 except FormatError as error:
                     raise FormatError(
                         error.problem, file=file.path, line=error.line, expected=error.expected
                     ) from error
             else:
                 target.parent.mkdir(parents=True, exist_ok=True)
-                os.link(sent, target)
+                os.link(source, target)
     except OSError as error:
         raise IntakeError(f"the files could not be unpacked ({error.strerror}); try again later") from error
     folders = picture_folders(tree)
@@ -269,9 +271,9 @@ def _gather(tree: Path, folders: list[Path]) -> list[SourceProblem]:
 class _Looking:
     """Looks on while an upload is read: keeps its first rows, and how many captions read as English."""
 
-    def __init__(self, upload: Upload, tell: _Tell) -> None:
+    def __init__(self, upload: Upload, report_progress: _Tell) -> None:
         self.upload = upload
-        self.tell = tell
+        self.tell = report_progress
         self.rows: list[PreviewRow] = []
         self.english = EnglishShare()
 

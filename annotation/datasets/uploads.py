@@ -5,8 +5,6 @@ An upload is a folder DATA_DIR/corpus_uploads/KEY: `upload.json` says whose it i
 at most the part under way. Each part carries its SHA-256 and is written only if that is right.
 """
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import hashlib
@@ -138,21 +136,21 @@ def begin_upload(*, account: Account, name: str, files: Sequence[tuple[str, int]
     _check_files(files)
     # One at a time, so that what each finds free is still free when its own is there.
     with in_turn(_root()):
-        own = uploads_of(account)
-        for upload in own:
+        uploads = uploads_of(account)
+        for upload in uploads:
             if (upload.name, upload.files) == (name, tuple(files)):
                 return upload
-        _check_room(own, sum(size for _, size in files))
+        _check_room(uploads, sum(size for _, size in files))
         return _begun(account, name, files)
 
 
-def _check_room(own: Sequence[Upload], size: int) -> None:
+def _check_room(uploads: Sequence[Upload], size: int) -> None:
     """Raise UploadRefused where the account's quota, or the disk, has no room for so many bytes more."""
-    if len(own) >= MOST_UPLOADS:
+    if len(uploads) >= MOST_UPLOADS:
         raise UploadRefused(
-            _("You have %(count)d uploads already: finish one, or remove it.") % {"count": len(own)}
+            _("You have %(count)d uploads already: finish one, or remove it.") % {"count": len(uploads)}
         )
-    taken = sum(upload.size for upload in own)
+    taken = sum(upload.size for upload in uploads)
     if taken + size > settings.UPLOAD_QUOTA:
         raise UploadRefused(
             _("The files have %(size)s; your uploads may take %(most)s, of which %(taken)s are in use.")
@@ -175,33 +173,33 @@ def _begun(account: Account, name: str, files: Sequence[tuple[str, int]]) -> Upl
     upload = Upload(secrets.token_hex(16), account.pk, name, time.time(), tuple(files))
     upload.folder.mkdir(parents=True)
     (upload.folder / "files").mkdir()
-    plain = {"account": account.pk, "name": name, "begun": upload.begun, "files": upload.files}
+    manifest = {"account": account.pk, "name": name, "begun": upload.begun, "files": upload.files}
     part = upload.folder / f".{_MANIFEST}"
-    part.write_text(json.dumps(plain), encoding="utf-8")
+    part.write_text(json.dumps(manifest), encoding="utf-8")
     part.rename(upload.folder / _MANIFEST)
     return upload
 
 
 def upload_of(account: Account, key: str) -> Upload:
     """The account's upload of that key; raises NoSuchUpload, also for one that is another's."""
-    found = _stored(key)
-    if found is None or found.account != account.pk or found.expired:
+    upload = _stored(key)
+    if upload is None or upload.account != account.pk or upload.expired:
         raise NoSuchUpload(key)
-    return found
+    return upload
 
 
 def stored_upload(key: str) -> Upload:
     """The upload of that key, whose ever; raises NoSuchUpload. For jobs, which their account asked for."""
-    found = _stored(key)
-    if found is None:
+    upload = _stored(key)
+    if upload is None:
         raise NoSuchUpload(key)
-    return found
+    return upload
 
 
 def uploads_of(account: Account) -> list[Upload]:
     """The account's uploads whose day is not over, the newest first."""
-    found = [upload for upload in _all() if upload.account == account.pk and not upload.expired]
-    return sorted(found, key=lambda upload: -upload.begun)
+    uploads = [upload for upload in _all() if upload.account == account.pk and not upload.expired]
+    return sorted(uploads, key=lambda upload: -upload.begun)
 
 
 def receive_part(*, upload: Upload, number: int, offset: int, data: bytes, sha256: str) -> int:
@@ -266,11 +264,11 @@ def remove_expired_uploads() -> int:
     live = Job.objects.filter(state__in=Job.LIVE, arguments__has_key="upload")
     worked_on = {str(arguments["upload"]) for arguments in live.values_list("arguments", flat=True)}
     for folder in _root().iterdir() if _root().is_dir() else ():
-        found = _stored(folder.name)
+        upload = _stored(folder.name)
         old = folder.stat().st_mtime + UPLOAD_KEPT_SECONDS < time.time()
         if folder.name in worked_on:
             continue
-        if (found is not None and found.expired) or (found is None and old):
+        if (upload is not None and upload.expired) or (upload is None and old):
             shutil.rmtree(folder, ignore_errors=True)
             removed += 1
     return removed
@@ -306,8 +304,8 @@ def _root() -> Path:
 
 def _all() -> Iterator[Upload]:
     for folder in _root().iterdir() if _root().is_dir() else ():
-        if (found := _stored(folder.name)) is not None:
-            yield found
+        if (upload := _stored(folder.name)) is not None:
+            yield upload
 
 
 def _stored(key: str) -> Upload | None:
@@ -324,7 +322,7 @@ def _stored(key: str) -> Upload | None:
 @lru_cache(maxsize=8)  # each names up to MOST_FILES files
 def _read_manifest(manifest: Path, changed: int) -> Upload:
     """The upload of a manifest, which is read once, and not for every part."""
-    plain = json.loads(manifest.read_text(encoding="utf-8"))
-    files = tuple((str(path), int(size)) for path, size in plain["files"])
+    content = json.loads(manifest.read_text(encoding="utf-8"))
+    files = tuple((str(path), int(size)) for path, size in content["files"])
     key = manifest.parent.name
-    return Upload(key, int(plain["account"]), str(plain["name"]), float(plain["begun"]), files)
+    return Upload(key, int(content["account"]), str(content["name"]), float(content["begun"]), files)

@@ -5,8 +5,6 @@ registers an instance in FORMATS and touches nothing else; `import_corpus --form
 --format KEY` find it. `annotation.checks` names what it lacks.
 """
 
-from __future__ import annotations
-
 from abc import ABC
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field

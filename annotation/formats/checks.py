@@ -4,8 +4,6 @@ Readers pass their records through `checked_records`, writers through `writable`
 which one of our formats wrote can be read again.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -31,14 +29,14 @@ _CATEGORY = re.compile(r"[^\s/\[\]\x00\ud800-\udfff]+")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
-def checked_records(found: Iterable[Found], *, source: Path, expected: str) -> Iterator[ImageRecord]:
-    """The records of `found`, each valid, no id twice, and at least one.
+def checked_records(records: Iterable[Found], *, source: Path, expected: str) -> Iterator[ImageRecord]:
+    """Check the records: each is valid, no id occurs twice, and there is at least one.
 
     `expected` says what the format looks like, for a source that holds nothing. Keeps the
     ids seen, nothing else. Records that break a rule are left out where somebody listens (`problems`).
     """
     seen: set[str] = set()
-    for record, file, line in found:
+    for record, file, line in records:
         try:
             check_record(record, file=file, line=line)
             if record.id in seen:

@@ -3,8 +3,6 @@
 A format names in `Format.says` what its files can say. `checks.writable` counts the rest as left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from annotation.formats.names import printed_name

@@ -3,8 +3,6 @@
 Further columns: `split`, `caption_id`, `unrelated` (0 or 1); others are passed over.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -138,9 +136,9 @@ def _add(spool: Spool, row: dict[str, str], file: Path, line: int) -> None:
             line=line,
             expected="a name and a sentence",
         )
-    said = row.get("unrelated", "").strip().lower()
-    if said not in ("", "0", "1", "true", "false"):
-        raise FormatError(f"unrelated is {short_repr(said)}", file=file, line=line, expected="0 or 1")
+    unrelated = row.get("unrelated", "").strip().lower()
+    if unrelated not in ("", "0", "1", "true", "false"):
+        raise FormatError(f"unrelated is {short_repr(unrelated)}", file=file, line=line, expected="0 or 1")
     # A split holds no slash, nor does a name: both are refused when the record is checked.
     data = f"{split}/{filename}"
     stands = spool.add_image(image_id(filename), data, line)
@@ -159,7 +157,7 @@ def _add(spool: Spool, row: dict[str, str], file: Path, line: int) -> None:
         id=row.get("caption_id", "").strip() or None,
         ids_of=image_id(filename),
         line=line,
-        unrelated=said in ("1", "true"),
+        unrelated=unrelated in ("1", "true"),
     )
 
 

@@ -3,8 +3,6 @@
 Pure: the same records give the same ledger, whether they come from a file or from memory.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

@@ -14,8 +14,6 @@ the last line, annotation files laid out as `entities_xml` says, list entries in
 Source: Plummer et al. 2015, the published annotation.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
@@ -81,13 +79,13 @@ class Entities(Format):
         uncovered = _not_covered(root / NOT_COVERED)
         for id in (*splits, *sorted(present - splits.keys())):
             try:
-                found = _record(root, id, splits.get(id, ""), unrelated.get(id, {}), pictures)
+                record = _record(root, id, splits.get(id, ""), unrelated.get(id, {}), pictures)
                 if id in uncovered:
-                    found = _uncovered(found, root / NOT_COVERED, uncovered[id])
+                    record = _uncovered(record, root / NOT_COVERED, uncovered[id])
             except FormatError as error:
                 tell_problem(error)
                 continue
-            yield found
+            yield record
 
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
         """Write sentences, annotation files, lists. No pictures: they are their owners'.
@@ -118,8 +116,8 @@ class Entities(Format):
                     _write_annotation(record, out, written)
                 if record.layer is None:
                     listed(NOT_COVERED).write(f"{record.id}\n")
-                last = max(last, place := _place(record))
-                written.leave_out(LEFT_OUT_ORDER, place < last)
+                last = max(last, position := _place(record))
+                written.leave_out(LEFT_OUT_ORDER, position < last)
                 _leave_out(record, written)
                 if record.split:
                     listed(f"{record.split}.txt").write(f"{record.id}\n")
@@ -154,7 +152,7 @@ def _ids(folder: Path, suffix: str) -> Iterator[str]:
 
 def _splits(root: Path, present: set[str]) -> dict[str, str]:
     """Id -> split for the ids in `present`, in the order of the lists, which may list more: subsets exist."""
-    found: dict[str, str] = {}
+    splits: dict[str, str] = {}
     for split in SPLITS:
         file = root / f"{split}.txt"
         if not file.is_file():
@@ -164,20 +162,20 @@ def _splits(root: Path, present: set[str]) -> dict[str, str]:
             id = id if id in present else image_id(id)
             if id not in present:
                 continue
-            if id in found:
+            if id in splits:
                 raise FormatError(
-                    f"{short_repr(id)} is listed a second time (first in {found[id]}.txt)",
+                    f"{short_repr(id)} is listed a second time (first in {splits[id]}.txt)",
                     file=file,
                     line=number,
                     expected="each image once",
                 )
-            found[id] = split
-    return found
+            splits[id] = split
+    return splits
 
 
 def _unrelated(file: Path) -> dict[str, dict[int, int]]:
     """Id -> caption number (from 1) -> the line that says so."""
-    found: dict[str, dict[int, int]] = {}
+    unrelated: dict[str, dict[int, int]] = {}
     if file.is_file():
         for at, line in lines(file):
             if not line.strip():
@@ -190,28 +188,28 @@ def _unrelated(file: Path) -> dict[str, dict[int, int]]:
                 raise FormatError(
                     f"{short_repr(line)} is not a row", file=file, line=at, expected="image caption-number"
                 )
-            found.setdefault(id.strip(), {})[int(number)] = at
-    return found
+            unrelated.setdefault(id.strip(), {})[int(number)] = at
+    return unrelated
 
 
 def _not_covered(file: Path) -> dict[str, int]:
     """Id -> its line, of images that the layer does not cover; the list may name more, as subsets exist."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     if file.is_file():
         for at, line in lines(file):
-            if (id := line.strip()) and found.setdefault(id, at) != at:
+            if (id := line.strip()) and counts.setdefault(id, at) != at:
                 raise FormatError(
-                    f"{short_repr(id)} is listed a second time (first in line {found[id]})",
+                    f"{short_repr(id)} is listed a second time (first in line {counts[id]})",
                     file=file,
                     line=at,
                     expected="each image once",
                 )
-    return found
+    return counts
 
 
-def _uncovered(found: Found, file: Path, line: int) -> Found:
+def _uncovered(counted: Found, file: Path, line: int) -> Found:
     """The record without its layer; one that has mentions or objects is covered, whatever the list says."""
-    record, where, at = found
+    record, where, at = counted
     if record.layer != LayerRecord():
         raise FormatError(
             f"{short_repr(record.id)} has mentions or objects, and so is covered",
@@ -269,27 +267,31 @@ def _record(root: Path, id: str, split: str, unrelated: dict[int, int], pictures
                 expected=f"1 to {len(sentences)}",
             )
     drawn = root / _ANNOTATIONS / f"{id}.xml"
-    found = read_annotation(drawn) if drawn.is_file() else Annotation()
-    if found.filename and image_id(found.filename) != id:
-        raise FormatError(f"<filename> is {short_repr(found.filename)}", file=drawn, expected=f"{id}.jpg")
+    annotation = read_annotation(drawn) if drawn.is_file() else Annotation()
+    if annotation.filename and image_id(annotation.filename) != id:
+        raise FormatError(
+            f"<filename> is {short_repr(annotation.filename)}", file=drawn, expected=f"{id}.jpg"
+        )
     picture = find_picture(
-        pictures, *([found.filename] if found.filename else []), *(id + e for e in PICTURE_EXTENSIONS)
+        pictures,
+        *([annotation.filename] if annotation.filename else []),
+        *(id + e for e in PICTURE_EXTENSIONS),
     )
     chains = chains_of(sentences)
     known = {chain.id for chain in chains}
-    only_drawn = dict.fromkeys(c for obj in found.objects for c in obj.chains if c not in known)
+    only_drawn = dict.fromkeys(c for obj in annotation.objects for c in obj.chains if c not in known)
     record = ImageRecord(
         id=id,
-        filename=found.filename or (picture.name if picture else f"{id}.jpg"),
+        filename=annotation.filename or (picture.name if picture else f"{id}.jpg"),
         captions=tuple(
             CaptionRecord(" ".join(words), unrelated=number in unrelated)
             for number, (words, _) in enumerate(sentences, 1)
         ),
         split=split,
-        width=found.width,
-        height=found.height,
+        width=annotation.width,
+        height=annotation.height,
         picture=picture,
-        layer=LayerRecord((*chains, *(Chain(c, ()) for c in only_drawn)), tuple(found.objects)),
+        layer=LayerRecord((*chains, *(Chain(c, ()) for c in only_drawn)), tuple(annotation.objects)),
     )
     return record, file, None
 

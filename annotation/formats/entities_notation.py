@@ -5,8 +5,6 @@ a word's edge belong to the notation. Chain 0 is "not visual", each such mention
 Source: Plummer et al. 2015, the published annotation.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -43,25 +41,25 @@ def parse_sentence(line: str) -> tuple[tuple[str, ...], tuple[Bracketed, ...]]:
     words: list[str] = []
     mentions: list[Bracketed] = []
     opened: tuple[str, tuple[str, ...], int] | None = None
-    for place, token in enumerate(line.split(), 1):
+    for index, token in enumerate(line.split(), 1):
         if token.startswith(_OPENING):
             if opened is not None:
-                raise BadNotation(f"{token!r} (word {place}) opens a mention inside one that is not closed")
+                raise BadNotation(f"{token!r} (word {index}) opens a mention inside one that is not closed")
             if token.endswith("]"):
-                raise BadNotation(f"the mention {token!r} (word {place}) is empty")
-            chain, types = _header(token, place)
+                raise BadNotation(f"the mention {token!r} (word {index}) is empty")
+            chain, types = _header(token, index)
             opened = (chain, types, len(words))
             continue
         closes = opened is not None and token.endswith("]")
         word = token[:-1] if closes else token
         if word.startswith("[") or word.endswith("]"):
-            raise BadNotation(f"the bracket of {token!r} (word {place}) belongs to no mention")
+            raise BadNotation(f"the bracket of {token!r} (word {index}) belongs to no mention")
         if word:
             words.append(word)
         if closes and opened is not None:
             chain, types, start = opened
             if start == len(words):
-                raise BadNotation(f"the mention of chain {chain} before word {place} is empty")
+                raise BadNotation(f"the mention of chain {chain} before word {index} is empty")
             mentions.append(Bracketed(chain, types, start, len(words)))
             opened = None
     if opened is not None:
@@ -69,19 +67,19 @@ def parse_sentence(line: str) -> tuple[tuple[str, ...], tuple[Bracketed, ...]]:
     return tuple(words), tuple(mentions)
 
 
-def _header(token: str, place: int) -> tuple[str, tuple[str, ...]]:
+def _header(token: str, index: int) -> tuple[str, tuple[str, ...]]:
     """Chain and types of an opening token."""
     chain, *types = token.removeprefix(_OPENING).split("/")
     if not _CHAIN.fullmatch(chain):
-        raise BadNotation(f"the chain id {chain!r} of {token!r} (word {place}) is not a number")
+        raise BadNotation(f"the chain id {chain!r} of {token!r} (word {index}) is not a number")
     if not types or not all(_TYPE.fullmatch(kind) for kind in types):
-        raise BadNotation(f"{token!r} (word {place}) names no type")
+        raise BadNotation(f"{token!r} (word {index}) names no type")
     return chain, tuple(types)
 
 
 def chains_of(sentences: Iterable[tuple[tuple[str, ...], tuple[Bracketed, ...]]]) -> tuple[Chain, ...]:
     """The chains of an image's sentences in the order of their first mention."""
-    found: list[tuple[str, list[Mention]]] = []
+    chains: list[tuple[str, list[Mention]]] = []
     by_id: dict[str, list[Mention]] = {}
     for caption, (words, mentions) in enumerate(sentences):
         for m in mentions:
@@ -90,10 +88,10 @@ def chains_of(sentences: Iterable[tuple[tuple[str, ...], tuple[Bracketed, ...]]]
                 by_id[m.chain].append(mention)
                 continue
             held = [mention]
-            found.append((m.chain, held))
+            chains.append((m.chain, held))
             if m.chain != NOT_VISUAL:
                 by_id[m.chain] = held
-    return tuple(Chain(id, tuple(held)) for id, held in found)
+    return tuple(Chain(id, tuple(held)) for id, held in chains)
 
 
 def print_sentence(words: tuple[str, ...], mentions: Iterable[tuple[str, Mention]]) -> str:
@@ -102,9 +100,9 @@ def print_sentence(words: tuple[str, ...], mentions: Iterable[tuple[str, Mention
     Raises BadNotation where the notation cannot say it: mentions that overlap, a chain id
     that is no number, a bracket at a word's edge.
     """
-    for place, word in enumerate(words, 1):
+    for index, word in enumerate(words, 1):
         if word.startswith("[") or word.endswith("]"):
-            raise BadNotation(f"the bracket at the edge of {word!r} (word {place}) belongs to the notation")
+            raise BadNotation(f"the bracket at the edge of {word!r} (word {index}) belongs to the notation")
     parts: list[str] = []
     done = 0
     for chain, mention in sorted(mentions, key=lambda pair: pair[1].place):

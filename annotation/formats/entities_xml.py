@@ -6,8 +6,6 @@ The reader takes any layout, and passes over elements it does not know.
 Source: Plummer et al. 2015, the published annotation.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -86,8 +84,8 @@ class _Handler(ContentHandler):
     def line(self) -> int | None:
         # The locator comes with the parser; before its first event there is none.
         locator = getattr(self, "_locator", None)
-        found = locator.getLineNumber() if locator else None
-        return int(found) if found else None
+        number = locator.getLineNumber() if locator else None
+        return int(number) if number else None
 
     def refuse(self, problem: str, expected: str) -> FormatError:
         return FormatError(problem, file=self.file, line=self.line, expected=expected)

@@ -1,7 +1,5 @@
 """The entries of a JSON object, fetched by name and type."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -58,16 +56,16 @@ class Fields:
 
     def list(self, key: str, default: list[Any] = _REQUIRED) -> list[Any]:
         """The list of an entry, of whatever; `default` where it is absent and one is given."""
-        found: list[Any] = self._typed(key, (list,), "a list", default)
-        return found
+        values: list[Any] = self._typed(key, (list,), "a list", default)
+        return values
 
     def strings(self, key: str) -> tuple[str, ...]:
         """The list of texts of an entry; refuses one that holds anything else."""
-        found = self.list(key)
-        for entry in found:
+        values = self.list(key)
+        for entry in values:
             if type(entry) is not str:
                 raise self.refuse(f"{key!r} holds {short_repr(entry)}", "strings only")
-        return tuple(found)
+        return tuple(values)
 
     def only(self, *keys: str) -> None:
         """Raise FormatError where the object has an entry of another name."""

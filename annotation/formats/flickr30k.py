@@ -3,8 +3,6 @@
 The last string of an entry is a picture's path where it looks like one.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -4,8 +4,6 @@ A file, or a folder that also holds `Flickr_8k.trainImages.txt` and its sisters;
 is our `val`. Captions of one image need not stand together.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
@@ -42,7 +40,7 @@ def _parse(line: str) -> tuple[str, int, str] | None:
 
 def _splits(folder: Path) -> dict[str, str]:
     """Image id -> split, from the lists in `folder`; an id in two lists is an error."""
-    found: dict[str, str] = {}
+    splits: dict[str, str] = {}
     for file in sorted(folder.glob("Flickr_8k.*Images.txt")):
         match = _SPLIT_FILE.fullmatch(file.name)
         if not match:
@@ -50,14 +48,14 @@ def _splits(folder: Path) -> dict[str, str]:
         split = "val" if match[1] == "dev" else match[1]
         for number, line in lines(file):
             name = image_id(line.strip())
-            if name and found.setdefault(name, split) != split:
+            if name and splits.setdefault(name, split) != split:
                 raise FormatError(
-                    f"{short_repr(name)} is in the split {found[name]} already",
+                    f"{short_repr(name)} is in the split {splits[name]} already",
                     file=file,
                     line=number,
                     expected="each image in one split",
                 )
-    return found
+    return splits
 
 
 def _add(spool: Spool, line: str, file: Path, number: int, last: str) -> str:
@@ -70,10 +68,10 @@ def _add(spool: Spool, line: str, file: Path, number: int, last: str) -> str:
             else f"{short_repr(line)} holds no tab"
         )
         raise FormatError(problem, file=file, line=number, expected=LINE)
-    filename, place, text = parsed
+    filename, index, text = parsed
     if not text:
         raise FormatError(
-            f"caption {place} of {short_repr(filename)} is empty", file=file, line=number, expected=LINE
+            f"caption {index} of {short_repr(filename)} is empty", file=file, line=number, expected=LINE
         )
     if filename != last:
         stands = spool.add_image(image_id(filename), filename, number)
@@ -85,7 +83,7 @@ def _add(spool: Spool, line: str, file: Path, number: int, last: str) -> str:
                 line=number,
                 expected="names that differ without their extension",
             )
-    spool.add_caption(image_id(filename), place, text, line=number)
+    spool.add_caption(image_id(filename), index, text, line=number)
     return filename
 
 
@@ -186,9 +184,9 @@ class Flickr8k(Format):
 def _numbers(record: ImageRecord, name: str) -> list[int]:
     """The numbers to print: those of the captions' ids where every one is `name#number`, else 0, 1, 2, ..."""
     ids = [_KEY.fullmatch(caption.id) for caption in record.captions]
-    kept = [int(match[2]) for match in ids if match and match[1] == name]
-    rising = all(a < b for a, b in zip(kept, kept[1:], strict=False))
-    return kept if len(kept) == len(ids) and rising else list(range(len(ids)))
+    numbers = [int(match[2]) for match in ids if match and match[1] == name]
+    rising = all(a < b for a, b in zip(numbers, numbers[1:], strict=False))
+    return numbers if len(numbers) == len(ids) and rising else list(range(len(ids)))
 
 
 FORMATS.register(Flickr8k.key, Flickr8k())

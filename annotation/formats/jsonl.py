@@ -4,8 +4,6 @@ Field by field in docs/formats.md. A mention's words are not repeated: its capti
 Pictures are found by file name under `--images`; their paths on this machine are not written.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -242,8 +240,8 @@ def _layer_row(layer: LayerRecord) -> dict[str, Any]:
             objects.append({"chains": obj.chains, "scene": obj.scene, "nobndbox": obj.nobndbox})
         else:
             box = obj.box
-            shown = {"chains": obj.chains, "box": [box.xmin, box.ymin, box.xmax, box.ymax]}
-            objects.append({**shown, "machine": True} if obj.machine else shown)
+            content = {"chains": obj.chains, "box": [box.xmin, box.ymin, box.xmax, box.ymax]}
+            objects.append({**content, "machine": True} if obj.machine else content)
     return {"chains": chains, "objects": objects}
 
 

@@ -3,8 +3,6 @@
 Source of the notation: the files published with Karpathy and Fei-Fei 2015.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -57,8 +55,8 @@ class Karpathy(Format):
         # COCO's pictures lie in train2014 and val2014, the others in one folder.
         nested = images / folder if images is not None and is_plain_name(folder) else None
         captions = []
-        for place, value in enumerate(image.list("sentences"), 1):
-            sentence = Fields(value, what=f"{image.what}, sentence {place}", file=file)
+        for index, value in enumerate(image.list("sentences"), 1):
+            sentence = Fields(value, what=f"{image.what}, sentence {index}", file=file)
             text = sentence.text("raw").strip()
             words = sentence.strings("tokens") if "tokens" in sentence.value else tuple(text.split())
             captions.append(

@@ -1,7 +1,5 @@
 """Names of images and files: which are safe, and how an id follows from a file name."""
 
-from __future__ import annotations
-
 from os.path import splitext
 from pathlib import Path
 
@@ -76,7 +74,7 @@ def only_file(path: Path, *patterns: str) -> Path:
         return path
     if not path.is_dir():
         raise FormatError("does not exist", file=path, expected=expected)
-    found = sorted(
+    files = sorted(
         {
             file
             for pattern in patterns
@@ -86,11 +84,11 @@ def only_file(path: Path, *patterns: str) -> Path:
             and not any(part.startswith((".", "__MACOSX")) for part in file.parts[len(path.parts) :])
         }
     )
-    if len(found) != 1:
-        names = ", ".join(file.name for file in found[:4])
+    if len(files) != 1:
+        names = ", ".join(file.name for file in files[:4])
         raise FormatError(
-            f"holds {len(found)} such files ({names})" if found else "holds no such file",
+            f"holds {len(files)} such files ({names})" if files else "holds no such file",
             file=path,
             expected=f"{expected}; name the file itself",
         )
-    return found[0]
+    return files[0]

@@ -1,7 +1,5 @@
 """Whole numbers for formats that know things by them: the source's where it gave some, else 1, 2, 3, ..."""
 
-from __future__ import annotations
-
 import re
 
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")

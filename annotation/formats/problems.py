@@ -9,8 +9,6 @@ listener, leaves out just what is wrong (a line, an image), and goes on:
         tell_problem(error)        # raises it again where nobody listens
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

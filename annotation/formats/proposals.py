@@ -7,8 +7,6 @@ is left, top, right, bottom, 1-based and inclusive, and the chance that people a
 their picture.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -48,10 +46,12 @@ def read_proposals(
     seen: set[str] = set()
     for number, line in lines(path):
         try:
-            plain = json.loads(line)
-            image, boxes = plain["image"], plain["boxes"]
+            content = json.loads(line)
+            image, boxes = content["image"], content["boxes"]
             size = size_of(str(image))
-            found = {str(phrase): best_first(_proposed(own, size, out)) for phrase, own in boxes.items()}
+            proposals = {
+                str(phrase): best_first(_proposed(rows, size, out)) for phrase, rows in boxes.items()
+            }
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise FormatError(f"no proposals ({error})", file=path, line=number, expected=_SHAPE) from error
         if not isinstance(image, str) or image in seen:
@@ -62,23 +62,23 @@ def read_proposals(
                 expected="each image once",
             )
         seen.add(image)
-        yield image, found
+        yield image, proposals
 
 
 def proposal_line(image: str, proposals: Proposals) -> str:
     """The line of an image, without its end."""
     boxes = {
-        phrase: [[*corners(one.box), round(one.chance, 4)] for one in own]
-        for phrase, own in proposals.items()
+        phrase: [[*corners(proposal.box), round(proposal.chance, 4)] for proposal in phrase_proposals]
+        for phrase, phrase_proposals in proposals.items()
     }
     return json.dumps({"image": image, "boxes": boxes}, separators=(",", ":"))
 
 
-def write_proposals(path: Path, found: Iterable[tuple[str, Proposals]]) -> int:
+def write_proposals(path: Path, images: Iterable[tuple[str, Proposals]]) -> int:
     """Write a file of proposals; how many images."""
     count = 0
     with path.open("w", encoding="utf-8") as file:
-        for image, proposals in found:
+        for image, proposals in images:
             file.write(proposal_line(image, proposals) + "\n")
             count += 1
     return count
@@ -95,9 +95,9 @@ def _proposed(boxes: Any, size: tuple[int, int], out: OutOfPicture) -> Iterator[
         if left > right or top > low:
             raise ValueError(f"box {box} has its corners in the wrong order")
         width, height = size
-        own = [max(left, 1), max(top, 1), min(right, width or right), min(low, height or low)]
-        if own[0] > own[2] or own[1] > own[3]:
+        corners = [max(left, 1), max(top, 1), min(right, width or right), min(low, height or low)]
+        if corners[0] > corners[2] or corners[1] > corners[3]:
             out.outside += 1
             continue
-        out.clipped += own != box
-        yield ProposedBox(Box(*own), float(chance))
+        out.clipped += corners != box
+        yield ProposedBox(Box(*corners), float(chance))

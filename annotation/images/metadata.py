@@ -5,8 +5,6 @@ the parts that decide how the pixels look are kept (tables, palettes, colour pro
 whatever follows the end of the picture is cut off.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

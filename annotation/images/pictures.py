@@ -4,8 +4,6 @@ A kept picture lies under DATA_DIR/pictures/ab/<sha256>.<extension>, where `ab` 
 of the stored bytes: the same picture is kept once, and a stored file never changes.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os

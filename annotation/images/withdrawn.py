@@ -5,8 +5,6 @@ else. A backup that is older than a withdrawal brings the picture back; the list
 picture on the list is not stored again, whichever corpus brings it.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import re

@@ -14,8 +14,6 @@ shown only where a campaign's text is the built-in one, word for word; what a re
 was written.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import cache

@@ -1,7 +1,5 @@
 """The texts of a campaign as operations: which there are, and a new version of one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """How a queued job's id gets to a worker."""
 
-from __future__ import annotations
-
 import logging
 
 from celery import current_app

@@ -5,8 +5,6 @@ Asking for a new password tells nobody whether an e-mail was sent. What is asked
 the address, so that no row holds whatever strangers typed. Jobs of invitations name them by number alone.
 """
 
-from __future__ import annotations
-
 import smtplib
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

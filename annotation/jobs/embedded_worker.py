@@ -4,8 +4,6 @@ Two threads, since a long job must not keep leases from expiring. Where several 
 DATA_DIR, one works and the others wait for its end.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import signal

@@ -1,7 +1,5 @@
 """What a job's work has of its row: how far it came last time, saying how far it is, being stopped."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping

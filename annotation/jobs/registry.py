@@ -6,8 +6,6 @@ after its process died it is called anew, with the last checkpoint it gave in `p
 did since may be done already.
 """
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable, Mapping

@@ -4,8 +4,6 @@
 handed to a delivery, or from when on it may run.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """One run of a job: claim the row, do the work, write how it ended."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import threading

@@ -5,8 +5,6 @@ itself (`embedded`). An entry that fails is logged, and neither stops the others
 next turn. Doing one twice at once does no harm, and is avoided where processes share DATA_DIR.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass

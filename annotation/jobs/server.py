@@ -1,8 +1,6 @@
 """The server itself, for its admins: what is wrong, its disk, its last backup, its periodic work; a test
 e-mail."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """Jobs as lists show them: who may see which, how far each is; cancelling and resuming one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any

@@ -3,8 +3,6 @@
 What is wrong is an alarm, of a campaign or of the server, that is told once (`notifications.alarms`).
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Commands made from operations: options from the request's fields, text or JSON from its result."""
 
-from __future__ import annotations
-
 import functools
 import json
 import tomllib

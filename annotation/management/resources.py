@@ -1,7 +1,5 @@
 """What a command used of the machine."""
 
-from __future__ import annotations
-
 import resource
 import sys
 

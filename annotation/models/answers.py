@@ -4,8 +4,6 @@ Who writes these, in which order rows are locked, and why the campaign bears no 
 see `queue`.
 """
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import F, Q
 

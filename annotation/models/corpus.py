@@ -3,8 +3,6 @@
 A foreign key that opens a unique constraint has no index of its own: the constraint's serves.
 """
 
-from __future__ import annotations
-
 from django.db import models
 
 from annotation.common.roles import Scope

@@ -1,7 +1,5 @@
 """People: accounts and the roles they were given, and the pseudonyms under which workers work."""
 
-from __future__ import annotations
-
 from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.utils.functional import cached_property

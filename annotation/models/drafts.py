@@ -1,7 +1,5 @@
 """Drafts: campaigns that somebody is about to open, as far as they have got."""
 
-from __future__ import annotations
-
 from django.db import models
 
 from annotation.models.corpus import Corpus

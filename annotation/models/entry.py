@@ -1,7 +1,5 @@
 """Entry: how people come to a campaign, and what keeps those away who only try passwords."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import F, Q
 

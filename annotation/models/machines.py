@@ -1,7 +1,5 @@
 """Machines that work on a campaign, and the boxes that they would draw."""
 
-from __future__ import annotations
-
 from django.db import models
 
 from annotation.models.crowd import Account, Worker

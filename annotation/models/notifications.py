@@ -1,7 +1,5 @@
 """What is told to others as it happens: webhooks and their deliveries, alarms and who gets them by e-mail."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import Q
 

@@ -1,7 +1,5 @@
 """What workers get beside their answers' pay, and what researchers tell them."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import Q
 

@@ -1,7 +1,5 @@
 """Phrases that a person marked in captions, where nothing that is known names them."""
 
-from __future__ import annotations
-
 from django.db import models
 
 from annotation.models.corpus import Image

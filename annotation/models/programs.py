@@ -1,7 +1,5 @@
 """Programs: the tokens by which they call the API, and their calls that must not be done twice."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import Q
 

@@ -9,8 +9,6 @@ begin with it. That column bears no constraint of its own: each answer would loc
 three times, and all answers of a campaign would meet there. Image, task and control tie them to it.
 """
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import F, Q
 

@@ -1,7 +1,5 @@
 """Signing in: second factors, the codes that replace a lost one, and who must have one."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import Q
 

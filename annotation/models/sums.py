@@ -1,7 +1,5 @@
 """What a campaign's answers added up to, kept so that nobody adds millions of them up again."""
 
-from __future__ import annotations
-
 from django.db import models
 
 from annotation.models.work import Campaign

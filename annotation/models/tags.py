@@ -1,7 +1,5 @@
 """Ranked tags of a corpus's images, kept so that images can be found, filtered and drawn by them."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import Q
 

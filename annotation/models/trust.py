@@ -1,7 +1,5 @@
 """Trust: how a worker stands for a kind of question, and the control items that tell."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import F, Q
 

@@ -1,7 +1,5 @@
 """Work: campaigns, and the jobs that run beside the pages."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import Q
 

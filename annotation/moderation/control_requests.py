@@ -1,7 +1,5 @@
 """Control items as operations: listed, counted, added from what there is, taken out of use."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -348,10 +346,12 @@ def add_controls(request: AddControlsRequest, context: OperationContext) -> Adde
             campaign=campaign, items=items, source="api", actor=context.actor, problems=problems
         )
     except controls.BadItems as error:
-        wrong = (FieldError(f"items.{number}", "wrong", {"message": what}) for number, what in error.problems)
-        raise Invalid(*wrong) from error
+        errors = (
+            FieldError(f"items.{number}", "wrong", {"message": what}) for number, what in error.problems
+        )
+        raise Invalid(*errors) from error
     return _added(done)
 
 
-def _boxes(given: tuple[tuple[int, ...], ...]) -> tuple[Box, ...]:
-    return tuple(Box(*corners) for corners in given)
+def _boxes(rows: tuple[tuple[int, ...], ...]) -> tuple[Box, ...]:
+    return tuple(Box(*corners) for corners in rows)

@@ -10,8 +10,6 @@ earlier stops at the next image.
 Locks: the campaign, image by image, then standings in the order of their ids.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -85,10 +83,10 @@ class Done:
 
 def worker_named(pseudonym: str, campaign: Campaign) -> int:
     """The id of the worker of that pseudonym who has a standing in the campaign. Raises CannotDo."""
-    found = Worker.objects.filter(pseudonym=pseudonym, standings__campaign=campaign).first()
-    if found is None:
+    worker = Worker.objects.filter(pseudonym=pseudonym, standings__campaign=campaign).first()
+    if worker is None:
         raise CannotDo(f"campaign {campaign.name!r} has no worker {pseudonym!r}")
-    return found.pk
+    return worker.pk
 
 
 def discard_worker(
@@ -120,8 +118,10 @@ def discard_worker(
     ).values_list("id", flat=True)
     for assignment in list(held):
         leases.return_lease(worker=worker, assignment=assignment)
-    marked = _mark(campaign, worker, kinds, void=True, actor=actor, progress=progress)
-    voted_on = _promoted_with(campaign, worker, [one for one in kinds if one not in marked.overtaken])
+    marked = _mark(campaign, worker, kinds, withdrawn=True, actor=actor, progress=progress)
+    voted_on = _promoted_with(
+        campaign, worker, [any_kind for any_kind in kinds if any_kind not in marked.overtaken]
+    )
     marked.retired += Control.objects.filter(pk__in=voted_on).select_related("image").order_by("pk")
     retire_control_items(campaign=campaign, controls=voted_on, actor=actor)
     # What was counted meanwhile saw some images as they had been.
@@ -151,7 +151,7 @@ def restore_worker(
             row.save(update_fields=["blocked", "reason", "withdrawn_at"])
         if back:
             _record("restore_worker", campaign, worker, back, actor)
-    marked = _mark(campaign, worker, kinds, void=False, actor=actor, progress=progress)
+    marked = _mark(campaign, worker, kinds, withdrawn=False, actor=actor, progress=progress)
     raise_revision(campaign)
     return marked.done(kinds, drawers=_retell_drawers(campaign, worker, kinds))
 
@@ -206,14 +206,14 @@ def reinstate_worker(
             )
             if row.state == SUSPENDED or failed:
                 newest = Judgment.objects.filter(campaign=campaign).aggregate(id=Max("id"))["id"]
-                standing = Pure(row.kind)
+                trust = Pure(row.kind)
                 rules = _rules(campaign, row, settings)
                 if row.entered:
-                    standing = trust_after(standing, Entered(row.entered_tasks, row.entered_approved), rules)
+                    trust = trust_after(trust, Entered(row.entered_tasks, row.entered_approved), rules)
                 if row.examined_asked and not failed:
                     result = Examined(row.examined_right or 0, row.examined_asked)
-                    standing = trust_after_or_same(standing, result, rules)
-                worker_trust.store_trust(row, standing, since=newest or 0, blocked=False, reason="")
+                    trust = trust_after_or_same(trust, result, rules)
+                worker_trust.store_trust(row, trust, since=newest or 0, blocked=False, reason="")
             elif row.blocked:
                 row.blocked, row.reason = False, ""
                 row.save(update_fields=["blocked", "reason"])
@@ -310,7 +310,7 @@ def _mark(
     worker: int,
     kinds: Sequence[str],
     *,
-    void: bool,
+    withdrawn: bool,
     actor: Account | None,
     progress: _Progress,
 ) -> _Marked:
@@ -320,12 +320,12 @@ def _mark(
     that changed them marks all images itself, since it writes the standings under the campaign's lock.
     """
     mine: QuerySet[Judgment] = Judgment.objects.filter(campaign=campaign, worker=worker, kind__in=kinds)
-    if not void:
+    if not withdrawn:
         # What one person had answered twice stays void (`joining`); a machine may (`machine.tries`).
         mine = mine.exclude(~Q(worker__kind=Worker.MACHINE), assignment__attempt__gt=0)
-    left = mine.filter(image__isnull=False, void=not void)
+    left = mine.filter(image__isnull=False, void=not withdrawn)
     opposite = Standing.objects.filter(
-        campaign=campaign, worker=worker, kind__in=kinds, withdrawn_at__isnull=void
+        campaign=campaign, worker=worker, kind__in=kinds, withdrawn_at__isnull=withdrawn
     ).values_list("kind", flat=True)
     total = left.values("image").distinct().count()
     after_image = 0
@@ -344,8 +344,8 @@ def _mark(
                 if overtaken >= set(kinds):
                     return marked
                 OpenImage.objects.select_for_update(no_key=True).get(pk=image)
-                changed = mine.filter(image=image, void=not void).exclude(kind__in=overtaken)
-                marked.judgments += changed.update(void=void)
+                changed = mine.filter(image=image, void=not withdrawn).exclude(kind__in=overtaken)
+                marked.judgments += changed.update(void=withdrawn)
                 image_state.refold_image(image)
                 task_rows.count_checks([image])
                 marked.retired += retire_contradicted_items([image], actor=actor)
@@ -357,7 +357,7 @@ def _mark(
 
 def _promoted_with(campaign: Campaign, worker: int, kinds: Sequence[str]) -> list[int]:
     """Control items that were promoted with a vote of this worker among others."""
-    found = []
+    rows = []
     items = Control.objects.filter(
         campaign=campaign, kind__in=kinds, source=from_answers.PROMOTED_SOURCE, active=True
     ).values_list("id", "image", "key")
@@ -365,8 +365,8 @@ def _promoted_with(campaign: Campaign, worker: int, kinds: Sequence[str]) -> lis
         if Judgment.objects.filter(
             image__campaign=campaign, image__image=image, key=key, worker=worker
         ).exists():
-            found.append(control)
-    return found
+            rows.append(control)
+    return rows
 
 
 def _retell_drawers(campaign: Campaign, worker: int, kinds: Sequence[str]) -> int:

@@ -14,8 +14,6 @@ that it gives nothing away (docs/trust.md).
 Locks: the campaign, the image, task and assignment, then standings by id.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
@@ -125,18 +123,18 @@ def change_answer(*, worker: int, assignment: int, answer: Answer, schema: int =
 
 def _place(worker: int, assignment: int) -> tuple[int, int | None]:
     """The campaign of a worker's assignment and the open image that it is about, None for a control item."""
-    found = Assignment.objects.filter(pk=assignment, worker=worker).values_list("campaign", "task__image")
-    place = found.first()
-    if place is None:
+    rows = Assignment.objects.filter(pk=assignment, worker=worker).values_list("campaign", "task__image")
+    place_of_answer = rows.first()
+    if place_of_answer is None:
         raise CannotReopen(_("You have given no such answer."))
-    return place
+    return place_of_answer
 
 
 def _own(worker: int, assignment: int) -> Assignment:
     """The worker's assignment, where its answer is one of the last and they are still at work."""
     rows = Assignment.objects.select_related("campaign", "worker", "task__image", "control")
-    own = rows.filter(pk=assignment, worker=worker, worker__erased_at=None)
-    row = own.filter(state=Assignment.SUBMITTED).first()
+    assignment_row = rows.filter(pk=assignment, worker=worker, worker__erased_at=None)
+    row = assignment_row.filter(state=Assignment.SUBMITTED).first()
     if row is None:
         raise CannotReopen(_("You have given no such answer."))
     recent = recent_assignments(worker=worker, campaign=row.campaign_id, kind=row.kind)
@@ -144,10 +142,10 @@ def _own(worker: int, assignment: int) -> Assignment:
         raise CannotReopen(_("Only your last answers can be changed, and not those of a test."))
     if row.campaign.state != Campaign.OPEN:
         raise CannotReopen(_("This campaign is not open now, so that its answers stand."))
-    standing = Standing.objects.filter(campaign=row.campaign_id, worker=worker, kind=row.kind).first()
-    if standing is None or standing.blocked or standing.withdrawn_at is not None:
+    trust = Standing.objects.filter(campaign=row.campaign_id, worker=worker, kind=row.kind).first()
+    if trust is None or trust.blocked or trust.withdrawn_at is not None:
         raise CannotReopen(_("A researcher has suspended you from this task, so that your answers stand."))
-    if standing.state == SUSPENDED:
+    if trust.state == SUSPENDED:
         raise CannotReopen(
             _(
                 "Too few of your checked answers were right: this task is suspended for you, so that your "
@@ -195,9 +193,17 @@ def _check_not_built_on(row: Assignment, judgment: Judgment, after: Answer | Non
     """Raise _BuiltOn where somebody's work depends on the answer; on a control item's, where it does on the
     answer before it."""
     if row.task is None:
-        asked = recent_assignments(worker=row.worker_id, campaign=row.campaign_id, kind=row.kind)
-        near = [one for one in asked.select_related("campaign", "worker", "task__image") if one.task_id]
-        near.sort(key=lambda one: (one.ended_at or one.leased_at) > (row.ended_at or row.leased_at))
+        recent = recent_assignments(worker=row.worker_id, campaign=row.campaign_id, kind=row.kind)
+        near = [
+            assignment_row
+            for assignment_row in recent.select_related("campaign", "worker", "task__image")
+            if assignment_row.task_id
+        ]
+        near.sort(
+            key=lambda assignment_row: (
+                (assignment_row.ended_at or assignment_row.leased_at) > (row.ended_at or row.leased_at)
+            )
+        )
         for like in near[:1]:
             stored = Judgment.objects.filter(assignment=like, void=False).first()
             if stored is not None:
@@ -254,8 +260,12 @@ def _check_leaves_others(
     if (set(after.moot) - set(before.moot) - {name}) & people:
         raise _BuiltOn
     assert row.task is not None
-    kept = {one.key for one in after.questions}
-    gone = {one.key: one.pending is not None for one in before.questions if one.key not in kept}
+    keys = {question.key for question in after.questions}
+    gone = {
+        question.key: question.pending is not None
+        for question in before.questions
+        if question.key not in keys
+    }
     others = Assignment.objects.filter(task__image=row.task.image_id, task__key__in=gone)
     others = others.exclude(worker=row.worker_id)
     in_hand = others.filter(state=Assignment.LEASED)
@@ -266,10 +276,10 @@ def _check_leaves_others(
 
 def _show_anew(image: int, state: ImageState) -> None:
     """Let questions show what they ask about now: one about a box that was drawn anew keeps its key."""
-    for one in state.questions:
-        if one.pending is not None:
-            shown = Item.objects.filter(task__image=image, task__key=one.key, position=0)
-            shown.update(content=question_content(one))
+    for question in state.questions:
+        if question.pending is not None:
+            items = Item.objects.filter(task__image=image, task__key=question.key, position=0)
+            items.update(content=question_content(question))
 
 
 def _report(judgment: Judgment, after: Answer) -> None:
@@ -295,13 +305,13 @@ def _drawers(row: Assignment) -> list[int]:
     judged = kind_of(row.kind).judges
     if not judged or row.task is None or row.task.barred_id is None:
         return []
-    found = Standing.objects.filter(campaign=row.campaign_id, worker=row.task.barred_id, kind=judged)
-    return list(found.values_list("pk", flat=True))
+    rows = Standing.objects.filter(campaign=row.campaign_id, worker=row.task.barred_id, kind=judged)
+    return list(rows.values_list("pk", flat=True))
 
 
 def _plain(answer: Answer) -> dict[str, object]:
     """An answer as the audit log keeps it: without what its worker may have deleted, which is their words."""
-    said: dict[str, object] = {"answer": answer.answer or answer.flag}
+    content: dict[str, object] = {"answer": answer.answer or answer.flag}
     if answer.box:
-        said["box"] = corners(answer.box)
-    return said
+        content["box"] = corners(answer.box)
+    return content

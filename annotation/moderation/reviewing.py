@@ -1,7 +1,5 @@
 """Reviewing as operations: what waits, all that is behind an image, rulings, and what workers reported."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -212,14 +210,14 @@ def list_waiting(request: ReviewQueueRequest, context: OperationContext) -> Page
     campaign = request.row().pk
 
     def page(mark: Any, size: int) -> tuple[Iterable[QueuedImage], Any]:
-        found = review.review_queue(
+        waiting = review.review_queue(
             campaign=campaign, reason=request.reason or "", after=mark or "", size=size
         )
         images = (
-            QueuedImage(image=each.image.key, changed_at=each.changed_at, chains=each.chains)
-            for each in found.images
+            QueuedImage(image=image.image.key, changed_at=image.changed_at, chains=image.chains)
+            for image in waiting.images
         )
-        return images, found.after or None
+        return images, waiting.after or None
 
     return Pages(page)
 
@@ -228,27 +226,28 @@ def show_reviewed_image(request: ReviewImageRequest, context: OperationContext) 
     """All that is behind an image. Raises Invalid where it is not open."""
     campaign = request.row()
     _open(campaign, request.image)
-    found = review.image_under_review(campaign=campaign.pk, key=request.image)
+    reviewed = review.image_under_review(campaign=campaign.pk, key=request.image)
     return ReviewedImage(
         image=request.image,
-        complete=found.open.complete,
-        version=found.open.version,
-        judgments=len(found.said),
-        mentions={name: mention.text for name, mention in found.mentions.items()},
-        chains=_chains(found.open),
+        complete=reviewed.open.complete,
+        version=reviewed.open.version,
+        judgments=len(reviewed.said),
+        mentions={name: mention.text for name, mention in reviewed.mentions.items()},
+        chains=_chains(reviewed.open),
         merged=tuple(
-            MergedParts(what=one["what"], chains=tuple(one["chains"]), iou=one["iou"]) for one in found.merged
+            MergedParts(what=parts["what"], chains=tuple(parts["chains"]), iou=parts["iou"])
+            for parts in reviewed.merged
         ),
         rulings=tuple(
             StoredRuling(
-                number=each.row.pk,
-                ruling=each.row.content,
-                comment=each.row.comment,
-                made_by=each.row.made_by.get_username() if each.row.made_by is not None else None,
-                made_at=each.row.made_at,
-                withdrawn_at=each.row.withdrawn_at,
+                number=ruling.row.pk,
+                ruling=ruling.row.content,
+                comment=ruling.row.comment,
+                made_by=ruling.row.made_by.get_username() if ruling.row.made_by is not None else None,
+                made_at=ruling.row.made_at,
+                withdrawn_at=ruling.row.withdrawn_at,
             )
-            for each in found.rulings
+            for ruling in reviewed.rulings
         ),
     )
 
@@ -257,13 +256,15 @@ def rule_about_image(request: MakeRulingRequest, context: OperationContext) -> R
     """Rule about an image. Raises CannotRule, BadPlainData, and Invalid where it is not open."""
     campaign = request.row()
     row = _open(campaign, request.image)
-    plain: dict[str, Any] = {name: getattr(request, name) for name in ("kind", "mentions", "groups", "boxes")}
-    plain["as"] = request.closure
+    content: dict[str, Any] = {
+        name: getattr(request, name) for name in ("kind", "mentions", "groups", "boxes")
+    }
+    content["as"] = request.closure
     if request.kind == "keep_apart":
-        plain["a"], plain["b"] = request.mentions
+        content["a"], content["b"] = request.mentions
     done = rulings.make_ruling(
         image=row.pk,
-        ruling=ruling_from(plain),
+        ruling=ruling_from(content),
         seen=request.seen,
         comment=request.comment,
         actor=context.actor,
@@ -284,10 +285,10 @@ def list_flags(request: FlagsRequest, context: OperationContext) -> Pages:
     campaign = request.row().pk
 
     def page(mark: Any, size: int) -> tuple[Iterable[WorkerFlag], Any]:
-        found, before = review.worker_reports(
+        reports, before = review.worker_reports(
             campaign=campaign, unresolved=not request.handled, before=mark, size=size
         )
-        return (_flag(each) for each in found), before
+        return (_flag(report) for report in reports), before
 
     return Pages(page)
 
@@ -335,16 +336,16 @@ def _ruled(done: rulings.Ruled) -> RuledImage:
     )
 
 
-def _flag(one: review.WorkerReport) -> WorkerFlag:
+def _flag(report: review.WorkerReport) -> WorkerFlag:
     return WorkerFlag(
-        number=one.flag.pk,
-        image=one.image.key,
-        kind=one.kind,
-        flag=one.flag.judgment.flag,
-        comment=one.flag.comment,
-        words=one.words,
-        worker=one.flag.judgment.worker.pseudonym,
-        control_item=one.known_item,
-        at=one.flag.judgment.created_at,
-        handled_at=one.flag.resolved_at,
+        number=report.flag.pk,
+        image=report.image.key,
+        kind=report.kind,
+        flag=report.flag.judgment.flag,
+        comment=report.flag.comment,
+        words=report.words,
+        worker=report.flag.judgment.worker.pseudonym,
+        control_item=report.known_item,
+        at=report.flag.judgment.created_at,
+        handled_at=report.flag.resolved_at,
     )

@@ -12,8 +12,6 @@ Control items that a ruling contradicts are retired with it.
 Locks: the campaign, then the image, before its rulings are read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -72,18 +70,18 @@ def make_ruling(
         if any(frozenset(chain) not in chains for chain in seen):
             raise Changed(_("The image has changed in the meantime: look at it again, then decide."))
         _check(row, ruling, chains)
-        made = Row.objects.create(image=row, content=plain_ruling(ruling), comment=comment, made_by=actor)
+        created = Row.objects.create(image=row, content=plain_ruling(ruling), comment=comment, made_by=actor)
         state = _folded(row)
         record(
             actor=actor,
             act="rule",
             campaign=row.campaign,
             image=row.image.key,
-            ruling=made.pk,
-            content=made.content,
+            ruling=created.pk,
+            content=created.content,
         )
         retired = control_items.retire_contradicted_items([row.pk], actor=actor)
-    return Ruled(made, state, retired)
+    return Ruled(created, state, retired)
 
 
 def withdraw_ruling(*, campaign: Campaign, ruling: int, actor: Account | None = None) -> Ruled:
@@ -97,27 +95,27 @@ def withdraw_ruling(*, campaign: Campaign, ruling: int, actor: Account | None = 
             )
         control_items.lock_campaigns([campaign.pk])
         row = _locked(of)
-        given = Row.objects.get(pk=ruling)
-        if given.withdrawn_at is not None:
+        ruling_row = Row.objects.get(pk=ruling)
+        if ruling_row.withdrawn_at is not None:
             raise CannotRule(_("Ruling %(id)s is already withdrawn.") % {"id": ruling})
-        given.withdrawn_by, given.withdrawn_at = actor, database.now()
-        given.save(update_fields=["withdrawn_by", "withdrawn_at"])
+        ruling_row.withdrawn_by, ruling_row.withdrawn_at = actor, database.now()
+        ruling_row.save(update_fields=["withdrawn_by", "withdrawn_at"])
         state = _folded(row)
         record(actor=actor, act="withdraw_ruling", campaign=campaign, image=row.image.key, ruling=ruling)
         retired = control_items.retire_contradicted_items([row.pk], actor=actor)
-    return Ruled(given, state, retired)
+    return Ruled(ruling_row, state, retired)
 
 
 def resolve_flag(*, campaign: Campaign, flag: int, actor: Account | None = None) -> bool:
     """Say that what a worker reported has been seen to; whether that was news. Raises CannotRule."""
     with database.writing():
-        found = Flag.objects.filter(pk=flag, judgment__campaign=campaign)
-        if not found.exists():
+        flags = Flag.objects.filter(pk=flag, judgment__campaign=campaign)
+        if not flags.exists():
             raise CannotRule(
                 _("There is no report %(id)s in campaign %(campaign)s.")
                 % {"id": flag, "campaign": campaign.name}
             )
-        news = found.filter(resolved_at=None).update(resolved_at=database.now(), resolved_by=actor)
+        news = flags.filter(resolved_at=None).update(resolved_at=database.now(), resolved_by=actor)
         if news:
             record(actor=actor, act="resolve_flag", campaign=campaign, flag=flag)
     return bool(news)
@@ -184,7 +182,7 @@ def _named(ruling: Ruling) -> list[str]:
 
 
 def _check_mentions(row: OpenImage, named: Sequence[str]) -> None:
-    known = {mention_id(*plain[:3]) for plain in row.mentions}
+    known = {mention_id(*mention[:3]) for mention in row.mentions}
     for name in named:
         if name not in known:
             raise CannotRule(

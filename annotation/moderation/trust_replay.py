@@ -10,8 +10,6 @@ Events come in the order of their judgments. A box's verdict is the first vote o
 let in stays in, also where a test came later.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -47,61 +45,61 @@ _CHUNK = 500
 def replay_row(row: Row) -> WorkerTrust:
     """The standing that the stored events of a row lead to, from where it was given (or given anew)."""
     campaign = row.campaign
-    standing = WorkerTrust(
+    trust = WorkerTrust(
         row.kind,
         entered=Entered(row.entered_tasks, row.entered_approved) if row.entered else None,
         examined=Examined(row.examined_right or 0, row.examined_asked) if row.examined_asked else None,
     )
     if row.state != BEFORE:
-        standing = admitted(standing)
-    machine = row.worker.kind == Worker.MACHINE
+        trust = admitted(trust)
+    is_model = row.worker.kind == Worker.MACHINE
     rules = {
         version: machine_trust(settings.trust, settings.machine)
-        if machine
+        if is_model
         else controls.trust_rules_in_force(
             settings.trust, campaign=campaign.pk, kind=row.kind, revision=campaign.revision
         )
         for version, settings in settings_by_version(campaign).items()
     }
     for _, version, event in sorted(events_of(row), key=lambda numbered: numbered[0]):
-        standing = trust_after_or_same(standing, event, rules[version])
-    return standing
+        trust = trust_after_or_same(trust, event, rules[version])
+    return trust
 
 
 def events_of(row: Row) -> Iterator[tuple[int, int, Event]]:
     """What happened to a standing since it was given, each with its judgment's id and the version of the
     settings that the judgment's lease carries; in no order."""
-    own = Judgment.objects.filter(
+    judgments = Judgment.objects.filter(
         campaign=row.campaign_id, worker=row.worker_id, kind=row.kind, id__gt=row.since, source=""
     )
-    own = own.exclude(role=QUALIFICATION)
+    judgments = judgments.exclude(role=QUALIFICATION)
     if is_page(row.kind):
-        yield from _of_pages(own)
+        yield from _of_pages(judgments)
         return
     columns = ("id", "assignment__settings_version", "role", "assignment__right")
-    for id, version, role, right in own.values_list(*columns):
+    for id, version, role, right in judgments.values_list(*columns):
         # A control item whose answer was taken back counts like any other.
         yield id, version, ItemDone() if role != CONTROL or right is None else ControlGraded(right)
     if judged_by(row.kind):
-        machine = row.worker.kind == Worker.MACHINE
+        is_model = row.worker.kind == Worker.MACHINE
         # Verdicts on what a machine drew before it learnt again say nothing of what it knows now.
-        for id, version, good, asked_at in _verdicts(row, since=row.since if machine else 0):
+        for id, version, good, asked_at in _verdicts(row, since=row.since if is_model else 0):
             if id > row.since and (
-                machine
+                is_model
                 or controls.tells_of_drawer(row.campaign_id, row.kind, row.campaign.revision, asked_at)
             ):
                 yield id, version, BoxJudged(good)
 
 
-def _of_pages(own: QuerySet[Judgment]) -> Iterator[tuple[int, int, Event]]:
+def _of_pages(judgments: QuerySet[Judgment]) -> Iterator[tuple[int, int, Event]]:
     """Each image of a page is an item, in the order shown; where a checked answer was taken back, too."""
     rights = dict[tuple[int, int], bool | None]()
     for assignment, control, right in PageControl.objects.filter(
-        assignment__in=own.values("assignment")
+        assignment__in=judgments.values("assignment")
     ).values_list("assignment", "control", "right"):
         rights[assignment, control] = right
     columns = ("id", "assignment", "assignment__settings_version", "content")
-    for id, assignment, version, content in own.values_list(*columns):
+    for id, assignment, version, content in judgments.values_list(*columns):
         for block in (content or {})["blocks"]:
             right = rights.get((assignment, block.get("control", 0)))
             yield id, version, ItemDone() if right is None else ControlGraded(right)
@@ -116,9 +114,9 @@ def replay_rows(rows: Iterable[int]) -> list[int]:
     for pk in rows:
         with database.writing():
             row = Row.objects.select_for_update(no_key=True).get(pk=pk)
-            standing = replay_row(row)
-            if standing != worker_trust.trust_from_row(row):
-                worker_trust.store_trust(row, standing)
+            trust = replay_row(row)
+            if trust != worker_trust.trust_from_row(row):
+                worker_trust.store_trust(row, trust)
                 changed.append(pk)
     return changed
 

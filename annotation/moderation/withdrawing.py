@@ -8,8 +8,6 @@ restored backup is compared with. Last, with the campaigns and the images locked
 is ended too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -112,7 +110,7 @@ def why_picture_kept(account: Account, image: Image) -> str:
     if not image.picture or account.has_role(ADMIN, on=WHOLE_SERVER):
         return ""
     having = Corpus.objects.filter(images__picture=image.picture).distinct()
-    if all(account.has_role(RESEARCHER, on=each.scope) for each in having):
+    if all(account.has_role(RESEARCHER, on=corpus.scope) for corpus in having):
         return ""
     return _("Corpora of others have the same picture: ask an admin to withdraw it.")
 
@@ -121,9 +119,9 @@ def withdraw_again(*, actor: Account | None = None) -> list[WithdrawnPicture]:
     """Withdraw every picture of the list that is there still: a restored backup brought it back, or its
     withdrawal was cut short."""
     listed = withdrawn.withdrawn_pictures()
-    shown = Image.objects.filter(picture__in=listed).values_list("picture", flat=True)
+    in_use = Image.objects.filter(picture__in=listed).values_list("picture", flat=True)
     files = [name for name in listed if pictures.picture_path(name).is_file()]
-    return [_withdraw(name, actor) for name in sorted({*shown, *files})]
+    return [_withdraw(name, actor) for name in sorted({*in_use, *files})]
 
 
 def _withdraw(name: str, actor: Account | None) -> WithdrawnPicture:
@@ -144,7 +142,7 @@ def _withdraw(name: str, actor: Account | None) -> WithdrawnPicture:
             if Image.objects.filter(pk=row.pk, picture=name).update(picture=""):
                 corpus = row.corpus.name
                 record(actor=actor, act="withdraw_picture", corpus=corpus, image=row.key, picture=name)
-    tasks, ended, controls = (one + other for one, other in zip(done, since, strict=True))
+    tasks, ended, controls = (count + other_count for count, other_count in zip(done, since, strict=True))
     return WithdrawnPicture(name, corpora, len(rows), tasks, ended, controls, exports)
 
 
@@ -158,12 +156,12 @@ def _close(rows: Sequence[Image]) -> tuple[int, int, int]:
     leases on them, and items. What is ended already stays as it is."""
     tasks = ended = controls = 0
     campaigns = list(_over(rows))
-    shown: dict[int, set[str]] = {}
+    pictures: dict[int, set[str]] = {}
     for campaign in campaigns:
         for number, keys in _shown_in(campaign, rows):
-            shown.setdefault(number, set()).update(keys)
+            pictures.setdefault(number, set()).update(keys)
     # In the order of their ids, as everybody locks them.
-    for number, keys in sorted(shown.items()):
+    for number, keys in sorted(pictures.items()):
         closed = _close_tasks(number, keys)
         tasks, ended = tasks + closed[0], ended + closed[1]
     for campaign in campaigns:

@@ -1,7 +1,5 @@
 """What is done about workers of a campaign, as operations: each by itself, whoever else is refused."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -135,20 +133,20 @@ def _each(
 ) -> ChangedWorkers:
     campaign = request.row()
     check_kind(request.kind, campaign)
-    changed, same, refused = list[ChangedWorker](), list[str](), list[RefusedWorker]()
+    changed, same, failed = list[ChangedWorker](), list[str](), list[RefusedWorker]()
     for name, worker in chosen_workers(request, campaign).items():
         try:
             kinds = act(campaign=campaign, worker=worker, kind=request.kind, actor=context.actor, **about)
         except CannotDo as error:
-            refused.append(RefusedWorker(worker=name, detail=str(error)))
+            failed.append(RefusedWorker(worker=name, detail=str(error)))
             continue
         if kinds:
             changed.append(ChangedWorker(worker=name, kinds=kinds))
         else:
             same.append(name)
-    if refused and not changed and not same:
-        raise CannotDo(refused[0].detail)
-    return ChangedWorkers(changed=tuple(changed), same=tuple(same), refused=tuple(refused))
+    if failed and not changed and not same:
+        raise CannotDo(failed[0].detail)
+    return ChangedWorkers(changed=tuple(changed), same=tuple(same), refused=tuple(failed))
 
 
 def _recompute(

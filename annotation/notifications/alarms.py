@@ -4,8 +4,6 @@ A look at a campaign, or at the server, finds what is wrong now. What it did not
 is told. What comes and goes within an hour counts as one alarm.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta

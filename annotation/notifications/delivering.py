@@ -1,7 +1,5 @@
 """Sending what waits for webhooks: in turns of the periodic work, each of which is soon over."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """What happens, written down for each webhook that it concerns, and its log of that."""
 
-from __future__ import annotations
-
 import json
 import secrets
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Webhooks: made, changed, taken over and removed by researchers of what they tell of."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

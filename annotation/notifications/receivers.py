@@ -8,8 +8,6 @@ checked, never to the name (`sending`), so that a name that changes its number m
 Sources: IANA's registries of special-purpose addresses for IPv4 and IPv6 (RFC 6890 and later).
 """
 
-from __future__ import annotations
-
 import ipaddress
 import re
 import socket

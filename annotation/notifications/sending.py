@@ -1,7 +1,5 @@
 """One request to a receiver: to a number that was checked, by TLS, without redirects, and never for long."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import socket

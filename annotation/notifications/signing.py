@@ -4,8 +4,6 @@ Signed is `ID.TIME.BODY`: the message's id, seconds since 1970, the body byte fo
 HMAC-SHA256 in base64, behind `v1,`. The secret is `whsec_` and 32 bytes in base64; they are the key.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

@@ -1,7 +1,5 @@
 """Campaigns: listed, paused, resumed, closed, archived, deleted, exported; which images come first."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Control items of campaigns: listed, counted, added, retired."""
 
-from __future__ import annotations
-
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 

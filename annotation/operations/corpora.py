@@ -1,7 +1,5 @@
 """Corpora and their images: listed, shown, deleted; licence, tags, phrases; a picture withdrawn."""
 
-from __future__ import annotations
-
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 

@@ -1,7 +1,5 @@
 """Machines of a campaign: listed, added, what they saved."""
 
-from __future__ import annotations
-
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 

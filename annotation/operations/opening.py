@@ -1,7 +1,5 @@
 """Campaigns that are to be opened: planned, opened, gone on with after a pilot, duplicated."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 
 from django.urls import reverse

@@ -1,7 +1,5 @@
 """The settings of campaigns, and their texts: what workers are told, and what they agree to."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from django.utils.translation import gettext_lazy as _

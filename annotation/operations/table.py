@@ -1,7 +1,5 @@
 """The table of operations: what can be done, by whom, and where."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from django.utils import translation

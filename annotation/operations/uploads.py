@@ -1,8 +1,6 @@
 """Uploads for new corpora: begun, sent in parts, checked, imported, removed. They belong to an account, so
 that no command handles them."""
 
-from __future__ import annotations
-
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 

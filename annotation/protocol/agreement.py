@@ -15,8 +15,6 @@ Jeffreys's prior (1/2 for each), for as many pairs of equal weight as the weight
 exist where all agree, too; `benchmarks.double_check_agreement` shows how often they hold the truth.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -99,8 +97,8 @@ def measure_agreement(
     cells: defaultdict[tuple[str, str], float] = defaultdict(float)
     counting = _weights(pairs)
     for pair, weight in zip(pairs, counting, strict=True):
-        one, other = sorted((pair.first, pair.second))
-        cells[one, other] += weight
+        first, second = sorted((pair.first, pair.second))
+        cells[first, second] += weight
     worth = float(counting.sum() ** 2 / (counting**2).sum())
     words = sorted({word for cell in cells for word in cell})
     every = [(a, b) for i, a in enumerate(words) for b in words[i:]]
@@ -123,7 +121,7 @@ def measure_agreement(
         waiting=waiting,
         equal=_equal(float((seen @ same)[0]), worth, rng, draws),
         kappa=_estimate(kappas(seen)[0], kappas(drawn_shares)) if len(words) > 1 else None,
-        answers=tuple(sorted(answers, key=lambda one: (-one.share.value, one.answer))),
+        answers=tuple(sorted(answers, key=lambda first: (-first.share.value, first.answer))),
         overlap=_mean_overlap(pairs, counting),
     )
 

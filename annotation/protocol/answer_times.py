@@ -5,8 +5,6 @@ drawing and of a look, and at other prices it is another one: drawing took 7 s b
 dragging (Papadopoulos et al. 2017), a look 2 to 3 s (Papadopoulos et al. 2016) or 9 s (Su et al. 2012).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

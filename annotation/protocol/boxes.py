@@ -8,8 +8,6 @@ Review" for chains that cycle). How often a chain may cycle (3 fruitless rounds)
 boxes it may have (30) and what a reviewer may do are decided here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Annotated, Any

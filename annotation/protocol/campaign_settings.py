@@ -1,7 +1,5 @@
 """What a campaign may set, as records; and from plain data (a TOML file, a stored campaign)."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, is_dataclass
@@ -63,34 +61,34 @@ class CampaignSettings:
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON data from which `settings_of` makes the same settings."""
         tables = {name: _plain(getattr(self, name)) for name in _TABLES}
-        plain: dict[str, Any] = json.loads(json.dumps({**asdict(self.protocol), **tables}))
-        return plain
+        values: dict[str, Any] = json.loads(json.dumps({**asdict(self.protocol), **tables}))
+        return values
 
     def flat(self) -> dict[str, Any]:
         """Every setting by its name, plain: "link_votes", "pay.hourly"."""
-        found: dict[str, Any] = {}
+        flat: dict[str, Any] = {}
         for name, value in self.as_dict().items():
             if name in _TABLES or is_dataclass(getattr(self.protocol, name, None)):
-                found.update({f"{name}.{key}": each for key, each in value.items()})
+                flat.update({f"{name}.{key}": setting for key, setting in value.items()})
             else:
-                found[name] = value
-        return found
+                flat[name] = value
+        return flat
 
 
 def as_toml(settings: CampaignSettings) -> str:
     """The settings that differ from the defaults, as a TOML text from which the same are read."""
-    plain, usual = settings.as_dict(), CampaignSettings().as_dict()
-    changed = {name: value for name, value in plain.items() if value != usual[name]}
+    values, usual = settings.as_dict(), CampaignSettings().as_dict()
+    changed = {name: value for name, value in values.items() if value != usual[name]}
     lines = [
         f"{name} = {toml_value(value)}" for name, value in changed.items() if not isinstance(value, dict)
     ]
     for name, table in changed.items():
         if isinstance(table, dict):
-            own = [(key, value) for key, value in table.items() if value != usual[name].get(key)]
+            changes = [(key, value) for key, value in table.items() if value != usual[name].get(key)]
             lines += [
                 "",
                 f"[{name}]",
-                *(f"{key} = {toml_value(value)}" for key, value in own if value is not None),
+                *(f"{key} = {toml_value(value)}" for key, value in changes if value is not None),
             ]
     return "\n".join(lines).strip()
 
@@ -100,22 +98,22 @@ def settings_of(values: Mapping[str, Any]) -> CampaignSettings:
 
     Raises CampaignError on an unknown name or a value that cannot be, naming it.
     """
-    given = dict(values)
-    tables = {name: _made(kind, given.pop(name, {}), name) for name, kind in _TABLES.items()}
+    numbers = dict(values)
+    tables = {name: _made(kind, numbers.pop(name, {}), name) for name, kind in _TABLES.items()}
     for name, kind in (("limits", BoxLimits), ("merging", MergeRules), ("saving", SavingSettings)):
-        if name in given:
-            given[name] = _made(kind, given[name], name)
-    return CampaignSettings(_made(ImageSettings, given, ""), **tables)
+        if name in numbers:
+            numbers[name] = _made(kind, numbers[name], name)
+    return CampaignSettings(_made(ImageSettings, numbers, ""), **tables)
 
 
 def settings_of_tasks(tasks: str, values: Mapping[str, Any]) -> CampaignSettings:
     """`settings_of` a campaign of these tasks: where `values` say nothing, what its kind usually sets."""
-    kind, given = only_kind(tasks), dict(values)
+    kind, tables = only_kind(tasks), dict(values)
     for table, usual in kind.usual.items() if kind is not None else ():
-        own = given.get(table, {})
-        if isinstance(own, Mapping):  # else it is refused as a setting
-            given[table] = {**usual, **own}
-    return settings_of(given)
+        numbers = tables.get(table, {})
+        if isinstance(numbers, Mapping):  # else it is refused as a setting
+            tables[table] = {**usual, **numbers}
+    return settings_of(tables)
 
 
 def _plain(record: Any) -> dict[str, Any]:
@@ -140,9 +138,9 @@ def _made(kind: type[_T], values: Any, table: str) -> _T:
     try:
         return kind(**{name: _tuples(value) for name, value in values.items()})
     except ValueError as error:
-        place = f"{table}." if table else ""
-        setting = f"{place}{error.name}" if isinstance(error, BadField) else table
-        raise SettingError(setting, f"setting {place}{error}") from error
+        prefix = f"{table}." if table else ""
+        setting = f"{prefix}{error.name}" if isinstance(error, BadField) else table
+        raise SettingError(setting, f"setting {prefix}{error}") from error
 
 
 def _tuples(value: Any) -> Any:

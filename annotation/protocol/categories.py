@@ -7,8 +7,6 @@ that is only a colour speaks of clothing ("man in blue"). The dictionary is
 stand in for what it does not hold.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import cache
 

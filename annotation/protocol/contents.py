@@ -4,8 +4,6 @@ What the queue stores of them, and what pages and the API receive. A box is
 [xmin, ymin, xmax, ymax] in pixels, 1-based and inclusive; a mention is named by its id.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -33,14 +31,19 @@ def question_content(question: Question) -> dict[str, Any]:
 
 
 def question_from(
-    kind: str, key: str, content: Mapping[str, Any], *, wanted: int = 1, barred: frozenset[str] = frozenset()
+    kind: str,
+    key: str,
+    content: Mapping[str, Any],
+    *,
+    votes_wanted: int = 1,
+    barred: frozenset[str] = frozenset(),
 ) -> Question:
-    """The question that `question_content` was made from; `wanted` and `barred` are not part of it."""
+    """The question that `question_content` was made from; `votes_wanted` and `barred` are not part of it."""
     try:
         return Question(
             kind,
             key,
-            wanted,
+            votes_wanted,
             barred,
             tuple(content["mentions"]),
             tuple(Box(*box) for box in content["boxes"]),
@@ -55,9 +58,9 @@ def plain_mention(mention: Mention) -> list[Any]:
     return [mention.caption, mention.start, mention.end, list(mention.tokens), list(mention.categories)]
 
 
-def mention_from(plain: Sequence[Any]) -> Mention:
+def mention_from(fields: Sequence[Any]) -> Mention:
     """The mention that `plain_mention` wrote."""
-    caption, start, end, tokens, categories = plain
+    caption, start, end, tokens, categories = fields
     return Mention(caption, start, end, tuple(tokens), tuple(categories))
 
 
@@ -76,23 +79,23 @@ def plain_ruling(ruling: Ruling) -> dict[str, Any]:
             return {"kind": "resume", "mentions": list(mentions)}
 
 
-def ruling_from(plain: Mapping[str, Any]) -> Ruling:
+def ruling_from(fields: Mapping[str, Any]) -> Ruling:
     """The ruling of `plain_ruling`; raises BadContent naming what is wrong with it."""
     try:
-        match plain["kind"]:
+        match fields["kind"]:
             case "partition":
-                return Partition(tuple(tuple(map(str, group)) for group in plain["groups"]))
+                return Partition(tuple(tuple(map(str, group)) for group in fields["groups"]))
             case "keep_apart":
-                return KeepApart(str(plain["a"]), str(plain["b"]))
+                return KeepApart(str(fields["a"]), str(fields["b"]))
             case "boxes":
-                return Boxes(tuple(map(str, plain["mentions"])), tuple(Box(*box) for box in plain["boxes"]))
+                return Boxes(tuple(map(str, fields["mentions"])), tuple(Box(*box) for box in fields["boxes"]))
             case "closure":
-                return Closure(tuple(map(str, plain["mentions"])), str(plain["as"]))
+                return Closure(tuple(map(str, fields["mentions"])), str(fields["as"]))
             case "resume":
-                return Resume(tuple(map(str, plain["mentions"])))
-            case other:
+                return Resume(tuple(map(str, fields["mentions"])))
+            case unknown:
                 raise BadPlainData(
-                    f"unknown ruling {other!r}; known: boxes, closure, keep_apart, partition, resume"
+                    f"unknown ruling {unknown!r}; known: boxes, closure, keep_apart, partition, resume"
                 )
     except KeyError as error:
         raise BadPlainData(f"a ruling lacks {error}") from error

@@ -8,8 +8,6 @@ Source: Plummer et al. 2015, section 2.3 ("the 2% of items that are also verific
 questions"). That 12 of the first 30 are known, balanced over the possible answers, is decided here.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -53,9 +51,9 @@ def is_control_due(
     if kind_of(kind).measured_on != MEASURED_ON_CONTROLS:
         return False
     if state == PROBATION:
-        block, place = divmod(number - 1, settings.probation_items)
+        block, index = divmod(number - 1, settings.probation_items)
         of, known = settings.probation_items, settings.probation_known
-        return place in _probation_places(of, known, seed, worker, kind, block)
+        return index in _probation_places(of, known, seed, worker, kind, block)
     share = Fraction(str(settings.control_share))
     if state != TRUSTED or not share:
         return False
@@ -98,7 +96,9 @@ class ControlCounts:
         """Whether one more checked answer could bring `answer` more than one ahead of one of the `others`,
         if all of it that is in hand were answered and nothing else."""
         most = self.known.get(answer, 0) + self.in_hand.get(answer, 0)
-        return any(most > self.known.get(other, 0) for other in others if other != answer)
+        return any(
+            most > self.known.get(other_answer, 0) for other_answer in others if other_answer != answer
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ def test_items(
     turns = draw_sample(left, len(left), seed, worker, kind, "test", attempt)
     rounds = min(map(len, left.values()))
     # A last round goes round as far as the count, or an answer that has run out, lets it.
-    chosen = [left[stratum][turn] for turn in range(rounds) for stratum in turns][:count]
+    chosen = [left[stratum][index] for index in range(rounds) for stratum in turns][:count]
     for stratum in turns:
         if len(chosen) < rounds * len(turns) or len(chosen) == count or len(left[stratum]) == rounds:
             break

@@ -7,8 +7,6 @@ is decided here: `likely_first` saves questions over the printed order of creati
 (by a chance counted from finished images) over that. So is which caption's mentions come first.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal, get_args
@@ -44,21 +42,21 @@ def lanes(mentions: Sequence[Mention], joined: Iterable[tuple[str, str]] = ()) -
             parent[root(f"category {category}")] = root(mention.id)
     for a, b in joined:
         parent[root(a)] = root(b)
-    found: dict[str, list[Mention]] = {}
+    lanes: dict[str, list[Mention]] = {}
     for mention in ordered:
-        found.setdefault(root(mention.id), []).append(mention)
-    return list(found.values())
+        lanes.setdefault(root(mention.id), []).append(mention)
+    return list(lanes.values())
 
 
 def may_corefer(mention: Mention, chain: Sequence[Mention]) -> bool:
     """Whether `mention` is asked against `chain`: a shared category, and no common caption."""
     mine, caption = mention.categories, mention.caption
     shared = False
-    for other in chain:
-        if other.caption == caption:
+    for member in chain:
+        if member.caption == caption:
             return False
         if not shared:
-            for category in other.categories:
+            for category in member.categories:
                 if category in mine:
                     shared = True
                     break
@@ -97,18 +95,18 @@ def candidates(
     ranked: list[tuple[float, int, int, int, Mention]] = []
     for i in allowed:
         chain = chains[i]
-        alike = [likeness(mention, other) for other in chain]
+        alike = [likeness(mention, member) for member in chain]
         if order == LEARNED and chances is not None:
-            found = [chances.chance(mention, *each) for each in zip(chain, alike, strict=True)]
-            best = max(found)
+            scores = [chances.chance(mention, *pair) for pair in zip(chain, alike, strict=True)]
+            best = max(scores)
             words = -max(words for _, words in alike)
-            ranked.append((-best, words, -len(chain), i, chain[found.index(best)]))
+            ranked.append((-best, words, -len(chain), i, chain[scores.index(best)]))
             continue
-        shown = chain[alike.index(max(alike))]
+        closest = chain[alike.index(max(alike))]
         same_head = any(head for head, _ in alike)
-        ranked.append((not same_head, -max(words for _, words in alike), -len(chain), i, shown))
+        ranked.append((not same_head, -max(words for _, words in alike), -len(chain), i, closest))
     ranked.sort(key=lambda entry: entry[:4])
-    return [(i, shown) for _, _, _, i, shown in ranked]
+    return [(i, closest) for _, _, _, i, closest in ranked]
 
 
 def split_by_head(
@@ -125,9 +123,9 @@ def split_by_head(
     head_of = {m.id: m.head for m in mentions}
     for a, b in joined:
         if a in head_of and b in head_of and head_of[a] != head_of[b]:
-            keep, lose = head_of[a], head_of[b]
-            groups[keep].extend(groups.pop(lose))
-            head_of.update({name: keep for name, head in head_of.items() if head == lose})
+            stays, lose = head_of[a], head_of[b]
+            groups[stays].extend(groups.pop(lose))
+            head_of.update({name: stays for name, head in head_of.items() if head == lose})
     if len(groups) < 2:
         return None
     sets = [tuple(sorted(group, key=lambda m: m.place)) for group in groups.values()]

@@ -9,8 +9,6 @@ Source: Hodosh et al. 2013, sections 2.1 (five captions an image) and 4.3.2 (thr
 How many workers describe regions, and that flags close a question, is decided here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -31,13 +29,13 @@ class AnswerSettings:
 
     __slots__ = ("_given",)
 
-    def __init__(self, **given: int) -> None:
-        known = settings_numbers() if given else {}
-        for name, value in given.items():
+    def __init__(self, **numbers: int) -> None:
+        known = settings_numbers() if numbers else {}
+        for name, value in numbers.items():
             if name not in known:
                 raise TypeError(f"unknown number {name!r}; known: {', '.join(known)}")
             check_value(name, value, WholeFromOne)
-        self._given = dict(given)
+        self._given = dict(numbers)
 
     def number(self, name: str) -> int:
         """The number of that name; raises KeyError where no kind has one."""
@@ -49,11 +47,11 @@ class AnswerSettings:
 
     def as_dict(self) -> dict[str, int]:
         """What a row keeps: the numbers of the kinds that are built in, and all that were changed."""
-        kept = {name for kind in all_kinds() if kind.built_in for name in kind.numbers}
+        names = {name for kind in all_kinds() if kind.built_in for name in kind.numbers}
         return {
             name: self.number(name)
             for name, number in settings_numbers().items()
-            if name in kept or self.number(name) != number.default
+            if name in names or self.number(name) != number.default
         }
 
     def __eq__(self, other: object) -> bool:
@@ -83,30 +81,30 @@ class CountedFold:
 
     def __init__(self, questions: Iterable[CountedQuestion], *, flags_to_review: int = 2) -> None:
         self.questions = tuple(questions)
-        if len({asked.key for asked in self.questions}) < len(self.questions):
+        if len({question.key for question in self.questions}) < len(self.questions):
             raise ValueError("two questions of this image have the same key")
         self.flags_to_review = flags_to_review
 
     def __call__(self, judgments: Iterable[Judgment]) -> ImageState:
-        votes: dict[str, list[Judgment]] = {asked.key: [] for asked in self.questions}
-        moot = []
+        votes: dict[str, list[Judgment]] = {question.key: [] for question in self.questions}
+        superseded = []
         for judgment in judgments:
             if judgment.void or judgment.role != VOTE:
                 continue
             if judgment.key in votes:
                 votes[judgment.key].append(judgment)
             elif not judgment.flag:
-                moot.append(judgment.id)
+                superseded.append(judgment.id)
         open_ones = []
-        for asked in self.questions:
-            given = [vote for vote in votes[asked.key] if not vote.flag]
-            moot += [vote.id for vote in given[asked.wanted :]]
-            missing = asked.wanted - len(given)
-            if missing > 0 and not self._refused(votes[asked.key]):
-                barred = frozenset(vote.worker for vote in votes[asked.key])
-                open_ones.append(Question(asked.kind, asked.key, missing, barred, ()))
+        for question in self.questions:
+            answers = [vote for vote in votes[question.key] if not vote.flag]
+            superseded += [vote.id for vote in answers[question.wanted :]]
+            missing = question.wanted - len(answers)
+            if missing > 0 and not self._refused(votes[question.key]):
+                barred = frozenset(vote.worker for vote in votes[question.key])
+                open_ones.append(Question(question.kind, question.key, missing, barred, ()))
         result = LayerRecord((), ()) if not open_ones else None
-        return ImageState((), tuple(open_ones), tuple(moot), result, ())
+        return ImageState((), tuple(open_ones), tuple(superseded), result, ())
 
     def _refused(self, votes: Sequence[Judgment]) -> bool:
         return len({vote.worker for vote in votes if vote.flag}) >= self.flags_to_review
@@ -114,4 +112,4 @@ class CountedFold:
 
 def plain_questions(questions: Iterable[CountedQuestion]) -> list[list[object]]:
     """Questions as a row holds them: [[kind, key, wanted], ...]."""
-    return [[asked.kind, asked.key, asked.wanted] for asked in questions]
+    return [[question.kind, question.key, question.wanted] for question in questions]

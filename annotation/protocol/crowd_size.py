@@ -9,8 +9,6 @@ key, and who answered that is not asked again (`boxes.TRANSITIONS`; `BoxLimits.f
 whoever reports a question does not answer it. `least` leaves both out, `enough` counts them at their worst.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ Simulated workers must answer a question alike whichever driver asks it and in w
 items drawn again must be the same ones. So they never share a running generator.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from hashlib import blake2b

@@ -11,8 +11,6 @@ That a report counts as an answer of its own, and that a machine is neither the 
 decided here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
@@ -45,29 +43,31 @@ class DoubleChecks:
     image: str
     share_in_force: Callable[[str], float]
 
-    def share(self, kind: str, key: str, wanted: int) -> float | None:
+    def share(self, kind: str, key: str, needed: int) -> float | None:
         """The chance with which a question was drawn; None where it was not.
 
-        `wanted`: the answers that it wants as it opens. Where these are two or more, two people answer every
+        `needed`: the answers that it wants as it opens. Where these are two or more, two people answer every
         such question anyway, and all are drawn. None is drawn of a kind whose answers' words do not say all
         of them (texts, ticks): two cannot be compared by them.
         """
         if not kind_of(kind).comparable:
             return None
-        if wanted > 1:
+        if needed > 1:
             return 1.0
         share = self.share_in_force(kind)
         return share if draw_number(self.seed, "double check", f"{self.image} {key}") < share else None
 
     def shares(self, questions: Iterable[_Opening]) -> dict[str, float]:
         """Key -> `share`, of those of the questions that were drawn."""
-        drawn = {one.key: self.share(one.kind, one.key, one.wanted) for one in questions}
+        drawn = {
+            question.key: self.share(question.kind, question.key, question.wanted) for question in questions
+        }
         return {key: share for key, share in drawn.items() if share is not None}
 
 
 def asked_outside(questions: Iterable[_Opening], shares: Mapping[str, float]) -> list[str]:
     """The keys of questions that were drawn, and that one answer may settle."""
-    return [one.key for one in questions if one.key in shares and one.wanted == 1]
+    return [question.key for question in questions if question.key in shares and question.wanted == 1]
 
 
 def wait_for_second(
@@ -89,6 +89,6 @@ def answers_of_people(judgments: Iterable[Judgment]) -> dict[str, list[Judgment]
         if judgment.void or judgment.machine or judgment.role not in (VOTE, DOUBLE_CHECK):
             continue
         people = answers.setdefault(judgment.key, [])
-        if all(judgment.worker != other.worker for other in people):
+        if all(judgment.worker != earlier.worker for earlier in people):
             people.append(judgment)
     return answers

@@ -7,8 +7,6 @@ Workers are shown a chain by its representative mention, so a question about box
 the gold chain of that mention, even where the chain at hand holds strangers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from annotation.protocol import questions as q
@@ -107,53 +105,53 @@ def questions_about(golds: Iterable[Gold], *, seed: int) -> Iterator[tuple[str, 
                     yield image, question, truth
                 worker = next((name for name in workers if name not in question.barred), None)
                 if worker is not None:
-                    dice = Dice(seed, worker, truth.image, question.key)
-                    answer, box = erring(question, truth, dice, error=ERROR, jitter=JITTER)
+                    rng = Dice(seed, worker, truth.image, question.key)
+                    answer, box = erring(question, truth, rng, error=ERROR, jitter=JITTER)
                     judgments.append(Judgment(str(len(judgments)), question.key, worker, answer, box))
             if len(judgments) == before:
                 break
 
 
 def erring(
-    question: Question, truth: Truth, dice: Dice, *, error: float, jitter: float
+    question: Question, truth: Truth, rng: Dice, *, error: float, jitter: float
 ) -> tuple[str, Box | None]:
     """The answer of somebody who means well and errs with the chance `error`, with a box where it is "drawn".
 
     `jitter`: the standard deviation of each side of a box they draw, as a share of the box's extent.
     """
     right, box = truth.answer(question)
-    if not dice.chance(error):
-        return right, _jittered(box, jitter, truth, dice) if box else None
+    if not rng.chance(error):
+        return right, _jittered(box, jitter, truth, rng) if box else None
     if question.kind == q.BOX_DRAWING:
-        return _misdrawn(right, box, truth, dice)
-    return dice.choice([answer for answer in q.ANSWERS[question.kind] if answer != right]), None
+        return _misdrawn(right, box, truth, rng)
+    return rng.choice([answer for answer in q.ANSWERS[question.kind] if answer != right]), None
 
 
-def _misdrawn(right: str, box: Box | None, truth: Truth, dice: Dice) -> tuple[str, Box | None]:
+def _misdrawn(right: str, box: Box | None, truth: Truth, rng: Dice) -> tuple[str, Box | None]:
     """A wrong answer to drawing: "none" while boxes are missing, a loose box, or one of nothing."""
     if box is None or right == "none":
-        return "drawn", anywhere(truth, dice)
-    turn = dice.below(3)
-    if turn == 0:
+        return "drawn", anywhere(truth, rng)
+    mistake = rng.below(3)
+    if mistake == 0:
         return "none", None
-    return "drawn", _jittered(box, 0.4, truth, dice) if turn == 1 else anywhere(truth, dice)
+    return "drawn", _jittered(box, 0.4, truth, rng) if mistake == 1 else anywhere(truth, rng)
 
 
-def _jittered(box: Box, jitter: float, truth: Truth, dice: Dice) -> Box:
+def _jittered(box: Box, jitter: float, truth: Truth, rng: Dice) -> Box:
     """`box` with each side moved by a normal share of its extent, kept inside the picture."""
     if not jitter:
         return box
-    left = box.xmin + jitter * box.width * dice.normal()
-    right = box.xmax + jitter * box.width * dice.normal()
-    top = box.ymin + jitter * box.height * dice.normal()
-    bottom = box.ymax + jitter * box.height * dice.normal()
+    left = box.xmin + jitter * box.width * rng.normal()
+    right = box.xmax + jitter * box.width * rng.normal()
+    top = box.ymin + jitter * box.height * rng.normal()
+    bottom = box.ymax + jitter * box.height * rng.normal()
     return _inside(left, top, right, bottom, truth)
 
 
-def anywhere(truth: Truth, dice: Dice) -> Box:
+def anywhere(truth: Truth, rng: Dice) -> Box:
     """A box that has nothing to do with the question."""
-    wide, high = (0.1 + 0.4 * dice.uniform()) * truth.width, (0.1 + 0.4 * dice.uniform()) * truth.height
-    left, top = dice.uniform() * (truth.width - wide), dice.uniform() * (truth.height - high)
+    wide, high = (0.1 + 0.4 * rng.uniform()) * truth.width, (0.1 + 0.4 * rng.uniform()) * truth.height
+    left, top = rng.uniform() * (truth.width - wide), rng.uniform() * (truth.height - high)
     return _inside(left + 1, top + 1, left + wide, top + high, truth)
 
 

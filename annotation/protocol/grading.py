@@ -12,8 +12,6 @@ tests that come before work. Forms of the answers, and of the gold ones:
 Source: Plummer et al. 2015, section 2.3; Hodosh et al. 2013, sections 4.2.1 and 4.3.2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -51,10 +49,10 @@ def needed_strata(kind: str) -> tuple[str, ...]:
 
 
 def _grader(kind: str) -> Grader:
-    found = kind_of(kind).grader
-    if found is None:
+    grader = kind_of(kind).grader
+    if grader is None:
         raise UnknownName(f"answers to {kind!r} cannot be graded: it has no grader")
-    return found
+    return grader
 
 
 def one_of(answers: Sequence[str]) -> Grader:

@@ -12,8 +12,6 @@ which different keys were answered.
 Source: Plummer et al. 2015, sections 2.1 to 2.3.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -118,7 +116,7 @@ class Fold:
         for lane in self.lanes:
             chains.extend(self._lane(lane, reading))
         chains.sort(key=lambda c: c.mentions[0].place)
-        moot = [
+        superseded = [
             j.id
             for votes in reading.votes.values()
             for j in votes.queue[votes.next :]
@@ -134,7 +132,9 @@ class Fold:
                 apart=self.rulings.pairs_apart(named, unmergeable=True),
                 distinct=self.rulings.pairs_apart(named, unmergeable=False),
             )
-        return ImageState(tuple(chains), tuple(reading.questions), (*moot, *reading.skipped), result, merged)
+        return ImageState(
+            tuple(chains), tuple(reading.questions), (*superseded, *reading.skipped), result, merged
+        )
 
     def _lane(self, lane: list[Mention], reading: Reading) -> list[ChainState]:
         """Link a lane's mentions in its order; when none is open, take its chains further."""
@@ -179,18 +179,22 @@ class Fold:
                     chain.append(mention)
                     return "joined"
         flags: set[str] = set()
-        for i, shown in candidates(
+        for i, shown_mention in candidates(
             mention, chains, order=self.settings.order, likeness=self._likeness, chances=self._chances
         ):
             if ruled.get(i) == "apart":
                 continue
-            key = q.link_key(shown, mention)
+            key = q.link_key(shown_mention, mention)
             votes: list[str] = []
             outcome, _ = reading.take(key, self._link_rule, votes, flags, self.settings.flags_to_review)
             if outcome is None:
-                wanted = self._link_rule.wanted(votes)
-                pair = (shown.id, mention.id) if shown.place < mention.place else (mention.id, shown.id)
-                reading.questions.append(Question(q.COREF_LINK, key, wanted, reading.barred(key), pair))
+                needed = self._link_rule.wanted(votes)
+                pair = (
+                    (shown_mention.id, mention.id)
+                    if shown_mention.place < mention.place
+                    else (mention.id, shown_mention.id)
+                )
+                reading.questions.append(Question(q.COREF_LINK, key, needed, reading.barred(key), pair))
                 return None
             if outcome == "yes":
                 if reading.by_machine(key):
@@ -360,7 +364,7 @@ def _ruled(chain: Chain, ruling: Boxes | Closure, moves: list[ChainMove], readin
     if isinstance(ruling, Boxes):
         drawn = _drawn_boxes(chain, reading)
         boxes = tuple(drawn.get(box) or WorkerBox(box, "", "") for box in ruling.boxes)
-        reading.kept.update(one.judgment for one in boxes if one.judgment)
+        reading.kept.update(object_box.judgment for object_box in boxes if object_box.judgment)
     elif ruling.kind == "excluded":
         stage = loop.EXCLUDED
     else:
@@ -378,13 +382,15 @@ def _drawn_boxes(chain: Chain, reading: Reading) -> dict[Box, WorkerBox]:
     Of equal boxes one for exactly these mentions counts first, of these that of a person before a machine's,
     and then the one whose key comes first, so that the order of different keys changes nothing.
     """
-    own = q.mention_set(chain.mentions)
+    mention_set = q.mention_set(chain.mentions)
     ids = frozenset(m.id for m in chain.mentions)
     sets = {key: key.split("|")[1] for key in reading.votes if q.question_of(key) == q.BOX_DRAWING}
     keys = sorted(key for key, named in sets.items() if not ids.isdisjoint(named.split(" ")))
-    drawn = [(sets[key] != own, vote.machine, vote) for key in keys for vote in reading.votes[key].queue]
-    found: dict[Box, WorkerBox] = {}
-    for _, _, vote in sorted(drawn, key=lambda one: one[:2]):
+    drawn = [
+        (sets[key] != mention_set, vote.machine, vote) for key in keys for vote in reading.votes[key].queue
+    ]
+    worker_boxes: dict[Box, WorkerBox] = {}
+    for _, _, vote in sorted(drawn, key=lambda entry: entry[:2]):
         if vote.box is not None:
-            found.setdefault(vote.box, WorkerBox(vote.box, vote.id, vote.worker, vote.machine))
-    return found
+            worker_boxes.setdefault(vote.box, WorkerBox(vote.box, vote.id, vote.worker, vote.machine))
+    return worker_boxes

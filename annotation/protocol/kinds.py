@@ -6,8 +6,6 @@ The six kinds of the chain are the exception: `image`, `boxes`, `state` and `que
 are the workflow of the paper.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -120,8 +118,8 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _word(given: Any) -> Any:
-    return given.answer
+def _word(answer: Any) -> Any:
+    return answer.answer
 
 
 def _no_content(numbers: Callable[[str], int]) -> dict[str, Any]:
@@ -265,8 +263,8 @@ def kinds_of_tasks(tasks: str) -> tuple[str, ...]:
 
 def only_kind(tasks: str) -> Kind | None:
     """The one kind that a campaign of these tasks asks; None where it asks several, or there are none."""
-    found = kinds_of_tasks(tasks)
-    return kind_of(found[0]) if len(found) == 1 else None
+    kind = kinds_of_tasks(tasks)
+    return kind_of(kind[0]) if len(kind) == 1 else None
 
 
 def is_counted(key: str) -> bool:

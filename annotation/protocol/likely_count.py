@@ -4,8 +4,6 @@ English alone. Where the phrases say nothing, say it roughly ("a hundred people"
 contradict each other, the count is unknown, and nothing follows from it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import pairwise
 
@@ -75,7 +73,7 @@ def count_in(tokens: Iterable[str]) -> int:
         begun = [number for dozen, number in _DOZENS.items() if tuple(words[first:])[: len(dozen)] == dozen]
         return begun[0] if begun else 0
     if words[first] in _NUMBERS:
-        further = any(one == "and" and two in _FURTHER for one, two in pairwise(words))
+        further = any(word == "and" and two in _FURTHER for word, two in pairwise(words))
         return 0 if further or not _OF_SEVERAL.isdisjoint(words) else _NUMBERS[words[first]]
     if words[0] in _SINGULAR and _NOT_ONE.isdisjoint(words):
         return 1

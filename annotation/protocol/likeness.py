@@ -1,7 +1,5 @@
 """How alike two noun phrases of an image look, by their words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from annotation.protocol.terms import Mention
@@ -25,8 +23,8 @@ class Likeness:
     def __call__(self, a: Mention, b: Mention) -> tuple[bool, int]:
         """(same head noun, number of shared words)."""
         pair = (a.id, b.id)
-        found = self._pairs.get(pair)
-        if found is None:
-            found = (self._heads[a.id] == self._heads[b.id], len(self._words[a.id] & self._words[b.id]))
-            self._pairs[pair] = found
-        return found
+        likeness = self._pairs.get(pair)
+        if likeness is None:
+            likeness = (self._heads[a.id] == self._heads[b.id], len(self._words[a.id] & self._words[b.id]))
+            self._pairs[pair] = likeness
+        return likeness

@@ -10,8 +10,6 @@ asked, is from Wang et al. 2013 (Leveraging transitive relations for crowdsource
 counted is decided here.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -49,13 +47,13 @@ class LinkChances:
 
     def chance(self, a: Mention, b: Mention, likeness: tuple[bool, int]) -> float:
         """The chance that `a` and `b`, which are so alike, refer to the same thing."""
-        own = self.pairs.get(_heads(a, b))
-        return self.alike.get(_bin(likeness), 0.5) if own is None else own
+        learnt = self.pairs.get(_heads(a, b))
+        return self.alike.get(_bin(likeness), 0.5) if learnt is None else learnt
 
     def as_text(self) -> str:
         """The table as JSON, one line, from which `chances_from` makes the same."""
         rows = {f"{_SAME if same else _OTHER} {words}": p for (same, words), p in sorted(self.alike.items())}
-        pairs = {f"{one} {two}": p for (one, two), p in sorted(self.pairs.items())}
+        pairs = {f"{first} {two}": p for (first, two), p in sorted(self.pairs.items())}
         return json.dumps(
             {"alike": rows, "pairs": pairs}, ensure_ascii=False, separators=(",", ":"), sort_keys=True
         )
@@ -67,25 +65,27 @@ def learn_chances(layers: Iterable[LayerRecord]) -> LinkChances:
     seen: Counter[tuple[tuple[bool, int], bool]] = Counter()
     by_heads: Counter[tuple[tuple[str, str], tuple[bool, int], bool]] = Counter()
     for layer in layers:
-        for one, two, alike, same in _pairs(layer):
+        for first, two, alike, same in _pairs(layer):
             seen[alike, same] += 1
-            by_heads[_heads(one, two), alike, same] += 1
+            by_heads[_heads(first, two), alike, same] += 1
     alike_chance = {
         alike: (seen[alike, True] + 1) / (seen[alike, True] + seen[alike, False] + 2)
         for alike in sorted({alike for alike, _ in seen})
     }
-    asked: Counter[tuple[str, str]] = Counter()
+    pairs_seen: Counter[tuple[str, str]] = Counter()
     same_of: Counter[tuple[str, str]] = Counter()
     expected: Counter[tuple[str, str]] = Counter()
     for (heads, alike, same), number in sorted(by_heads.items()):
-        asked[heads] += number
+        pairs_seen[heads] += number
         same_of[heads] += number * same
         expected[heads] += number * alike_chance[alike]  # type: ignore[assignment]
     # The pairs that change most questions come first.
-    told = sorted(asked, key=lambda heads: (-abs(same_of[heads] - expected[heads]), heads))[:MOST_HEAD_PAIRS]
+    learnt_pairs = sorted(pairs_seen, key=lambda heads: (-abs(same_of[heads] - expected[heads]), heads))[
+        :MOST_HEAD_PAIRS
+    ]
     pairs = {
-        heads: (same_of[heads] + _PRIOR * expected[heads] / asked[heads]) / (asked[heads] + _PRIOR)
-        for heads in told
+        heads: (same_of[heads] + _PRIOR * expected[heads] / pairs_seen[heads]) / (pairs_seen[heads] + _PRIOR)
+        for heads in learnt_pairs
     }
     return LinkChances(
         {alike: round(p, 2) for alike, p in alike_chance.items()},
@@ -97,13 +97,13 @@ def learn_chances(layers: Iterable[LayerRecord]) -> LinkChances:
 def chances_from(text: str) -> LinkChances:
     """The table that `as_text` wrote. Raises BadChances, which says what is wrong."""
     try:
-        plain = json.loads(text)
+        content = json.loads(text)
     except ValueError as error:
         raise BadChances("expected a learned table of chances, as JSON") from error
-    if not isinstance(plain, dict) or set(plain) != {"alike", "pairs"}:
+    if not isinstance(content, dict) or set(content) != {"alike", "pairs"}:
         raise BadChances('expected a table of chances with the two parts "alike" and "pairs"')
-    alike = {_likeness_in(name): p for name, p in _entries(plain["alike"])}
-    pairs = {_heads_in(name): p for name, p in _entries(plain["pairs"])}
+    alike = {_likeness_in(name): p for name, p in _entries(content["alike"])}
+    pairs = {_heads_in(name): p for name, p in _entries(content["pairs"])}
     if len(pairs) > MOST_HEAD_PAIRS:
         raise BadChances(f"{len(pairs)} pairs of head nouns; expected {MOST_HEAD_PAIRS} or fewer")
     return LinkChances(alike, pairs)
@@ -115,14 +115,14 @@ def _pairs(layer: LayerRecord) -> Iterator[tuple[Mention, Mention, tuple[bool, i
     chain_of = {m.id: number for number, chain in enumerate(layer.chains) for m in chain.mentions}
     mentions = layer.mentions
     likeness = Likeness(mentions)
-    for one, two in combinations(mentions, 2):
-        if one.caption != two.caption and not set(one.categories).isdisjoint(two.categories):
-            yield one, two, _bin(likeness(one, two)), chain_of[one.id] == chain_of[two.id]
+    for first, two in combinations(mentions, 2):
+        if first.caption != two.caption and not set(first.categories).isdisjoint(two.categories):
+            yield first, two, _bin(likeness(first, two)), chain_of[first.id] == chain_of[two.id]
 
 
 def _heads(a: Mention, b: Mention) -> tuple[str, str]:
-    one, two = a.head, b.head
-    return (one, two) if one <= two else (two, one)
+    first, two = a.head, b.head
+    return (first, two) if first <= two else (two, first)
 
 
 def _bin(likeness: tuple[bool, int]) -> tuple[bool, int]:
@@ -147,7 +147,7 @@ def _likeness_in(name: str) -> tuple[bool, int]:
 
 
 def _heads_in(name: str) -> tuple[str, str]:
-    one, _, two = name.partition(" ")
-    if not one or not two or one > two:
+    first, _, two = name.partition(" ")
+    if not first or not two or first > two:
         raise BadChances(f"head nouns {name!r}; expected two, in the order of the alphabet")
-    return one, two
+    return first, two

@@ -10,8 +10,6 @@ Source: the verdicts are those of Plummer et al. 2015, sections 2.2 and 2.3. Tha
 a tenth of drawing it: Papadopoulos et al. 2016. Every number is decided here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, NamedTuple
@@ -134,13 +132,13 @@ def next_proposal(
     accepted: Collection[Box],
     *,
     least_chance: float,
-    refused: Collection[Box] = (),
+    rejected: Collection[Box] = (),
     of_others: Collection[Box] = (),
 ) -> ProposedBox | None:
     """The box to propose for a chain that has these accepted boxes; None where it is left to people.
 
     Proposals are those of the mention that people are shown for the chain. Boxes that show what an accepted
-    one shows are passed over, and those that are much like one that people `refused` for the chain, be it
+    one shows are passed over, and those that are much like one that people `rejected` for the chain, be it
     a person's or a machine's. Where a proposal overlaps one `of_others` (`boxes_of_others`), that is proposed
     first: a group and its members have boxes in common.
     """
@@ -152,8 +150,8 @@ def next_proposal(
         if shared is not None and proposed.box.iou(shared) >= _SHARED_BOX:
             either.insert(0, shared)
         for box in either:
-            fresh = all(box.iou(other) < SAME_BOX for other in refused)
-            if fresh and all(box.iou(other) < SAME_THING for other in accepted):
+            fresh = all(box.iou(box_seen) < SAME_BOX for box_seen in rejected)
+            if fresh and all(box.iou(box_seen) < SAME_THING for box_seen in accepted):
                 return ProposedBox(box, proposed.chance)
     return None
 
@@ -173,37 +171,39 @@ def boxes_of_others(
     were given one box would be taken for one, and their chains merged: so a single thing is not offered what
     another single one has, though a group has it too.
     """
-    own = tuple(chain)
-    ids, categories = {mention.id for mention in own}, set(Chain("", own).categories)
-    several = bool(own_boxes) or likely_count(own) > 1
+    chain_mentions = tuple(chain)
+    ids, categories = {mention.id for mention in chain_mentions}, set(Chain("", chain_mentions).categories)
+    several = bool(own_boxes) or likely_count(chain_mentions) > 1
     of_chain: dict[frozenset[str], list[Box]] = {}
     for mentions, box in accepted:
         of_chain.setdefault(frozenset(mentions), []).append(box)
-    found: list[Box] = []
+    group_boxes: list[Box] = []
     of_single: list[Box] = []
     for names, boxes in of_chain.items():
-        other = [named[name] for name in names]
-        if not ids.isdisjoint(names) or categories.isdisjoint(Chain("", tuple(other)).categories):
+        other_mentions = [named[name] for name in names]
+        if not ids.isdisjoint(names) or categories.isdisjoint(Chain("", tuple(other_mentions)).categories):
             continue
-        group = several or len(boxes) > 1 or likely_count(other) > 1
-        (found if group else of_single).extend(boxes)
-    return tuple(box for box in dict.fromkeys(found) if all(box.iou(other) < SAME_BOX for other in of_single))
+        group = several or len(boxes) > 1 or likely_count(other_mentions) > 1
+        (group_boxes if group else of_single).extend(boxes)
+    return tuple(
+        box for box in dict.fromkeys(group_boxes) if all(box.iou(single) < SAME_BOX for single in of_single)
+    )
 
 
-def machine_tries(machine: MachineSettings, limits: BoxLimits) -> int:
+def machine_tries(annotator: MachineSettings, limits: BoxLimits) -> int:
     """How many boxes machines propose for one drawing question: no more than leave people a round in which
     they draw before the chain goes to review."""
-    return min(machine.tries, limits.fruitless)
+    return min(annotator.tries, limits.fruitless)
 
 
 def best_first(proposals: Iterable[ProposedBox]) -> list[ProposedBox]:
     """At most `MOST_PROPOSALS` proposals by falling chance, those of equal chance as they came."""
-    return sorted(proposals, key=lambda one: -one.chance)[:MOST_PROPOSALS]
+    return sorted(proposals, key=lambda proposal: -proposal.chance)[:MOST_PROPOSALS]
 
 
-def machine_trust(settings: TrustSettings, machine: MachineSettings) -> TrustSettings:
+def machine_trust(settings: TrustSettings, annotator: MachineSettings) -> TrustSettings:
     """The trust rules that hold for a machine: no test, a bar of its own, all else as for people."""
-    return replace(settings, qualification=False, drawing_bar=machine.bar)
+    return replace(settings, qualification=False, drawing_bar=annotator.bar)
 
 
 def categories_left(
@@ -219,7 +219,9 @@ def categories_left(
         for category in categories:
             records.setdefault(category, []).append(good)
     window = settings.window_of(kind)
-    return frozenset(category for category, own in records.items() if settings.suspends(kind, own[-window:]))
+    return frozenset(
+        category for category, recent in records.items() if settings.suspends(kind, recent[-window:])
+    )
 
 
 def learns_now(settings: MachineSettings, *, finished: int, learnt: int | None) -> bool:

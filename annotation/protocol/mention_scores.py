@@ -70,34 +70,34 @@ class MentionScores:
         return self.same_categories / self.matched if self.matched else 0.0
 
 
-def span_f1(gold: int, found: int, matched: int) -> float:
-    """F1 of `matched` spans among `found` and `gold`; 0 where nothing matches."""
-    return 2 * matched / (gold + found) if matched else 0.0
+def span_f1(gold: int, marked: int, matched: int) -> float:
+    """F1 of `matched` spans among `marked` and `gold`; 0 where nothing matches."""
+    return 2 * matched / (gold + marked) if matched else 0.0
 
 
-def score_mentions(found: Iterable[Mention], layer: LayerRecord) -> MentionScores:
+def score_mentions(mentions: Iterable[Mention], layer: LayerRecord) -> MentionScores:
     """The scores of one image's found mentions against those marked in its `layer`."""
     hidden = [m for chain in layer.chains if chain.id == NOT_VISUAL for m in chain.mentions]
     gold = {m.place: m for chain in layer.chains if chain.id != NOT_VISUAL for m in chain.mentions}
-    kept = {m.place: m for m in found if m.place in gold or not any(_covers(h, m) for h in hidden)}
-    scores = MentionScores(gold=len(gold), found=len(kept))
-    for place in gold.keys() & kept.keys():
+    by_place = {m.place: m for m in mentions if m.place in gold or not any(_covers(h, m) for h in hidden)}
+    scores = MentionScores(gold=len(gold), found=len(by_place))
+    for mention_place in gold.keys() & by_place.keys():
         scores.matched += 1
-        marked, given = set(gold[place].categories), set(kept[place].categories)
-        scores.same_categories += marked == given
+        marked, predicted = set(gold[mention_place].categories), set(by_place[mention_place].categories)
+        scores.same_categories += marked == predicted
         scores.compared.update(marked)
-        scores.agreed.update(marked & given)
+        scores.agreed.update(marked & predicted)
     _tell_errors(
-        [gold[place] for place in sorted(gold.keys() - kept.keys())],
-        [kept[place] for place in sorted(kept.keys() - gold.keys())],
+        [gold[mention_place] for mention_place in sorted(gold.keys() - by_place.keys())],
+        [by_place[mention_place] for mention_place in sorted(by_place.keys() - gold.keys())],
         scores,
     )
     return scores
 
 
-def _tell_errors(unfound: Sequence[Mention], wrong: Sequence[Mention], scores: MentionScores) -> None:
+def _tell_errors(unfound: Sequence[Mention], spurious: Sequence[Mention], scores: MentionScores) -> None:
     """Count what is unmatched on either side by kind."""
-    for mention in wrong:
+    for mention in spurious:
         touched = [m for m in unfound if _overlap(m, mention)]
         if touched:
             marked = " | ".join(m.text.lower() for m in touched)
@@ -105,12 +105,12 @@ def _tell_errors(unfound: Sequence[Mention], wrong: Sequence[Mention], scores: M
         else:
             scores.errors[SPURIOUS][mention.text.lower()] += 1
     for mention in unfound:
-        if not any(_overlap(mention, m) for m in wrong):
+        if not any(_overlap(mention, m) for m in spurious):
             scores.errors[MISSED][mention.text.lower()] += 1
 
 
-def _overlap(one: Mention, other: Mention) -> bool:
-    return one.caption == other.caption and one.start < other.end and other.start < one.end
+def _overlap(a: Mention, b: Mention) -> bool:
+    return a.caption == b.caption and a.start < b.end and b.start < a.end
 
 
 def _covers(outer: Mention, inner: Mention) -> bool:

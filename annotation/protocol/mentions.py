@@ -5,8 +5,6 @@ they) and a small list of frequent non-visual terms (background, air), we assume
 noun-phrase (NP) chunk is a potential entity mention." Conventions: docs/mentions.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 

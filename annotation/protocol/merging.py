@@ -8,8 +8,6 @@ forbidden pair; the survivor is the box of the chain with more mentions, but tha
 that of a machine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -140,28 +138,28 @@ def _merge_boxes(
         if overlap >= (rules.iou_other if loose else rules.iou):
             pairs.append((-overlap, i, j))
     for negative, i, j in sorted(pairs):
-        one, two = cluster[i], cluster[j]
-        if one is two or one.chains & two.chains:
+        first, two = cluster[i], cluster[j]
+        if first is two or first.chains & two.chains:
             continue
-        if any(_forbidden(chains[a], chains[b], rules, apart) for a in one.chains for b in two.chains):
+        if any(_forbidden(chains[a], chains[b], rules, apart) for a in first.chains for b in two.chains):
             continue
-        keep = min((one, two), key=lambda c: _weight(c.survivor, objects, chains))
-        lose = two if keep is one else one
-        joined = (i, j) if keep is one else (j, i)
+        survivor = min((first, two), key=lambda c: _weight(c.survivor, objects, chains))
+        lose = two if survivor is first else first
+        joined = (i, j) if survivor is first else (j, i)
         pair = tuple(box for index in joined if (box := objects[index].box) is not None)
-        names = (*objects[keep.survivor].chains, *objects[lose.survivor].chains)
+        names = (*objects[survivor.survivor].chains, *objects[lose.survivor].chains)
         log.append(Merged("boxes", tuple(dict.fromkeys(names)), pair, -negative))
-        keep.members.extend(lose.members)
-        keep.chains |= lose.chains
+        survivor.members.extend(lose.members)
+        survivor.chains |= lose.chains
         for member in lose.members:
-            cluster[member] = keep
+            cluster[member] = survivor
     return cluster
 
 
 def _weight(index: int, objects: tuple[LayerObject, ...], chains: dict[str, Chain]) -> tuple[bool, int, int]:
     """Sort key of a surviving box: people's before machines', then most mentions first, then file order."""
-    own = objects[index]
-    return (own.machine, -max(len(chains[name].mentions) for name in own.chains), index)
+    object = objects[index]
+    return (object.machine, -max(len(chains[name].mentions) for name in object.chains), index)
 
 
 def _merge_chains(
@@ -186,7 +184,7 @@ def _merge_chains(
     for name in sorted(depicted, key=lambda n: (-len(chains[n].mentions), list(chains).index(n))):
         groups = alike.setdefault(frozenset(depicted[name]), [])
         for group in groups:
-            if not any(_forbidden(chains[name], chains[other], rules, apart) for other in group):
+            if not any(_forbidden(chains[name], chains[member], rules, apart) for member in group):
                 group.append(name)
                 break
         else:

@@ -3,8 +3,6 @@
 Source of the digits: ISO 4217, minor units. A currency that is not listed has two.
 """
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Annotated
 

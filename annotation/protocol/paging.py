@@ -9,8 +9,6 @@ Source: Hodosh et al. 2013, section 4.3.2 ("The crowdsourcing task", "Filtering 
 image-caption pairs").
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
@@ -135,10 +133,10 @@ class _Fillers:
     """Filtered pairs by image, each handed out at most once and never where it is wanted."""
 
     def __init__(
-        self, fillers: Mapping[str, Collection[str]], wanted: Mapping[str, Collection[str]], seed: Seed
+        self, fillers: Mapping[str, Collection[str]], chosen: Mapping[str, Collection[str]], seed: Seed
     ) -> None:
         self._fillers, self._seed = fillers, seed
-        self._used: dict[str, set[str]] = {image: set(captions) for image, captions in wanted.items()}
+        self._used: dict[str, set[str]] = {image: set(captions) for image, captions in chosen.items()}
 
     def left(self, image: str) -> set[str]:
         return set(self._fillers.get(image, ())).difference(self._used.get(image, ()))
@@ -157,7 +155,7 @@ class _Fillers:
 
 
 def paginate(
-    wanted: Iterable[Pair],
+    chosen: Iterable[Pair],
     fillers: Mapping[str, Collection[str]],
     *,
     seed: Seed,
@@ -173,7 +171,7 @@ def paginate(
     """
     settings = settings or PagingSettings()
     captions: dict[str, set[str]] = {}
-    for image, caption in wanted:
+    for image, caption in chosen:
         captions.setdefault(image, set()).add(caption)
     stock = _Fillers(fillers, captions, seed)
     blocks = [
@@ -184,8 +182,8 @@ def paginate(
     room = settings.images - settings.controls
     pages: list[list[Block]] = [[] for _ in range(ceil(len(blocks) / room))]
     # Dealt in turn, so that the blocks of one image, which follow each other, fall on different pages.
-    for place, block in enumerate(blocks):
-        pages[place % len(pages)].append(block)
+    for index, block in enumerate(blocks):
+        pages[index % len(pages)].append(block)
     for page in pages:
         while len(page) < room:
             padding = stock.fullest(but={block.image for block in page}, captions=settings.captions)
@@ -246,9 +244,9 @@ def controls_on_page(
     pages = ceil(trust.probation_items / settings.images)
     lacking = trust.probation_known - pages * settings.controls
     tests = min(pages, max(0, ceil(lacking / (settings.images - settings.controls))))
-    block, place = divmod(page - 1, pages)
+    block, index = divmod(page - 1, pages)
     places = draw_sample(map(str, range(pages)), tests, seed, worker, kind, "test pages", block)
-    return settings.images if str(place) in places else settings.controls
+    return settings.images if str(index) in places else settings.controls
 
 
 def places_shown(
@@ -263,16 +261,16 @@ def places_shown(
     if size >= len(known):
         return list(range(len(known)))
     order = draw_sample(map(str, range(len(known))), len(known), seed, worker, "shown", control)
-    true = [place for place in map(int, order) if known[place]]
-    wrong = [place for place in map(int, order) if not known[place]]
+    true = [index for index in map(int, order) if known[index]]
+    false = [index for index in map(int, order) if not known[index]]
     share = round(size * len(true) / len(known))
-    if not true or not wrong:
+    if not true or not false:
         return sorted(map(int, order[:size]))
     if size == 1:
         number = int(draw_number(seed, worker, "true", control) < 0.5)
     else:
-        number = min(len(true), size - 1, max(1, share, size - len(wrong)))
-    return sorted([*true[:number], *wrong[: size - number]])
+        number = min(len(true), size - 1, max(1, share, size - len(false)))
+    return sorted([*true[:number], *false[: size - number]])
 
 
 def for_worker(
@@ -296,7 +294,7 @@ def for_worker(
         order = sorted(block.entries, key=lambda entry: draw_number(seed, worker, entry.image, entry.caption))
         return Block(block.image, tuple(order))
 
-    def place(block: Block) -> float:
+    def key_of(block: Block) -> float:
         return draw_number(seed, worker, "place", block.image, block.entries[0].caption)
 
-    return tuple(sorted(map(shuffled, (*blocks, *(control.block for control in controls))), key=place))
+    return tuple(sorted(map(shuffled, (*blocks, *(control.block for control in controls))), key=key_of))

@@ -8,8 +8,6 @@ A key says what a question is about, not which row asks it: two questions with o
 one question, whenever they come up, so an answer once given is found again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b

@@ -1,7 +1,5 @@
 """Judgments sorted by the key they answer, and consumed from there: once each, in arrival order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -53,10 +51,10 @@ class Reading:
         """
         outcome = rule.settle(votes)
         last: Judgment | None = None
-        found = self.votes.get(key, _NO_VOTES)
-        while outcome is None and found.next < len(found.queue):
-            last = found.queue[found.next]
-            found.next += 1
+        collected = self.votes.get(key, _NO_VOTES)
+        while outcome is None and collected.next < len(collected.queue):
+            last = collected.queue[collected.next]
+            collected.next += 1
             if last.worker in barred:
                 self.skipped.append(last.id)
             elif last.flag:
@@ -70,13 +68,13 @@ class Reading:
 
     def by_machine(self, key: str) -> bool:
         """Whether a machine's vote is among those of `key` that were consumed."""
-        found = self.votes.get(key, _NO_VOTES)
-        return any(judgment.machine for judgment in found.queue[: found.next])
+        votes = self.votes.get(key, _NO_VOTES)
+        return any(judgment.machine for judgment in votes.queue[: votes.next])
 
     def barred(self, key: str, also: frozenset[str] = NOBODY) -> frozenset[str]:
         """The workers who voted on `key`, and those of `also`."""
-        found = self.votes.get(key)
-        return also if found is None else also.union(found.workers)
+        votes = self.votes.get(key)
+        return also if votes is None else also.union(votes.workers)
 
 
 def sort_votes_by_key(judgments: Iterable[Judgment]) -> Reading:
@@ -86,19 +84,19 @@ def sort_votes_by_key(judgments: Iterable[Judgment]) -> Reading:
     A double check or a surplus answer is no vote, but who gave it is not asked the same again.
     """
     votes: dict[str, _Votes] = {}
-    surplus: list[str] = []
+    extra: list[str] = []
     for judgment in judgments:
         if judgment.void or judgment.role == q.CONTROL:
             continue
         q.check_judgment(judgment)
-        found = votes.get(judgment.key)
-        if found is None:
-            found = votes[judgment.key] = _Votes()
+        collected = votes.get(judgment.key)
+        if collected is None:
+            collected = votes[judgment.key] = _Votes()
         if judgment.role in (q.DOUBLE_CHECK, q.SURPLUS):
-            found.workers.add(judgment.worker)
-        elif judgment.worker in found.workers and not (judgment.machine and judgment.box):
-            surplus.append(judgment.id)
+            collected.workers.add(judgment.worker)
+        elif judgment.worker in collected.workers and not (judgment.machine and judgment.box):
+            extra.append(judgment.id)
         else:
-            found.workers.add(judgment.worker)
-            found.queue.append(judgment)
-    return Reading(votes, surplus)
+            collected.workers.add(judgment.worker)
+            collected.queue.append(judgment)
+    return Reading(votes, extra)

@@ -7,8 +7,6 @@ Source: Plummer et al. 2015, section 2.2 (requirement and coverage), section 2.1
 Hodosh et al. 2013, section 4.3.2 (three judgments a pair).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -59,12 +57,12 @@ class AgreeingVotes:
     def settle(self, votes: Sequence[str]) -> str | None:
         """The first outcome with enough votes, None while none has. ValueError for a vote not listed."""
         counted: dict[str, int] = {}
-        for place, vote in enumerate(votes):
+        for index, vote in enumerate(votes):
             outcome = self.outcome_of.get(vote)
             if outcome is None:
                 raise ValueError(f"vote {vote!r} is none of {', '.join(sorted(self.outcome_of))}")
             counted[outcome] = count = counted.get(outcome, 0) + 1
-            if count >= self.agreeing or (place == 0 and outcome == self.eager):
+            if count >= self.agreeing or (index == 0 and outcome == self.eager):
                 return outcome
         return None
 

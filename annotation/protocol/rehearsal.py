@@ -4,8 +4,6 @@ It serves estimates, before anybody was asked. Without gold, what the image show
 (`guessed_layer`). The simulator of crowds is another matter: it knows workers, time and control items.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable
 
@@ -40,20 +38,20 @@ def answers_for(
     crowd = crowd_size(QUESTIONS, CampaignSettings(protocol=settings))
     people = [f"person-{number}" for number in range(crowd.enough)]
     judgments: list[Judgment] = []
-    asked: Counter[str] = Counter()  # by key
+    answer_counts: Counter[str] = Counter()  # by key
     for _ in range(_ROUNDS):
         before = len(judgments)
         for question in fold(judgments).questions:
             free = [name for name in people if name not in question.barred][: question.wanted]
             for name in free:
-                dice = Dice(seed, name, image, question.key)
-                answer, box = erring(question, truth, dice, error=SLIPS, jitter=SLACK)
+                rng = Dice(seed, name, image, question.key)
+                answer, box = erring(question, truth, rng, error=SLIPS, jitter=SLACK)
                 judgments.append(Judgment(f"{len(judgments)}", question.key, name, answer, box))
-            asked[question.key] += len(free)
+            answer_counts[question.key] += len(free)
         if len(judgments) == before:
             break
     answers: defaultdict[str, float] = defaultdict(float)
-    for key, number in asked.items():
+    for key, number in answer_counts.items():
         kind = question_of(key)
         answers[kind] += number + (share(kind) if number == 1 else 0.0)
     return dict(answers)
@@ -66,7 +64,7 @@ def guessed_layer(mentions: tuple[Mention, ...], size: tuple[int, int] = (0, 0))
     The boxes stand on a grid; nobody may be shown them.
     """
     groups: dict[tuple[str, str], list[Mention]] = {}
-    for mention in sorted(mentions, key=lambda each: each.place):
+    for mention in sorted(mentions, key=lambda m: m.place):
         groups.setdefault((mention.head, mention.categories[0]), []).append(mention)
     width, height = (size[0] or 500), (size[1] or 375)
     wide, high = max(2, width // _GRID), max(2, height // _GRID)

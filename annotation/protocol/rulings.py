@@ -93,31 +93,31 @@ class Rulings:
     def of(cls, rulings: Iterable[Ruling], mentions: Sequence[Mention]) -> Rulings:
         """The rulings that name only mentions this image still has; others fall silent."""
         known = {m.id for m in mentions}
-        found = cls()
-        given = list(rulings)
-        for ruling in given:
+        merged = cls()
+        all_rulings = list(rulings)
+        for ruling in all_rulings:
             if isinstance(ruling, Boxes | Closure | Resume) and known.issuperset(ruling.mentions):
                 named = frozenset(ruling.mentions)
                 if isinstance(ruling, Resume):
-                    found.closed.pop(named, None)
-                    found.resumes[named] = found.resumes.get(named, 0) + 1
+                    merged.closed.pop(named, None)
+                    merged.resumes[named] = merged.resumes.get(named, 0) + 1
                 else:
-                    found.closed[named] = ruling
+                    merged.closed[named] = ruling
         # Of two words on one thing the later holds, and what follows from it: so the newest is
         # heard first, and an older one is heard as far as it does not contradict.
-        for ruling in reversed(given):
+        for ruling in reversed(all_rulings):
             if isinstance(ruling, Partition):
                 for group in ruling.groups:
                     for a, b in pairwise(name for name in group if name in known):
-                        found._unite(a, b)
-                for one, other in combinations(ruling.groups, 2):
-                    for a, b in product(one, other):
+                        merged._unite(a, b)
+                for first_group, other_group in combinations(ruling.groups, 2):
+                    for a, b in product(first_group, other_group):
                         if a in known and b in known:
-                            found._part(a, b, found.apart)
+                            merged._part(a, b, merged.apart)
             elif isinstance(ruling, KeepApart) and {ruling.a, ruling.b} <= known:
-                found._part(ruling.a, ruling.b, found.apart)
-                found._part(ruling.a, ruling.b, found.unmergeable)
-        return found
+                merged._part(ruling.a, ruling.b, merged.apart)
+                merged._part(ruling.a, ruling.b, merged.unmergeable)
+        return merged
 
     def _of(self, name: str) -> frozenset[str]:
         return self.group.get(name, frozenset((name,)))
@@ -166,10 +166,10 @@ class Rulings:
     ) -> frozenset[frozenset[str]]:
         """Pairs of chain ids that must stay two; with `unmergeable`, those whose boxes must as well."""
         chain_of = {m.id: name for name, mentions in chains for m in mentions}
-        found = set()
-        for one, other in self.unmergeable if unmergeable else self.apart:
-            for a, b in product(one, other):
+        pairs = set()
+        for first, second in self.unmergeable if unmergeable else self.apart:
+            for a, b in product(first, second):
                 pair = frozenset(chain_of[name] for name in (a, b) if name in chain_of)
                 if len(pair) == 2:
-                    found.add(pair)
-        return frozenset(found)
+                    pairs.add(pair)
+        return frozenset(pairs)

@@ -30,10 +30,10 @@ class LayerScores:
     kinds: int = 0
     kinds_right: int = 0
 
-    def add(self, other: LayerScores) -> None:
+    def add(self, scores: LayerScores) -> None:
         """Add the sums of other images to these."""
         for name in self.__slots__:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
+            setattr(self, name, getattr(self, name) + getattr(scores, name))
 
     @property
     def precision(self) -> float:
@@ -62,9 +62,9 @@ class LayerScores:
         return self.kinds_right / self.kinds if self.kinds else 0.0
 
 
-def b_cubed(found: Iterable[Sequence[str]], gold: Iterable[Sequence[str]]) -> LayerScores:
+def b_cubed(chains: Iterable[Sequence[str]], gold: Iterable[Sequence[str]]) -> LayerScores:
     """B-cubed sums of one document; clusters are sequences of mention ids."""
-    found_of = {name: frozenset(cluster) for cluster in found for name in cluster}
+    found_of = {name: frozenset(cluster) for cluster in chains for name in cluster}
     gold_of = {name: frozenset(cluster) for cluster in gold for name in cluster}
     scores = LayerScores(found=len(found_of), gold=len(gold_of))
     for name in found_of.keys() & gold_of.keys():
@@ -74,11 +74,11 @@ def b_cubed(found: Iterable[Sequence[str]], gold: Iterable[Sequence[str]]) -> La
     return scores
 
 
-def matched_iou(found: Sequence[Box], gold: Sequence[Box]) -> float:
+def matched_iou(boxes: Sequence[Box], gold: Sequence[Box]) -> float:
     """Sum of IoUs of a one-to-one matching, best first, over the larger number of boxes."""
-    if not found or not gold:
+    if not boxes or not gold:
         return 0.0
-    pairs = sorted(((-a.iou(b), i, j) for i, a in enumerate(found) for j, b in enumerate(gold)))
+    pairs = sorted(((-a.iou(b), i, j) for i, a in enumerate(boxes) for j, b in enumerate(gold)))
     used: tuple[set[int], set[int]] = (set(), set())
     total = 0.0
     for negative, i, j in pairs:
@@ -86,13 +86,13 @@ def matched_iou(found: Sequence[Box], gold: Sequence[Box]) -> float:
             used[0].add(i)
             used[1].add(j)
             total -= negative
-    return total / max(len(found), len(gold))
+    return total / max(len(boxes), len(gold))
 
 
-def compare_layers(found: LayerRecord, gold: LayerRecord) -> LayerScores:
+def compare_layers(layer: LayerRecord, gold: LayerRecord) -> LayerScores:
     """All three scores of one image."""
-    scores = b_cubed(_clusters(found), _clusters(gold))
-    ours, theirs = _by_mention(found), _by_mention(gold)
+    scores = b_cubed(_clusters(layer), _clusters(gold))
+    ours, theirs = _by_mention(layer), _by_mention(gold)
     for name in ours.keys() & theirs.keys():
         (boxes, kind), (gold_boxes, gold_kind) = ours[name], theirs[name]
         scores.kinds += 1

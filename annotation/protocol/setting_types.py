@@ -1,7 +1,5 @@
 """What the settings of a campaign may hold: types with their bounds, which the settings' fields name."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field

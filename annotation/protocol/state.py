@@ -190,8 +190,8 @@ class ImageState:
 
 def unmerged(chains: Iterable[ChainState]) -> LayerRecord:
     """The layer of chains as they stand, excluded ones left out, no boxes merged."""
-    kept = [c for c in chains if c.stage != loop.EXCLUDED]
+    included = [c for c in chains if c.stage != loop.EXCLUDED]
     return canonical_layer(
-        ((Chain(c.id, c.mentions), tuple(d.box for d in c.boxes), c.kind) for c in kept),
-        by_machine=frozenset((c.id, d.box) for c in kept for d in c.boxes if d.machine),
+        ((Chain(c.id, c.mentions), tuple(d.box for d in c.boxes), c.kind) for c in included),
+        by_machine=frozenset((c.id, d.box) for c in included for d in c.boxes if d.machine),
     )

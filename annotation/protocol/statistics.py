@@ -15,8 +15,6 @@ is the one under which its own figures add up):
   has it. Mentions per caption is over all captions of those images.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -200,13 +198,13 @@ def cost_figures(cost: Mapping[str, object]) -> dict[str, Any]:
     extra = {"controls": _counts(cost, "controls"), "double_checks": _counts(cost, "double_checks")}
     seconds = _counts(cost, "seconds")
 
-    def row(asked: float, controls: float, checks: float, paid: float | None) -> dict[str, object]:
+    def row(answers: float, controls: float, checks: float, paid: float | None) -> dict[str, object]:
         return {
-            "judgments": asked,
-            "per_image": _ratio(asked, images),
-            "per_mention": _ratio(asked, mentions),
-            "control_overhead": _ratio(controls, asked),
-            "double_check_overhead": _ratio(checks, asked),
+            "judgments": answers,
+            "per_image": _ratio(answers, images),
+            "per_mention": _ratio(answers, mentions),
+            "control_overhead": _ratio(controls, answers),
+            "double_check_overhead": _ratio(checks, answers),
             "paid_minutes": None if paid is None else paid / 60,
         }
 
@@ -233,8 +231,8 @@ def cost_figures(cost: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _counts(cost: Mapping[str, object], key: str) -> dict[str, float]:
-    found = cost.get(key)
-    return dict(found) if isinstance(found, Mapping) else {}
+    count = cost.get(key)
+    return dict(count) if isinstance(count, Mapping) else {}
 
 
 def _ratio(part: float, whole: object) -> float | None:

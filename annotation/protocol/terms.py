@@ -187,12 +187,12 @@ class LayerRecord:
 
     def depicted(self) -> dict[str, tuple[Box, ...]]:
         """Chain id -> its boxes, for every chain that has one."""
-        found: dict[str, list[Box]] = {}
+        boxes_of: dict[str, list[Box]] = {}
         for obj in self.objects:
             if obj.box is not None:
                 for chain in obj.chains:
-                    found.setdefault(chain, []).append(obj.box)
-        return {chain: tuple(boxes) for chain, boxes in found.items()}
+                    boxes_of.setdefault(chain, []).append(obj.box)
+        return {chain: tuple(boxes) for chain, boxes in boxes_of.items()}
 
 
 @dataclass(frozen=True, slots=True)

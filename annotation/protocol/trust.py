@@ -80,11 +80,9 @@ Event = Entered | Examined | ItemDone | ControlGraded | BoxJudged
 class OutOfTurn(ValueError):
     """An event that cannot happen to this standing; the message names kind, state and event."""
 
-    def __init__(self, standing: WorkerTrust, event: Event, because: str) -> None:
+    def __init__(self, trust: WorkerTrust, event: Event, because: str) -> None:
         name = type(event).__name__
-        super().__init__(
-            f"{name} cannot happen to a worker in {standing.state} for {standing.kind}: {because}"
-        )
+        super().__init__(f"{name} cannot happen to a worker in {trust.state} for {trust.kind}: {because}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +110,7 @@ class WorkerTrust:
         return sum(self.last) / len(self.last) if self.last else None
 
 
-def trust_after(standing: WorkerTrust, event: Event, settings: TrustSettings) -> WorkerTrust:
+def trust_after(trust: WorkerTrust, event: Event, settings: TrustSettings) -> WorkerTrust:
     """The standing that `event` leads to. Raises OutOfTurn on an event that cannot come.
 
     A suspended worker's items in hand and boxes under judgment still count, but nothing
@@ -120,53 +118,53 @@ def trust_after(standing: WorkerTrust, event: Event, settings: TrustSettings) ->
     relaxed settings leave nothing missing, the next event admits.
     """
     if isinstance(event, Entered):
-        return _admit(replace(standing, entered=event), settings)
+        return _admit(replace(trust, entered=event), settings)
     if isinstance(event, Examined):
-        if standing.state != QUALIFICATION:
-            raise OutOfTurn(standing, event, "the test is behind them")
-        passed = standing.examined is not None and _passed(standing.examined, standing.kind, settings)
-        return standing if passed else _admit(replace(standing, examined=event), settings)
-    standing = _admit(standing, settings)
-    if standing.state == QUALIFICATION:
-        raise OutOfTurn(standing, event, "nobody works before they are admitted")
+        if trust.state != QUALIFICATION:
+            raise OutOfTurn(trust, event, "the test is behind them")
+        passed = trust.examined is not None and _passed(trust.examined, trust.kind, settings)
+        return trust if passed else _admit(replace(trust, examined=event), settings)
+    trust = _admit(trust, settings)
+    if trust.state == QUALIFICATION:
+        raise OutOfTurn(trust, event, "nobody works before they are admitted")
     if isinstance(event, ItemDone):
-        return _judge(replace(standing, items=standing.items + 1), settings)
+        return _judge(replace(trust, items=trust.items + 1), settings)
     source = MEASURED_ON_CONTROLS if isinstance(event, ControlGraded) else MEASURED_ON_VERDICTS
-    if (measured_on := kind_of(standing.kind).measured_on) != source:
-        raise OutOfTurn(standing, event, f"its accuracy is measured on {measured_on}")
+    if (measured_on := kind_of(trust.kind).measured_on) != source:
+        raise OutOfTurn(trust, event, f"its accuracy is measured on {measured_on}")
     right = event.right if isinstance(event, ControlGraded) else event.good
     return _judge(
         replace(
-            standing,
-            items=standing.items + isinstance(event, ControlGraded),
-            known=standing.known + 1,
-            right=standing.right + right,
-            last=(*standing.last, right)[-settings.window_of(standing.kind) :],
+            trust,
+            items=trust.items + isinstance(event, ControlGraded),
+            known=trust.known + 1,
+            right=trust.right + right,
+            last=(*trust.last, right)[-settings.window_of(trust.kind) :],
         ),
         settings,
     )
 
 
-def trust_after_or_same(standing: WorkerTrust, event: Event, settings: TrustSettings) -> WorkerTrust:
+def trust_after_or_same(trust: WorkerTrust, event: Event, settings: TrustSettings) -> WorkerTrust:
     """`trust_after`, but for an event that comes too late to count: what a worker had in hand when a
     researcher gave them a new standing leaves it as it is."""
     try:
-        return trust_after(standing, event, settings)
+        return trust_after(trust, event, settings)
     except OutOfTurn:
-        return standing
+        return trust
 
 
 def trust_reading(
-    kind: str, state: str, known: GoldCoverage, *, examined: bool, machine: bool = False
+    kind: str, state: str, known: GoldCoverage, *, examined: bool, is_model: bool = False
 ) -> str:
     """How a standing of `kind` in `state` reads where so much of the kind is known: `state`, or UNCHECKED.
 
     UNCHECKED is who would be on probation where no answer is known by which it could end; and whoever
     writes without having taken a test (`examined`). It is no state of its own: as soon as there are known
     items, the same standing is a probation, in which what was done until then counts as items done. What a
-    `machine` draws is measured by people's verdicts, whatever is known.
+    model annotator (`is_model`) draws is measured by people's verdicts, whatever is known.
     """
-    if machine and draws(kind):
+    if is_model and draws(kind):
         return state
     if state == PROBATION and not known.accuracy:
         return UNCHECKED
@@ -177,46 +175,46 @@ def trust_reading(
 
 def replay(kind: str, events: Iterable[Event], settings: TrustSettings) -> WorkerTrust:
     """The standing for `kind` that all of `events` lead to, from the beginning."""
-    standing = WorkerTrust(kind)
+    trust = WorkerTrust(kind)
     for event in events:
-        standing = trust_after(standing, event, settings)
-    return standing
+        trust = trust_after(trust, event, settings)
+    return trust
 
 
 def _passed(test: Examined, kind: str, settings: TrustSettings) -> bool:
     return test.right / test.asked >= settings.bar_of(kind)
 
 
-def _admit(standing: WorkerTrust, settings: TrustSettings) -> WorkerTrust:
+def _admit(trust: WorkerTrust, settings: TrustSettings) -> WorkerTrust:
     """Out of qualification once nothing is missing."""
-    if standing.state != QUALIFICATION or why_not(standing, settings) is not None:
-        return standing
-    return admitted(standing)
+    if trust.state != QUALIFICATION or why_not(trust, settings) is not None:
+        return trust
+    return admitted(trust)
 
 
-def admitted(standing: WorkerTrust) -> WorkerTrust:
+def admitted(trust: WorkerTrust) -> WorkerTrust:
     """The standing of somebody who is let in; a kind at which nothing is checked needs no probation."""
     return replace(
-        standing, state=TRUSTED if kind_of(standing.kind).measured_on == MEASURED_ON_NOTHING else PROBATION
+        trust, state=TRUSTED if kind_of(trust.kind).measured_on == MEASURED_ON_NOTHING else PROBATION
     )
 
 
-def _judge(standing: WorkerTrust, settings: TrustSettings) -> WorkerTrust:
+def _judge(trust: WorkerTrust, settings: TrustSettings) -> WorkerTrust:
     """Suspend below the bar, trust at the end of probation; neither on too few checked answers.
 
     In between, below the bar but not clearly so, a worker is on probation, and gets control items at
     its rate until it is clear: once the window is full nobody is in between.
     """
-    if standing.state == SUSPENDED or standing.accuracy is None:
-        return standing
-    if settings.suspends(standing.kind, standing.last):
-        return replace(standing, state=SUSPENDED)
-    if standing.accuracy < settings.bar_of(standing.kind):
-        return replace(standing, state=PROBATION)
-    done = standing.items >= settings.probation_items
-    if done and standing.known >= settings.verdict_of(standing.kind):
-        return replace(standing, state=TRUSTED)
-    return standing
+    if trust.state == SUSPENDED or trust.accuracy is None:
+        return trust
+    if settings.suspends(trust.kind, trust.last):
+        return replace(trust, state=SUSPENDED)
+    if trust.accuracy < settings.bar_of(trust.kind):
+        return replace(trust, state=PROBATION)
+    done = trust.items >= settings.probation_items
+    if done and trust.known >= settings.verdict_of(trust.kind):
+        return replace(trust, state=TRUSTED)
+    return trust
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,13 +225,13 @@ class Refusal:
     text: str
 
 
-def why_not(standing: WorkerTrust, settings: TrustSettings) -> Refusal | None:
+def why_not(trust: WorkerTrust, settings: TrustSettings) -> Refusal | None:
     """What keeps this worker from the kind, with the next step; None where nothing does."""
-    if standing.state in (PROBATION, TRUSTED):
+    if trust.state in (PROBATION, TRUSTED):
         return None
-    if standing.state == SUSPENDED:
+    if trust.state == SUSPENDED:
         # Later checked answers may have lifted the accuracy again; the sentence must not contradict itself.
-        bar = _percent(settings.bar_of(standing.kind))
+        bar = _percent(settings.bar_of(trust.kind))
         return Refusal(
             "suspended",
             _(
@@ -242,7 +240,7 @@ def why_not(standing: WorkerTrust, settings: TrustSettings) -> Refusal | None:
             )
             % {"bar": bar},
         )
-    entered = standing.entered
+    entered = trust.entered
     if entered is None:
         return Refusal(
             "not_entered", _("You have not joined this task yet: join it from your list of tasks.")
@@ -265,41 +263,41 @@ def why_not(standing: WorkerTrust, settings: TrustSettings) -> Refusal | None:
             )
             % {"needed": _percent(settings.entry_approved), "approved": _percent(entered.approved)},
         )
-    if not settings.qualification or not kind_of(standing.kind).tested:
+    if not settings.qualification or not kind_of(trust.kind).tested:
         return None
-    if standing.examined is None:
+    if trust.examined is None:
         return Refusal(
             "no_test", _("This task begins with a short test, which you have not taken yet: take the test.")
         )
-    if not _passed(standing.examined, standing.kind, settings):
-        right, asked = standing.examined.right, standing.examined.asked
-        needed = next(n for n in range(asked + 1) if n / asked >= settings.bar_of(standing.kind))
+    if not _passed(trust.examined, trust.kind, settings):
+        right, answered = trust.examined.right, trust.examined.asked
+        needed = next(n for n in range(answered + 1) if n / answered >= settings.bar_of(trust.kind))
         return Refusal(
             "test_failed",
             _(
                 "You had %(right)d of %(asked)d right in the test and %(needed)d are needed: read the "
                 "instructions again, then retake the test."
             )
-            % {"right": right, "asked": asked, "needed": needed},
+            % {"right": right, "asked": answered, "needed": needed},
         )
     return None
 
 
-def is_drawer_watched(standing: WorkerTrust, settings: TrustSettings) -> bool:
+def is_drawer_watched(trust: WorkerTrust, settings: TrustSettings) -> bool:
     """Whether this is a drawer whose boxes others are to look at before they draw many more.
 
     Other questions are measured as they are answered; a drawer could draw a hundred boxes before
     anybody has looked at one.
     """
-    return draws(standing.kind) and standing.state == PROBATION and settings.drawing_unjudged > 0
+    return draws(trust.kind) and trust.state == PROBATION and settings.drawing_unjudged > 0
 
 
-def refuse_drawing_ahead(standing: WorkerTrust, unjudged: int, settings: TrustSettings) -> Refusal | None:
+def refuse_drawing_ahead(trust: WorkerTrust, unjudged: int, settings: TrustSettings) -> Refusal | None:
     """What keeps a drawer from drawing on while `unjudged` of their boxes wait for a verdict, if anything.
 
     Boxes that have waited for longer than `drawing_wait_minutes` are not to be counted.
     """
-    if not is_drawer_watched(standing, settings) or unjudged < settings.drawing_unjudged:
+    if not is_drawer_watched(trust, settings) or unjudged < settings.drawing_unjudged:
         return None
     return Refusal(
         "unjudged",

@@ -5,8 +5,6 @@ items, boxes that pass Box Quality, 2 % verification questions); Hodosh et al. 2
 4.3.2 (70 % of control items). Every other number is decided here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache

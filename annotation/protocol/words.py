@@ -4,8 +4,6 @@ The protocol knows no languages. Whoever drives it may say how a sentence is put
 then it stands as it is written.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 _speak: Callable[[str], str] = str

@@ -3,8 +3,6 @@
 None of these numbers is in the papers, save where a field's `metadata["source"]` says so.
 """
 
-from __future__ import annotations
-
 from calendar import monthrange
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

@@ -16,8 +16,6 @@ Source: Plummer et al. 2015, section 2.3 (a test for each question). Its length,
 are balanced over the possible answers, and how often it may be taken are decided here.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -139,8 +137,8 @@ def tests_under_way(rows: Collection[Standing]) -> dict[tuple[int, str], Qualifi
         if newest.get((campaign, kind)) == attempt + 1:
             states[campaign, kind][state] += count
     return {
-        place: QualificationTest(newest[place], of.total(), of[Assignment.SUBMITTED])
-        for place, of in states.items()
+        state_counts: QualificationTest(newest[state_counts], of.total(), of[Assignment.SUBMITTED])
+        for state_counts, of in states.items()
         if of.total() > of[Assignment.SUBMITTED]
     }
 
@@ -192,7 +190,7 @@ def record_test_answer(
     others = list(_items(row).exclude(pk=assignment).values_list("state", "right"))
     if any(state != Assignment.SUBMITTED for state, _ in others):
         return None
-    result = Examined(right + sum(bool(other) for _, other in others), 1 + len(others))
+    result = Examined(right + sum(bool(result_row) for _, result_row in others), 1 + len(others))
     # Whoever took a test is judged by it, also where its items were retired meanwhile.
     worker_trust.store_trust(
         row, trust_after_or_same(worker_trust.trust_from_row(row), result, settings.trust)
@@ -208,12 +206,12 @@ def test_obstacle(row: Standing, *, campaign: Campaign, settings: CampaignSettin
 def test_obstacles(places: Sequence[TestPlace]) -> dict[tuple[int, str], Refusal]:
     """(campaign, kind) -> why one worker, who needs a test there and is in none, cannot begin one; places
     where they can are left out. At most three queries."""
-    taken = _tests_taken([place.row for place in places])
-    left = _items_left([place for place in places if taken[place.key] < TEST_ATTEMPTS])
-    found = {}
-    for place in places:
-        if taken[place.key] >= TEST_ATTEMPTS:
-            found[place.key] = Refusal(
+    taken = _tests_taken([test_place.row for test_place in places])
+    left = _items_left([test_place for test_place in places if taken[test_place.key] < TEST_ATTEMPTS])
+    obstacles = {}
+    for test_place in places:
+        if taken[test_place.key] >= TEST_ATTEMPTS:
+            obstacles[test_place.key] = Refusal(
                 "too_many_tests",
                 _(
                     "You have taken this test %(times)d times, the most allowed: choose another task, or ask "
@@ -222,21 +220,21 @@ def test_obstacles(places: Sequence[TestPlace]) -> dict[tuple[int, str], Refusal
                 % {"times": TEST_ATTEMPTS},
             )
         elif not test_items(
-            left[place.key],
-            place.settings.trust.verdict_known,
-            seed=place.campaign.seed,
+            left[test_place.key],
+            test_place.settings.trust.verdict_known,
+            seed=test_place.campaign.seed,
             worker="",
-            kind=place.row.kind,
+            kind=test_place.row.kind,
             attempt=0,
         ):
-            found[place.key] = Refusal(
+            obstacles[test_place.key] = Refusal(
                 "no_test_items",
                 _(
                     "This task begins with a short test, which the researcher has not set up yet: choose "
                     "another task, or come back later."
                 ),
             )
-    return found
+    return obstacles
 
 
 def count_tests_taken(row: Standing) -> int:
@@ -250,13 +248,13 @@ def _tests_taken(rows: Collection[Standing]) -> Counter[tuple[int, str]]:
     taken = Counter[tuple[int, str]]()
     if not since:
         return taken
-    own = Assignment.objects.filter(
+    tests = Assignment.objects.filter(
         worker__in={row.worker_id for row in rows},
         campaign__in={campaign for campaign, _ in since},
         kind__in={kind for _, kind in since},
         role=QUALIFICATION_ROLE,
     )
-    newest = own.values_list("campaign", "kind", "attempt").annotate(Max("judgments")).order_by()
+    newest = tests.values_list("campaign", "kind", "attempt").annotate(Max("judgments")).order_by()
     for campaign, kind, _attempt, judgment in newest:
         if (campaign, kind) in since and judgment is not None and judgment > since[campaign, kind]:
             taken[campaign, kind] += 1
@@ -268,32 +266,32 @@ def test_warnings(
 ) -> dict[str, str]:
     """Kind -> one line for the campaign page, where its test is missing or shorter than it should be; the
     line calls it, and answers, by `words`."""
-    found = {}
+    warnings = {}
     for kind in kinds_tested(campaign.kinds, settings.trust):
         items = control_pool(campaign.pk, kind, campaign.revision, Control.QUALIFICATION)
-        wanted = settings.trust.verdict_known
-        asked = test_items(items, wanted, seed=campaign.seed, worker="", kind=kind, attempt=0)
+        needed = settings.trust.verdict_known
+        drawn_items = test_items(items, needed, seed=campaign.seed, worker="", kind=kind, attempt=0)
         if not items:
-            found[kind] = _("%(kind)s begins with practice and no test: add control items for a test") % {
+            warnings[kind] = _("%(kind)s begins with practice and no test: add control items for a test") % {
                 "kind": words.kind(kind)
             }
-        elif not asked:
-            found[kind] = _(
+        elif not drawn_items:
+            warnings[kind] = _(
                 "nobody can begin %(kind)s: all items of its test have the gold answer %(known)s; add some "
                 "with another one"
             ) % {"kind": words.kind(kind), "known": words.answer(kind, items[0].stratum)}
-        elif len(asked) < wanted:
+        elif len(drawn_items) < needed:
             there = Counter(item.stratum for item in items)
             least = sorted(stratum for stratum in there if there[stratum] == min(there.values()))
-            found[kind] = _(
+            warnings[kind] = _(
                 "the test of %(kind)s has %(n)d of %(wanted)d items; add some with the gold answer %(known)s"
             ) % {
                 "kind": words.kind(kind),
-                "n": len(asked),
-                "wanted": wanted,
+                "n": len(drawn_items),
+                "wanted": needed,
                 "known": _(" or ").join(words.answer(kind, stratum) for stratum in least),
             }
-    return found
+    return warnings
 
 
 def campaign_trust_rules(campaign: Campaign, kind: str, settings: CampaignSettings) -> TrustSettings:
@@ -310,12 +308,12 @@ def _left(row: Standing, campaign: Campaign) -> tuple[Item, ...]:
 
 def _items_left(places: Collection[TestPlace]) -> defaultdict[tuple[int, str], tuple[Item, ...]]:
     """(campaign, kind) -> `_left` there, of one worker; two queries at most."""
-    pools = qualification_pools([place.key for place in places])
+    pools = qualification_pools([test_place.key for test_place in places])
     asking: dict[str, list[int]] = defaultdict(list)
     for (campaign, kind), items in pools.items():
         if items:
             asking[kind].append(campaign)
-    workers = {place.row.worker_id for place in places}
+    workers = {test_place.row.worker_id for test_place in places}
     met = asked_before_in(worker=workers.pop(), campaigns=asking) if asking else frozenset()
     return defaultdict(
         tuple,
@@ -339,10 +337,10 @@ def _refusal(row: Standing, in_force: TrustSettings) -> Refusal | None:
     if row.blocked:
         why = row.reason or _("ask the researcher")
         return Refusal("blocked", _("You cannot work on this task now: %(why)s.") % {"why": why})
-    standing = worker_trust.trust_from_row(row)
-    missing = why_not(standing, in_force)
+    trust = worker_trust.trust_from_row(row)
+    missing = why_not(trust, in_force)
     if missing is None:
         return Refusal("no_test_needed", _("You need no test for this task: begin working."))
-    if standing.state != QUALIFICATION or missing.code not in NEED_A_TEST:
+    if trust.state != QUALIFICATION or missing.code not in NEED_A_TEST:
         return missing
     return None

@@ -4,8 +4,6 @@ What an event does to a standing is `protocol.trust.after`; here is only where i
 whatever writes while holding the standing's row lock; of several, lock in the order of ids.
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -52,43 +50,43 @@ def _examined(row: Row | StandingColumns) -> Examined | None:
     return Examined(row.examined_right, row.examined_asked)
 
 
-def _values_of(standing: WorkerTrust) -> dict[str, Any]:
+def _values_of(trust: WorkerTrust) -> dict[str, Any]:
     """A standing as the values of its row's columns (`StandingColumns`)."""
-    entered, examined = standing.entered, standing.examined
+    entered, examined = trust.entered, trust.examined
     return {
-        "kind": standing.kind,
-        "state": standing.state,
+        "kind": trust.kind,
+        "state": trust.state,
         "entered": entered is not None,
         "entered_tasks": entered.tasks if entered else None,
         "entered_approved": entered.approved if entered else None,
         "examined_right": examined.right if examined else None,
         "examined_asked": examined.asked if examined else None,
-        "items": standing.items,
-        "known": standing.known,
-        "right": standing.right,
-        "last": "".join("01"[right] for right in standing.last),
+        "items": trust.items,
+        "known": trust.known,
+        "right": trust.right,
+        "last": "".join("01"[right] for right in trust.last),
     }
 
 
-def store_trust(row: Row, standing: WorkerTrust, **also: Any) -> None:
-    """Write `standing` to its row, and the columns in `also`."""
-    for name, value in {**_values_of(standing), "changed_at": database.now(), **also}.items():
+def store_trust(row: Row, trust: WorkerTrust, **also: Any) -> None:
+    """Write `trust` to its row, and the columns in `also`."""
+    for name, value in {**_values_of(trust), "changed_at": database.now(), **also}.items():
         setattr(row, name, value)
     row.save()
 
 
 def note(row: Row, event: Event, settings: TrustSettings) -> WorkerTrust:
     """Take the row's standing through one event and write it."""
-    standing = trust_after(trust_from_row(row), event, settings)
-    store_trust(row, standing)
-    return standing
+    trust = trust_after(trust_from_row(row), event, settings)
+    store_trust(row, trust)
+    return trust
 
 
 def join_campaign(*, worker: int, campaign: Campaign, kind: str, settings: TrustSettings) -> Row:
     """The worker's standing for `kind`, made on first sight from what their source reports of them."""
-    found = Row.objects.filter(campaign=campaign, worker_id=worker, kind=kind).first()
-    if found is not None:
-        return found
+    existing = Row.objects.filter(campaign=campaign, worker_id=worker, kind=kind).first()
+    if existing is not None:
+        return existing
     identity = Identity.objects.filter(worker_id=worker).first()
     entered = Entered(identity.tasks, identity.approved) if identity else Entered()
     first = trust_after(WorkerTrust(kind), entered, settings)
@@ -102,7 +100,7 @@ def join_campaign(*, worker: int, campaign: Campaign, kind: str, settings: Trust
 
 
 def trust_update(
-    row_id: int, standing: WorkerTrust, at: datetime, *, cursor_at: int | None = None
+    row_id: int, trust: WorkerTrust, at: datetime, *, cursor_at: int | None = None
 ) -> database.Statement:
     """The statement that writes what work changes of a standing, for `sql.send`."""
     moved = "" if cursor_at is None else ", cursor = %s"
@@ -110,11 +108,11 @@ def trust_update(
         f"""UPDATE annotation_standing SET state = %s, items = %s, known = %s, "right" = %s, last = %s,
                changed_at = %s{moved} WHERE id = %s""",
         [
-            standing.state,
-            standing.items,
-            standing.known,
-            standing.right,
-            "".join("01"[right] for right in standing.last),
+            trust.state,
+            trust.items,
+            trust.known,
+            trust.right,
+            "".join("01"[right] for right in trust.last),
             database.sql_time(at),
             *([] if cursor_at is None else [cursor_at]),
             row_id,

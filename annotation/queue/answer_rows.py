@@ -3,8 +3,6 @@
 Nothing here writes: `submission` sends the statements, in one transaction with all that follows.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from datetime import datetime
@@ -109,11 +107,11 @@ def _ticked(held: LeasedAssignment, terms: Terms, answer: Answer) -> AnswerConte
     ticks = None if answer.flag else relevance_pages.page_ticks(page, answer.content)
     events: list[Any] = []
     graded: list[database.Statement] = []
-    for place, block in enumerate(page if held.role != qualification.QUALIFICATION_ROLE else ()):
+    for index, block in enumerate(page if held.role != qualification.QUALIFICATION_ROLE else ()):
         if block.control is None or not block.active:
             events.append(ItemDone())
             continue
-        right = ticks is not None and is_right(held.kind, ticks[place], block.known, terms.settings.trust)
+        right = ticks is not None and is_right(held.kind, ticks[index], block.known, terms.settings.trust)
         events.append(ControlGraded(right))
         graded.append(
             (

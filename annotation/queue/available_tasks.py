@@ -4,8 +4,6 @@ What a list of tasks shows, on a page or through the API. It takes nothing and p
 `leases.take` knows who gets the last question.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
@@ -90,26 +88,26 @@ def available_tasks(*, worker: Worker) -> list[AvailableTask]:
     Closed campaigns are among them as long as the worker holds something there.
     """
     held = _held(worker)
-    shown = Q(state__in=(Campaign.OPEN, Campaign.PAUSED)) | Q(pk__in={campaign for campaign, _ in held})
-    campaigns = list(campaigns_to_work_on(worker.pk).filter(shown).order_by("name"))
+    visible = Q(state__in=(Campaign.OPEN, Campaign.PAUSED)) | Q(pk__in={campaign for campaign, _ in held})
+    campaigns = list(campaigns_to_work_on(worker.pk).filter(visible).order_by("name"))
     today = _today(worker, campaigns)
     places = _places_of(worker, campaigns)
-    tests = qualification.tests_under_way([place.row for place in places if place.row.pk])
+    tests = qualification.tests_under_way([work_place.row for work_place in places if work_place.row.pk])
     nothing = _why_nothing(worker, places, held, tests)
     _check_tests(places, nothing, tests)
     return [
         AvailableTask(
-            place.campaign,
-            place.kind,
-            place.terms.settings,
-            place.standing,
-            place.known,
-            held[place.key],
-            today[place.key],
-            tests.get(place.key) if _needs_test(nothing[place.key]) else None,
-            None if held[place.key] else nothing[place.key],
+            work_place.campaign,
+            work_place.kind,
+            work_place.terms.settings,
+            work_place.standing,
+            work_place.known,
+            held[work_place.key],
+            today[work_place.key],
+            tests.get(work_place.key) if _needs_test(nothing[work_place.key]) else None,
+            None if held[work_place.key] else nothing[work_place.key],
         )
-        for place in places
+        for work_place in places
     ]
 
 
@@ -157,8 +155,8 @@ def _places_of(worker: Worker, campaigns: Sequence[Campaign]) -> list[_Place]:
     rows = {(row.campaign_id, row.kind): row for row in Row.objects.filter(worker=worker)}
     identity = Identity.objects.filter(worker=worker).first()
     entered = Entered(identity.tasks, identity.approved) if identity else Entered()
-    facts = facts_of_campaigns([campaign.pk for campaign in campaigns])
-    found = []
+    metadata = facts_of_campaigns([campaign.pk for campaign in campaigns])
+    places = []
     for campaign in campaigns:
         terms = lease_terms.Terms(
             id=campaign.pk,
@@ -170,16 +168,16 @@ def _places_of(worker: Worker, campaigns: Sequence[Campaign]) -> list[_Place]:
             settings=settings_of(campaign.settings),
         )
         for kind in kinds_of(campaign):
-            known = facts[campaign.pk].known[kind]
+            known = metadata[campaign.pk].known[kind]
             row = rows.get((campaign.pk, kind))
-            standing = (
+            trust = (
                 worker_trust.trust_from_row(row)
                 if row
                 else trust_after(WorkerTrust(kind), entered, in_force(terms.settings.trust, known))
             )
             row = row or Row(campaign=campaign, worker=worker, kind=kind)
-            found.append(_Place(campaign, kind, terms, row, standing, known))
-    return found
+            places.append(_Place(campaign, kind, terms, row, trust, known))
+    return places
 
 
 def _why_nothing(
@@ -190,41 +188,45 @@ def _why_nothing(
 ) -> dict[tuple[int, str], NoTask | None]:
     """(campaign, kind) -> why the worker would get nothing there now, None where there is something; as many
     queries however many places there are."""
-    campaigns = {place.campaign.pk for place in places}
+    campaigns = {work_place.campaign.pk for work_place in places}
     unagreed = instructions.consents_needed(worker=worker.pk, campaigns=campaigns)
-    found: dict[tuple[int, str], NoTask | None] = {}
-    for place in places:
-        shut = dispatch.why_closed(place.terms)
-        if shut is None and place.campaign.pk in unagreed:
+    reasons: dict[tuple[int, str], NoTask | None] = {}
+    for work_place in places:
+        shut = dispatch.why_closed(work_place.terms)
+        if shut is None and work_place.campaign.pk in unagreed:
             shut = lease_terms.no_task_without_consent()
-        found[place.key] = shut or lease_terms.why_refused_by(
-            place.rules,
-            place.holder(worker),
-            place.terms,
+        reasons[work_place.key] = shut or lease_terms.why_refused_by(
+            work_place.rules,
+            work_place.holder(worker),
+            work_place.terms,
             in_a_test=lambda holder: (holder.campaign, holder.standing.kind) in tests,
         )
     at = database.now()
     with connection.cursor() as cursor:
-        let_in = [(place.holder(worker), place.rules) for place in places if found[place.key] is None]
-        found.update(dispatch.why_drawers_wait(cursor, let_in, at))
-        found.update(_why_check_first(cursor, worker, [p for p in places if found[p.key] is None], at))
+        let_in = [
+            (work_place.holder(worker), work_place.rules)
+            for work_place in places
+            if reasons[work_place.key] is None
+        ]
+        reasons.update(dispatch.why_drawers_wait(cursor, let_in, at))
+        reasons.update(_why_check_first(cursor, worker, [p for p in places if reasons[p.key] is None], at))
         looking: dict[str, list[int]] = defaultdict(list)
-        for place in places:
-            if found[place.key] is None and not held[place.key]:
-                looking[place.kind].append(place.campaign.pk)
+        for work_place in places:
+            if reasons[work_place.key] is None and not held[work_place.key]:
+                looking[work_place.kind].append(work_place.campaign.pk)
         work = dispatch.places_with_work(cursor, worker.pk, looking)
         without = {kind: [c for c in those if (c, kind) not in work] for kind, those in looking.items()}
-        found.update(dispatch.why_none_in(cursor, worker.pk, without, at))
-    return found
+        reasons.update(dispatch.why_none_in(cursor, worker.pk, without, at))
+    return reasons
 
 
 def _why_check_first(
     cursor: Any, worker: Worker, places: Sequence[_Place], at: datetime
 ) -> dict[tuple[int, str], NoTask]:
     drawing: dict[str, dict[int, CampaignSettings]] = {}
-    for place in places:
-        if check_first.may_hold(place.terms.settings, place.kind):
-            drawing.setdefault(place.kind, {})[place.campaign.pk] = place.terms.settings
+    for work_place in places:
+        if check_first.may_hold(work_place.terms.settings, work_place.kind):
+            drawing.setdefault(work_place.kind, {})[work_place.campaign.pk] = work_place.terms.settings
     return {
         (campaign, kind): nothing
         for kind, those in drawing.items()
@@ -239,9 +241,9 @@ def _check_tests(
 ) -> None:
     """Say of places that need a test why it cannot begin, where it cannot; as many queries for any number."""
     wanting = [
-        qualification.TestPlace(place.row, place.campaign, place.terms.settings)
-        for place in places
-        if _needs_test(nothing[place.key]) and place.key not in tests
+        qualification.TestPlace(work_place.row, work_place.campaign, work_place.terms.settings)
+        for work_place in places
+        if _needs_test(nothing[work_place.key]) and work_place.key not in tests
     ]
     for key, obstacle in qualification.test_obstacles(wanting).items():
         nothing[key] = NoTask(obstacle.code, obstacle.text)
@@ -278,7 +280,7 @@ def about_left(*, campaign: int, kind: str) -> int:
 
 
 @lru_cache(maxsize=LEFT_REMEMBERED)
-def _about_left(campaign: int, kind: str, turn: int) -> int:
+def _about_left(campaign: int, kind: str, count_per_turn: int) -> int:
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT count(*) FROM (SELECT 1 FROM annotation_task WHERE campaign_id = %s AND kind = %s

@@ -5,8 +5,6 @@ first boxes. It holds for as long as a box waits (`trust.drawing_wait_minutes`),
 judge one. `machine.check_first` turns it off.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
@@ -35,7 +33,7 @@ def why_check_first(
         return {}
     judging = judged_by(kind)
     # Who has never judged boxes may begin at once, where that begins with no test.
-    at_once = [campaign for campaign, own in campaigns.items() if not own.trust.qualification]
+    at_once = [campaign for campaign, settings in campaigns.items() if not settings.trust.qualification]
     cursor.execute(
         f"""SELECT t.campaign_id, max(t.created_at) FROM annotation_task t
             JOIN annotation_machine m ON m.campaign_id = t.campaign_id AND m.worker_id = t.barred_id
@@ -64,12 +62,12 @@ def why_check_first(
             *at_once,
         ],
     )
-    found = {}
+    reasons = {}
     for campaign, newest in cursor.fetchall():
         until = database.time_from_sql(newest)
         until += timedelta(minutes=campaigns[campaign].trust.drawing_wait_minutes)
         if until > at:
-            found[campaign] = NoTask(
+            reasons[campaign] = NoTask(
                 "check_first",
                 # That a machine drew them is not told: it could sway who judges them.
                 _(
@@ -78,4 +76,4 @@ def why_check_first(
                 ),
                 until,
             )
-    return found
+    return reasons

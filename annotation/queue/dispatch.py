@@ -10,8 +10,6 @@ A claim never waits: rows that others hold are passed over. Call everything here
 `sql.writing()` while holding the worker's standing (`leases` does).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -93,16 +91,16 @@ _SHOWN = """id, role, key, rank,
 
 def claim(cursor: Any, holder: WorkerState, kind: str) -> Claim | None:
     """Take a place on the next task for this worker, or None where there is none."""
-    found = _claim(cursor, holder, kind, 0, FIRST_LOOK)
-    if found is not None:
-        return found
+    tasks = _claim(cursor, holder, kind, 0, FIRST_LOOK)
+    if tasks is not None:
+        return tasks
     for start, window in _beyond(holder):
-        found = _claim(cursor, holder, kind, start, window)
-        if found is not None:
+        tasks = _claim(cursor, holder, kind, start, window)
+        if tasks is not None:
             cursor.execute(
-                "UPDATE annotation_standing SET cursor = %s WHERE id = %s", [found.rank, holder.id]
+                "UPDATE annotation_standing SET cursor = %s WHERE id = %s", [tasks.rank, holder.id]
             )
-            return found
+            return tasks
     return None
 
 
@@ -221,12 +219,12 @@ def claim_and_lease(
             RETURNING id
         )
         SELECT leased.id, claimed.* FROM claimed, leased"""
-    place = [holder.campaign, holder.worker, kind]
+    key = [holder.campaign, holder.worker, kind]
     values = [
         *_sought(holder, kind, 0),
         sorted(holding),
         *[holder.worker, holder.campaign, kind],
-        *place,
+        *key,
         version,
         database.sql_time(at),
         database.sql_time(expires),
@@ -235,8 +233,8 @@ def claim_and_lease(
     row = cursor.fetchone()
     if row is None:
         return None
-    assignment, *shown = row
-    return assignment, Claim._make(shown)
+    assignment, *columns = row
+    return assignment, Claim._make(columns)
 
 
 def claim_again(cursor: Any, holder: WorkerState, kind: str) -> tuple[int, Claim] | None:
@@ -283,16 +281,16 @@ def why_closed(campaign: Any) -> NoTask | None:
 
 
 def why_drawer_waits(
-    cursor: Any, holder: WorkerState, settings: TrustSettings, at: datetime, *, machine: bool = False
+    cursor: Any, holder: WorkerState, settings: TrustSettings, at: datetime, *, is_model: bool = False
 ) -> NoTask | None:
     """Why a drawer is to wait until others have looked at their boxes; None where they need not.
 
     Nobody waits where there is nobody else who may judge boxes, nor for a box for longer than
-    `drawing_wait_minutes`: what others leave lying cannot stop a campaign. A `machine` waits also where
-    nobody judges boxes yet, as when a campaign begins: people draw meanwhile.
+    `drawing_wait_minutes`: what others leave lying cannot stop a campaign. A model annotator (`is_model`)
+    also waits where nobody judges boxes yet, as when a campaign begins: people draw meanwhile.
     """
-    found = why_drawers_wait(cursor, [(holder, settings)], at, machine=machine)
-    return found.get((holder.campaign, holder.standing.kind))
+    reasons = why_drawers_wait(cursor, [(holder, settings)], at, is_model=is_model)
+    return reasons.get((holder.campaign, holder.standing.kind))
 
 
 def why_drawers_wait(
@@ -300,11 +298,13 @@ def why_drawers_wait(
     places: Sequence[tuple[WorkerState, TrustSettings]],
     at: datetime,
     *,
-    machine: bool = False,
+    is_model: bool = False,
 ) -> dict[tuple[int, str], NoTask]:
     """(campaign, kind) -> `why_drawer_waits` there, of one worker; places where they need not wait are left
     out. Two queries at most."""
-    watched = [place for place in places if trust.is_drawer_watched(place[0].standing, place[1])]
+    watched = [
+        work_place for work_place in places if trust.is_drawer_watched(work_place[0].standing, work_place[1])
+    ]
     if not watched:
         return {}
     worker = watched[0][0].worker
@@ -320,19 +320,21 @@ def why_drawers_wait(
     unjudged: dict[int, list[datetime]] = {campaign: [] for campaign in campaigns}
     for campaign, created in cursor.fetchall():
         unjudged[campaign].append(database.time_from_sql(created))
-    found: dict[tuple[int, str], NoTask] = {}
+    reasons: dict[tuple[int, str], NoTask] = {}
     for holder, settings in watched:
         wait = timedelta(minutes=settings.drawing_wait_minutes)
         drawn = [created for created in unjudged[holder.campaign] if created > at - wait]
         drawn = drawn[: settings.drawing_unjudged]
         refusal = trust.refuse_drawing_ahead(holder.standing, len(drawn), settings)
         if refusal is not None:
-            place = holder.campaign, holder.standing.kind
-            found[place] = NoTask(refusal.code, refusal.text, drawn[-1] + wait)
-    if machine:
-        return found
-    judged = _judged_by_others(cursor, worker, sorted({campaign for campaign, _ in found})) if found else ()
-    return {place: nothing for place, nothing in found.items() if place[0] in judged}
+            work_place = holder.campaign, holder.standing.kind
+            reasons[work_place] = NoTask(refusal.code, refusal.text, drawn[-1] + wait)
+    if is_model:
+        return reasons
+    judged = (
+        _judged_by_others(cursor, worker, sorted({campaign for campaign, _ in reasons})) if reasons else ()
+    )
+    return {work_place: nothing for work_place, nothing in reasons.items() if work_place[0] in judged}
 
 
 def _judged_by_others(cursor: Any, worker: int, campaigns: Sequence[int]) -> frozenset[int]:
@@ -362,7 +364,7 @@ def places_with_work(
                 AND NOT {met_as_control(kind)})"""
 
     there = _by_place(cursor, campaigns, waiting, 3 * [worker])
-    return frozenset(place for place, waits in there.items() if waits)
+    return frozenset(work_place for work_place, waits in there.items() if waits)
 
 
 def _by_place(
@@ -374,17 +376,17 @@ def _by_place(
     """(campaign, kind) -> the value of an SQL expression about a campaign `c` and the kind, of kinds with
     their campaigns; each expression has `values` for its parameters. One query."""
     parts: list[str] = []
-    given: list[Any] = []
+    parameters: list[Any] = []
     for kind, those in campaigns.items():
         if those:
             parts.append(
                 f"""SELECT c.id, '{kind}', {expression(kind)}
                     FROM annotation_campaign c WHERE c.id IN ({database.parameters(those)})"""
             )
-            given += [*values, *those]
+            parameters += [*values, *those]
     if not parts:
         return {}
-    cursor.execute(" UNION ALL ".join(parts), given)
+    cursor.execute(" UNION ALL ".join(parts), parameters)
     return {(campaign, kind): what for campaign, kind, what in cursor.fetchall()}
 
 
@@ -417,22 +419,22 @@ def why_none_in(
         return f"""EXISTS (SELECT 1 FROM annotation_task t
             WHERE t.campaign_id = c.id AND t.kind = '{kind}' AND t.state = 'open')"""
 
-    found: dict[tuple[int, str], NoTask] = {}
+    reasons: dict[tuple[int, str], NoTask] = {}
     me, left = 3 * [worker], campaigns
-    for place, is_free in _by_place(cursor, left, free, me).items():
+    for work_place, is_free in _by_place(cursor, left, free, me).items():
         if is_free:
-            found[place] = NoTask(
+            reasons[work_place] = NoTask(
                 "busy",
                 _("The last open questions are just being assigned to others: look again in a moment."),
                 at + timedelta(seconds=_SOON),
             )
-    left = _without(left, found)
-    for place, until in _by_place(cursor, left, leased_until, me).items():
+    left = _without(left, reasons)
+    for work_place, until in _by_place(cursor, left, leased_until, me).items():
         if until is None:
             continue
         until = max(database.time_from_sql(until), at)
         minutes = max(1, round((until - at).total_seconds() / 60))
-        found[place] = NoTask(
+        reasons[work_place] = NoTask(
             "busy",
             _(
                 "Others are answering the remaining questions. Questions that they leave unanswered come "
@@ -441,18 +443,18 @@ def why_none_in(
             % {"minutes": minutes},
             until,
         )
-    left = _without(left, found)
-    for place, is_open in _by_place(cursor, left, any_open, []).items():
-        found[place] = _all_judged() if is_open else _none_open()
-    return found
+    left = _without(left, reasons)
+    for work_place, is_open in _by_place(cursor, left, any_open, []).items():
+        reasons[work_place] = _all_judged() if is_open else _none_open()
+    return reasons
 
 
 def _without(
-    campaigns: Mapping[str, Sequence[int]], found: Container[tuple[int, str]]
+    campaigns: Mapping[str, Sequence[int]], with_work: Container[tuple[int, str]]
 ) -> dict[str, list[int]]:
     """What of these places is not found yet."""
     return {
-        kind: [campaign for campaign in those if (campaign, kind) not in found]
+        kind: [campaign for campaign in those if (campaign, kind) not in with_work]
         for kind, those in campaigns.items()
     }
 

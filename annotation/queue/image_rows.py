@@ -3,8 +3,6 @@
 Beside `refold_image` and `task_rows` the only writer of open images, tasks and items.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -44,7 +42,7 @@ def open_images(
     Images that are open already are passed over. `images` is one chunk, written in one
     transaction. Returns how many were opened. Raises ValueError where two mentions share a span.
     """
-    plain = {**campaign.settings, "boxes": settings.boxes}
+    stored = {**campaign.settings, "boxes": settings.boxes}
     chunk = list(images)
     with database.writing():
         at = database.now()
@@ -56,7 +54,7 @@ def open_images(
                 image=image,
                 place=image.position,
                 mentions=[plain_mention(mention) for mention in mentions],
-                settings=plain,
+                settings=stored,
                 settings_version=campaign.settings_version,
                 opened_at=at,
                 changed_at=at,
@@ -65,12 +63,12 @@ def open_images(
         )
         draw = _double_checks(campaign)
         shares = [draw(image).shares(state.questions) for (image, _), state in zip(new, states, strict=True)]
-        asked = (
+        questions = (
             (row, question, drawn.get(question.key))
             for row, state, drawn in zip(rows, states, shares, strict=True)
             for question in state.questions
         )
-        tasks = _tasks(campaign, asked, at)
+        tasks = _tasks(campaign, questions, at)
         contents = [question_content(question) for state in states for question in state.questions]
         Item.objects.bulk_create(
             Item(task=task, content=content) for task, content in zip(tasks, contents, strict=True)
@@ -106,18 +104,18 @@ def open_counted(
         at = database.now()
         new = _not_open(campaign, images)
         draw = _double_checks(campaign)
-        shares = [draw(image).shares(asked for asked, _ in questions) for image, questions in new]
+        shares = [draw(image).shares(question for question, _ in questions) for image, questions in new]
         rows = OpenImage.objects.bulk_create(
             OpenImage(
                 campaign=campaign,
                 image=image,
                 place=image.position,
-                questions=plain_questions(asked for asked, _ in questions),
+                questions=plain_questions(question for question, _ in questions),
                 settings=campaign.settings,
                 settings_version=campaign.settings_version,
                 state={
-                    "open": {asked.key: [asked.wanted, 0] for asked, _ in questions},
-                    "drawn": asked_outside([asked for asked, _ in questions], drawn),
+                    "open": {question.key: [question.wanted, 0] for question, _ in questions},
+                    "drawn": asked_outside([question for question, _ in questions], drawn),
                     "checks": [],
                     "chains": [],
                     "merged": [],
@@ -150,17 +148,20 @@ def ask_more(
         rows = {row.image_id: row for row in there.order_by("id").select_for_update(no_key=True)}
         draw = _double_checks(campaign)
         more = [
-            (rows[image.pk], questions, draw(image).shares(asked for asked, _ in questions))
+            (rows[image.pk], questions, draw(image).shares(questions_of for questions_of, _ in questions))
             for image, questions in images
             if image.pk in rows
         ]
         for row, questions, drawn in more:
-            row.questions = [*row.questions, *plain_questions(asked for asked, _ in questions)]
-            open_ = {asked.key: [asked.wanted, 0] for asked, _ in questions}
+            row.questions = [*row.questions, *plain_questions(questions_of for questions_of, _ in questions)]
+            open_ = {questions_of.key: [questions_of.wanted, 0] for questions_of, _ in questions}
             row.state = {
                 **row.state,
                 "open": {**row.state["open"], **open_},
-                "drawn": [*row.state["drawn"], *asked_outside([asked for asked, _ in questions], drawn)],
+                "drawn": [
+                    *row.state["drawn"],
+                    *asked_outside([questions_of for questions_of, _ in questions], drawn),
+                ],
             }
             _opened_anew(row, at)
             row.complete = False
@@ -227,11 +228,15 @@ def _ask(
 ) -> None:
     """Open tasks for questions of images that are only counted, with their items; each image with the shares
     of those that were drawn."""
-    told = [(row, *each, drawn.get(each[0].key)) for row, questions, drawn in images for each in questions]
-    tasks = _tasks(campaign, ((row, asked, share) for row, asked, _, share in told), at)
+    rows_to_ask = [
+        (row, *question_row, drawn.get(question_row[0].key))
+        for row, questions, drawn in images
+        for question_row in questions
+    ]
+    tasks = _tasks(campaign, ((row, question, share) for row, question, _, share in rows_to_ask), at)
     Item.objects.bulk_create(
         Item(task=task, position=position, content=content)
-        for task, (_, _, contents, _) in zip(tasks, told, strict=True)
+        for task, (_, _, contents, _) in zip(tasks, rows_to_ask, strict=True)
         for position, content in enumerate(contents)
     )
 
@@ -259,7 +264,7 @@ def analyse_task_tables(campaign: Campaign) -> None:
 
 def _tasks(
     campaign: Campaign,
-    asked: Iterable[tuple[OpenImage, Question | CountedQuestion, float | None]],
+    questions: Iterable[tuple[OpenImage, Question | CountedQuestion, float | None]],
     at: datetime,
 ) -> list[Task]:
     """Open tasks for the first questions of images, each with the share of a drawn one."""
@@ -270,11 +275,11 @@ def _tasks(
             kind=question.kind,
             key=question.key,
             wanted=question.wanted,
-            rank=task_rows.rank_of(priority=row.priority, place=row.place),
+            rank=task_rows.rank_of(priority=row.priority, position=row.place),
             drawn_share=share,
             created_at=at,
         )
-        for row, question, share in asked
+        for row, question, share in questions
     )
 
 
@@ -285,12 +290,12 @@ def prioritise(*, campaign: Campaign, images: Sequence[int], priority: int) -> i
         for some in chunks(images, _TOGETHER):
             rows = OpenImage.objects.filter(campaign=campaign, image__in=some)
             ids += rows.values_list("id", flat=True)
-        place = OpenImage.objects.filter(pk=OuterRef("image")).values("place")
+        position = OpenImage.objects.filter(pk=OuterRef("image")).values("place")
         # Locked in the order of their ids, as everybody locks them; states stay where they are.
         for chunk in chunks(sorted(ids), _TOGETHER):
             rows = OpenImage.objects.filter(pk__in=chunk)
             locked = list(rows.order_by("id").select_for_update().values_list("id", flat=True))
             tasks = Task.objects.filter(image__in=locked)
-            tasks.update(rank=task_rows.rank_of(priority=priority, place=0) + Subquery(place))
+            tasks.update(rank=task_rows.rank_of(priority=priority, position=0) + Subquery(position))
             rows.update(priority=priority)
     return len(ids)

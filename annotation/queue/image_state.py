@@ -15,8 +15,6 @@ Everything here runs inside `sql.writing()` and, but for `state_of`, while holdi
 row lock, which it takes itself where it does not say otherwise.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -118,13 +116,13 @@ def votes_from(value: str | None) -> list[Vote]:
 
 
 def _votes(rows: Iterable[Sequence[Any]]) -> list[Vote]:
-    found = []
+    votes = []
     for worker, name, key, pseudonym, kind, answer, flag, role, x_min, y_min, x_max, y_max in rows:
         box = None if x_min is None else Box(x_min, y_min, x_max, y_max)
-        machine = kind == Worker.MACHINE
-        judgment = Judgment(name, key, pseudonym, answer, box, flag=flag, role=role, machine=machine)
-        found.append(Vote(worker, judgment))
-    return found
+        is_model = kind == Worker.MACHINE
+        judgment = Judgment(name, key, pseudonym, answer, box, flag=flag, role=role, machine=is_model)
+        votes.append(Vote(worker, judgment))
+    return votes
 
 
 def fold_of(row: OpenImageRow) -> Fold | CountedFold:
@@ -138,10 +136,10 @@ def fold_of(row: OpenImageRow) -> Fold | CountedFold:
             [row.id],
         )
         rulings = [ruling_from(json.loads(content)) for (content,) in cursor.fetchall()]
-    kept = _unruled(row.id, str(row.opened_at))
-    if isinstance(kept, CountedFold):
-        return kept
-    return Fold(kept.mentions, kept.settings, rulings)
+    stored = _unruled(row.id, str(row.opened_at))
+    if isinstance(stored, CountedFold):
+        return stored
+    return Fold(stored.mentions, stored.settings, rulings)
 
 
 @lru_cache(maxsize=FOLDS_KEPT)
@@ -156,7 +154,7 @@ def _unruled(image: int, opened_at: str) -> Fold | CountedFold:
     settings = settings_from(frozen).protocol
     if counted := json.loads(questions):
         return CountedFold(
-            (CountedQuestion(*one) for one in counted), flags_to_review=settings.flags_to_review
+            (CountedQuestion(*row) for row in counted), flags_to_review=settings.flags_to_review
         )
     return Fold([mention_from(m) for m in json.loads(mentions)], settings)
 
@@ -173,9 +171,9 @@ def refold_image(image: int) -> ImageState:
         *columns, key = cursor.fetchone()
         row = row_from(columns)
         draw = lease_terms.double_checks(lease_terms.terms_of(cursor, row.campaign), key)
-        found = image_difference(row, votes_of(cursor, image), draw, at=database.now())
-        database.send_statements(cursor, found.statements)
-    return found.state
+        difference = image_difference(row, votes_of(cursor, image), draw, at=database.now())
+        database.send_statements(cursor, difference.statements)
+    return difference.state
 
 
 def state_of(image: OpenImage) -> ImageState:
@@ -202,19 +200,19 @@ def image_difference(
     """
     fold = fold_of(row)
     state = fold(vote.judgment for vote in votes)
-    given = Counter(v.judgment.key for v in votes if v.judgment.role == q.VOTE)
+    votes_of_key = Counter(v.judgment.key for v in votes if v.judgment.role == q.VOTE)
     before: Mapping[str, Sequence[int]] = row.state["open"]
     withdrawn = row.state.get("withdrawn", [])
     if withdrawn:
         state = _without(state, withdrawn)
-    asked = {question.key: question for question in state.questions}
+    by_key = {question.key: question for question in state.questions}
     drawn: Sequence[str] = row.state["drawn"]
     statements: list[database.Statement] = []
     now_open: dict[str, list[int]] = {}
     fresh: list[Question] = []
-    for key, question in asked.items():
-        wanted = given[key] + question.wanted
-        now_open[key] = [wanted, given[key]]
+    for key, question in by_key.items():
+        votes_wanted = votes_of_key[key] + question.wanted
+        now_open[key] = [votes_wanted, votes_of_key[key]]
         if key not in before:
             fresh.append(question)
             if key in row.state["checks"]:
@@ -222,31 +220,33 @@ def image_difference(
                 statements.append(task_rows.end_task(row.id, key, Task.VOID))
             continue
         was, had = before[key]
-        if (was, had) != (wanted, given[key]):
+        if (was, had) != (votes_wanted, votes_of_key[key]):
             statements.append(
-                task_rows.update_wanted(row.id, key, wanted, given[key] - had - (key == placed))
+                task_rows.update_wanted(row.id, key, votes_wanted, votes_of_key[key] - had - (key == placed))
             )
     # A question that comes back has been drawn, or not, as it opened: whether it does depends on answers.
     answered = {vote.judgment.key for vote in votes}
     shares = draw.shares(question for question in fresh if question.key not in answered)
     drawn = list(dict.fromkeys([*drawn, *asked_outside(fresh, shares)]))
-    waiting = wait_for_second(drawn, (vote.judgment for vote in votes), asked)
+    waiting = wait_for_second(drawn, (vote.judgment for vote in votes), by_key)
     checks = [key for key in waiting if not _is_withdrawn(key, withdrawn)]
     for key in dict.fromkeys([*before, *row.state["checks"]]):
-        if key not in asked and key not in checks:
-            statements.append(task_rows.end_task(row.id, key, Task.SETTLED if given[key] else Task.VOID))
+        if key not in by_key and key not in checks:
+            statements.append(
+                task_rows.end_task(row.id, key, Task.SETTLED if votes_of_key[key] else Task.VOID)
+            )
     for key in checks:
         if key not in row.state["checks"]:
-            statements += task_rows.ask_second_person(row.id, key, given[key])
+            statements += task_rows.ask_second_person(row.id, key, votes_of_key[key])
     if fresh:
         statements += task_rows.open_tasks(
             fresh,
-            given,
+            votes_of_key,
             _drawers(state, votes),
             shares,
             campaign=row.campaign,
             image=row.id,
-            rank=task_rows.rank_of(priority=row.priority, place=row.place),
+            rank=task_rows.rank_of(priority=row.priority, position=row.place),
             at=at,
         )
     chains = [chain_of(chain) for chain in state.chains]
@@ -278,7 +278,7 @@ def _is_withdrawn(key: str, withdrawn: Sequence[str]) -> bool:
 def _without(state: ImageState, withdrawn: Sequence[str]) -> ImageState:
     """The state without the questions that are withdrawn: nobody is asked them any more. Where none is left,
     the image is complete, and its layer is what is settled."""
-    left = tuple(one for one in state.questions if not _is_withdrawn(one.key, withdrawn))
+    left = tuple(question for question in state.questions if not _is_withdrawn(question.key, withdrawn))
     result = state.result if left or state.result is not None else state.layer
     return replace(state, questions=left, result=result)
 
@@ -289,12 +289,12 @@ def _drawers(state: ImageState, votes: Sequence[Vote]) -> dict[str, int]:
     voters: dict[str, set[str]] = {}
     for vote in votes:
         voters.setdefault(vote.judgment.key, set()).add(vote.judgment.worker)
-    found = {}
+    drawers = {}
     for question in state.questions:
         for worker in question.barred - voters.get(question.key, set()):
             if worker in ids:
-                found[question.key] = ids[worker]
-    return found
+                drawers[question.key] = ids[worker]
+    return drawers
 
 
 def chain_of(chain: ChainState) -> dict[str, Any]:
@@ -335,16 +335,16 @@ def _moves(
     for chain in {**old, **new}:
         was, is_now = old.get(chain, []), new.get(chain, [])
         same = next((i for i, (a, b) in enumerate(zip(was, is_now, strict=False)) if a != b), None)
-        kept = min(len(was), len(is_now)) if same is None else same
-        if kept < len(was):
+        unmoved = min(len(was), len(is_now)) if same is None else same
+        if unmoved < len(was):
             statements.append(
                 (
                     """UPDATE annotation_move SET undone_at = %s
                        WHERE image_id = %s AND chain = %s AND number >= %s AND undone_at IS NULL""",
-                    [database.sql_time(at), image, chain, kept],
+                    [database.sql_time(at), image, chain, unmoved],
                 )
             )
-        for number, (stage, outcome, following) in enumerate(is_now[kept:], kept):
+        for number, (stage, outcome, following) in enumerate(is_now[unmoved:], unmoved):
             values += [image, chain, number, stage, outcome, following, database.sql_time(at)]
     if values:
         places = ", ".join(["(%s, %s, %s, %s, %s, %s, %s)"] * (len(values) // 7))
@@ -359,7 +359,7 @@ def _moves(
 
 
 def _image(
-    image: int, plain: Mapping[str, Any], state: ImageState, at: datetime, *, answers: int, layered: bool
+    image: int, content: Mapping[str, Any], state: ImageState, at: datetime, *, answers: int, layered: bool
 ) -> database.Statement:
     reviews = sum(chain.stage == REVIEW for chain in state.chains)
     return (
@@ -367,7 +367,7 @@ def _image(
                complete = %s, in_review = %s, answers = %s, chain_stages = %s, changed_at = %s
            WHERE id = %s""",
         [
-            json.dumps(plain, separators=(",", ":")),
+            json.dumps(content, separators=(",", ":")),
             layered,
             state.complete,
             reviews,

@@ -1,7 +1,5 @@
 """On what terms tasks are handed out: what leasing needs of a campaign and of a worker's standing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -98,21 +96,21 @@ def terms_of_lease(terms: Terms, carried: CarriedSettings) -> Terms:
 
 def worker_state_from(values: Sequence[Any]) -> WorkerState:
     """A WorkerState from its columns, WORKER_STATE_COLUMNS."""
-    own, standing = database.split_row(values, _HolderColumns, worker_trust.StandingColumns)
+    worker_columns, trust = database.split_row(values, _HolderColumns, worker_trust.StandingColumns)
     return WorkerState(
-        id=own.id,
-        campaign=own.campaign,
-        worker=own.worker,
-        pseudonym=own.pseudonym,
-        attempt=own.attempt,
-        cursor=own.cursor,
-        blocked=own.blocked,
-        reason=own.reason,
-        withdrawn=bool(own.withdrawn),
-        unagreed=bool(own.unagreed) and not own.machine,
-        machine=bool(own.machine),
-        visitor=bool(own.visitor),
-        standing=worker_trust.trust_from_row(standing),
+        id=worker_columns.id,
+        campaign=worker_columns.campaign,
+        worker=worker_columns.worker,
+        pseudonym=worker_columns.pseudonym,
+        attempt=worker_columns.attempt,
+        cursor=worker_columns.cursor,
+        blocked=worker_columns.blocked,
+        reason=worker_columns.reason,
+        withdrawn=bool(worker_columns.withdrawn),
+        unagreed=bool(worker_columns.unagreed) and not worker_columns.machine,
+        machine=bool(worker_columns.machine),
+        visitor=bool(worker_columns.visitor),
+        standing=worker_trust.trust_from_row(trust),
     )
 
 
@@ -122,10 +120,10 @@ def terms_of(cursor: Any, campaign: int) -> Terms:
     return terms_from(cursor.fetchone())
 
 
-def terms_trust_rules(terms: Terms, kind: str, *, machine: bool = False) -> TrustSettings:
+def terms_trust_rules(terms: Terms, kind: str, *, is_model: bool = False) -> TrustSettings:
     """The campaign's trust settings as they come out for `kind`, with the control items that there are; for a
     machine, whose boxes are judged whether or not there are any."""
-    if machine:
+    if is_model:
         return machine_trust(terms.settings.trust, terms.settings.machine)
     return controls.trust_rules_in_force(
         terms.settings.trust, campaign=terms.id, kind=kind, revision=terms.revision
@@ -149,7 +147,7 @@ def no_task_without_consent() -> NoTask:
 
 def why_refused(holder: WorkerState, terms: Terms) -> NoTask | None:
     """What keeps this worker from the kind."""
-    rules = terms_trust_rules(terms, holder.standing.kind, machine=holder.machine)
+    rules = terms_trust_rules(terms, holder.standing.kind, is_model=holder.machine)
     return why_refused_by(rules, holder, terms, in_a_test=_in_a_test)
 
 

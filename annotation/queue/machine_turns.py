@@ -4,8 +4,6 @@ It takes its turn as soon as an answer of a person has opened such a question, o
 again with the periodic jobs. Nothing is kept for it: a question that a person takes first is theirs.
 """
 
-from __future__ import annotations
-
 import logging
 import random
 import secrets
@@ -46,12 +44,12 @@ class _Turn:
     lease that it is refused.
     """
 
-    def __init__(self, campaign: Campaign, machine: Machine, submit: Submit) -> None:
-        self.machine, self.submit, self.settings = machine, submit, settings_of(campaign.settings)
+    def __init__(self, campaign: Campaign, annotator: Machine, submit: Submit) -> None:
+        self.machine, self.submit, self.settings = annotator, submit, settings_of(campaign.settings)
         self.kinds = tuple(
             kind
             for kind in drawing_kinds(campaign)
-            if why_no_machine_lease(worker=machine.worker_id, campaign=campaign, kind=kind) is None
+            if why_no_machine_lease(worker=annotator.worker_id, campaign=campaign, kind=kind) is None
         )
         self.over = not self.kinds
         self._verdicts: NewestVerdicts | None = None
@@ -59,11 +57,11 @@ class _Turn:
     def open_tasks(self) -> QuerySet[Task]:
         """The open questions that it may answer: neither those that it gave back, nor those that it answered
         as often as it may."""
-        own = Assignment.objects.filter(task=OuterRef("pk"), worker=self.machine.worker_id)
+        assignments = Assignment.objects.filter(task=OuterRef("pk"), worker=self.machine.worker_id)
         tries = self.settings.machine.tries
-        over = own.filter(~Q(state=Assignment.SUBMITTED) | Q(attempt__gte=tries - 1))
-        asked = Task.objects.filter(kind__in=self.kinds, state=Task.OPEN, role=VOTE, live__lt=F("wanted"))
-        return asked.exclude(Exists(over))
+        over = assignments.filter(~Q(state=Assignment.SUBMITTED) | Q(attempt__gte=tries - 1))
+        tasks = Task.objects.filter(kind__in=self.kinds, state=Task.OPEN, role=VOTE, live__lt=F("wanted"))
+        return tasks.exclude(Exists(over))
 
     def leaves(self, kind: str, categories: Iterable[str]) -> bool:
         """Whether people draw again for one of these categories (`protocol.machines.categories_left`)."""
@@ -71,7 +69,9 @@ class _Turn:
             self._verdicts = NewestVerdicts(self.machine, since=self.machine.version)
         trust = machine_trust(self.settings.trust, self.settings.machine)
         window = trust.window_of(kind)
-        return any(trust.suspends(kind, self._verdicts.of_category(each, window)) for each in categories)
+        return any(
+            trust.suspends(kind, self._verdicts.of_category(category, window)) for category in categories
+        )
 
 
 def take_turn(image: int, submit: Submit) -> int:
@@ -79,31 +79,31 @@ def take_turn(image: int, submit: Submit) -> int:
     row = OpenImage.objects.select_related("campaign", "image").get(pk=image)
     if not settings_of(row.campaign.settings).machine.takes(row.image.key, seed=row.campaign.seed):
         return 0
-    machine = machine_at_work(row.campaign_id)
-    return 0 if machine is None else _answer_image(row, _Turn(row.campaign, machine, submit))
+    annotator = machine_at_work(row.campaign_id)
+    return 0 if annotator is None else _answer_image(row, _Turn(row.campaign, annotator, submit))
 
 
 def take_turns(campaign: Campaign, submit: Submit, *, at_most: int = IMAGES_PER_ROUND) -> int:
     """The same for the campaign's open images that wait for it, at most so many; how many answers."""
-    machine = machine_at_work(campaign.pk)
-    if machine is None:
+    annotator = machine_at_work(campaign.pk)
+    if annotator is None:
         return 0
-    campaign = machine.campaign  # As it is now: a lesson ago its settings may have been others.
+    campaign = annotator.campaign  # As it is now: a lesson ago its settings may have been others.
     if not settings_of(campaign.settings).machine.share:
         return 0
-    turn = _Turn(campaign, machine, submit)
-    if turn.over:
+    round = _Turn(campaign, annotator, submit)
+    if round.over:
         return 0
-    open_tasks = turn.open_tasks().filter(campaign=campaign)
+    open_tasks = round.open_tasks().filter(campaign=campaign)
     waiting = OpenImage.objects.filter(
         campaign=campaign,
         complete=False,
         pk__in=open_tasks.values("image"),
-        proposals__machine=machine,
-        proposals__version=machine.version,
+        proposals__machine=annotator,
+        proposals__version=annotator.version,
     )
     rows = waiting.select_related("campaign", "image")
-    return sum(_answer_image(row, turn) for row in _chosen(rows, at_most))
+    return sum(_answer_image(row, round) for row in _chosen(rows, at_most))
 
 
 def _chosen(waiting: QuerySet[OpenImage], at_most: int) -> list[OpenImage]:
@@ -123,28 +123,28 @@ def _chosen(waiting: QuerySet[OpenImage], at_most: int) -> list[OpenImage]:
     return chosen
 
 
-def _answer_image(row: OpenImage, turn: _Turn) -> int:
-    machine = turn.machine
-    if turn.over or not turn.settings.machine.takes(row.image.key, seed=row.campaign.seed):
+def _answer_image(row: OpenImage, round: _Turn) -> int:
+    annotator = round.machine
+    if round.over or not round.settings.machine.takes(row.image.key, seed=row.campaign.seed):
         return 0
     # Proposals of a later version are of a lesson that is not over.
-    stored = MachineProposals.objects.filter(machine=machine, image=row, version=machine.version).first()
+    stored = MachineProposals.objects.filter(machine=annotator, image=row, version=annotator.version).first()
     if stored is None:
         return 0
     count = 0
-    for task, attempt, answer in _answers(row, turn, stored):
+    for task, attempt, answer in _answers(row, round, stored):
         lease = take_machine_lease(
-            worker=machine.worker_id, campaign=row.campaign, kind=task.kind, task=task.pk, attempt=attempt
+            worker=annotator.worker_id, campaign=row.campaign, kind=task.kind, task=task.pk, attempt=attempt
         )
         if not isinstance(lease, Lease):
             if lease.code == TAKEN:
                 continue
             # What keeps it from this task keeps it from all.
-            turn.over = True
+            round.over = True
             break
         try:
-            turn.submit(
-                worker=machine.worker_id,
+            round.submit(
+                worker=annotator.worker_id,
                 assignment=lease.id,
                 answer=answer,
                 token=secrets.token_hex(16),
@@ -154,29 +154,29 @@ def _answer_image(row: OpenImage, turn: _Turn) -> int:
             count += 1
         except BadJudgment as error:
             # Such a box was stored before the picture's size was known: people draw.
-            _log.warning("machine %s, image %s: %s", machine.name, row.image.key, error)
-            return_lease(worker=machine.worker_id, assignment=lease.id)
+            _log.warning("machine %s, image %s: %s", annotator.name, row.image.key, error)
+            return_lease(worker=annotator.worker_id, assignment=lease.id)
         except BaseException:
-            return_lease(worker=machine.worker_id, assignment=lease.id)  # For people to draw.
+            return_lease(worker=annotator.worker_id, assignment=lease.id)  # For people to draw.
             raise
     return count
 
 
-def _answers(row: OpenImage, turn: _Turn, stored: MachineProposals) -> Iterator[tuple[Task, int, Answer]]:
+def _answers(row: OpenImage, work: _Turn, stored: MachineProposals) -> Iterator[tuple[Task, int, Answer]]:
     """The open tasks about an image that the machine has an answer to, each with how many boxes it drew for
     it before, and the answer."""
-    mentions = {one.id: one for one in map(mention_from, row.mentions)}
+    mentions = {mention.id: mention for mention in map(mention_from, row.mentions)}
     proposals = proposals_from(stored.boxes)
-    least = turn.settings.machine.least_chance
+    least = work.settings.machine.least_chance
     # An image keeps the limits with which it was opened.
-    tries = machine_tries(turn.settings.machine, settings_of(row.settings).protocol.limits)
-    own = Count("assignments", filter=Q(assignments__worker=turn.machine.worker_id))
+    tries = machine_tries(work.settings.machine, settings_of(row.settings).protocol.limits)
+    assignments = Count("assignments", filter=Q(assignments__worker=work.machine.worker_id))
     # Before the answers: where another turn has drawn since, the lease is refused.
-    tasks = list(turn.open_tasks().filter(image=row).annotate(own=own).order_by("pk"))
-    given = drawing_answers(row.campaign, row) if tasks else []
-    reported = {one.key for one in given if one.reported}
-    by_machines = Counter(one.key for one in given if one.machine)
-    accepted = [(one.mentions, one.box) for one in given if one.box and one.accepted]
+    tasks = list(work.open_tasks().filter(image=row).annotate(own=assignments).order_by("pk"))
+    drawings = drawing_answers(row.campaign, row) if tasks else []
+    reported = {mention.key for mention in drawings if mention.reported}
+    by_machines = Counter(mention.key for mention in drawings if mention.machine)
+    accepted = [(mention.mentions, mention.box) for mention in drawings if mention.box and mention.accepted]
     for task in tasks:
         if task.key in reported or by_machines[task.key] >= tries:
             continue
@@ -184,21 +184,25 @@ def _answers(row: OpenImage, turn: _Turn, stored: MachineProposals) -> Iterator[
         question = question_from(task.kind, task.key, content)
         of_chain = tuple(mentions[name] for name in question.mentions)
         about = frozenset(question.mentions)
-        found = next_proposal(
+        proposal = next_proposal(
             proposals,
             of_chain,
             question.boxes,
             least_chance=least,
-            refused=[one.box for one in given if one.box and one.accepted is False and one.mentions == about],
+            rejected=[
+                mention.box
+                for mention in drawings
+                if mention.box and mention.accepted is False and mention.mentions == about
+            ],
             of_others=boxes_of_others(accepted, of_chain, question.boxes, mentions),
         )
-        if found is None:
+        if proposal is None:
             continue
         categories = Chain("", of_chain).categories
-        if not turn.leaves(task.kind, categories):
-            said = {
-                "chance": round(found.chance, 3),
+        if not work.leaves(task.kind, categories):
+            provenance = {
+                "chance": round(proposal.chance, 3),
                 "version": stored.version,
                 "categories": list(categories),
             }
-            yield task, task.own, Answer("drawn", found.box, content=said)
+            yield task, task.own, Answer("drawn", proposal.box, content=provenance)

@@ -10,8 +10,6 @@ standing.
 Source: Hodosh et al. 2013, section 4.3.2; `protocol.paging`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -99,7 +97,8 @@ def enclose_control_images(
 def store_control_images(assignment: int, chosen: Sequence[PlacedControlImage]) -> None:
     """Store which known images a page shows, and how many captions of each."""
     PageControl.objects.bulk_create(
-        PageControl(assignment_id=assignment, control_id=one.control, captions=one.captions) for one in chosen
+        PageControl(assignment_id=assignment, control_id=placed.control, captions=placed.captions)
+        for placed in chosen
     )
 
 
@@ -127,7 +126,8 @@ def _chosen(
     `images`; as many as there are."""
     # Whatever is true of them: to tick nothing, or everything, is wrong on each.
     pool = [
-        Known(one.id, "") for one in controls.control_pool(holder.campaign, holder.standing.kind, revision)
+        Known(known_control.id, "")
+        for known_control in controls.control_pool(holder.campaign, holder.standing.kind, revision)
     ]
     if not pool or not like:
         return ()
@@ -138,7 +138,7 @@ def _chosen(
         worker=holder.worker, campaign=holder.campaign, kind=holder.standing.kind, but=but
     )
     taken = set(images)
-    found: list[PlacedControlImage] = []
+    placed: list[PlacedControlImage] = []
     for block in like:
         strange = controls.strangeness(
             past,
@@ -158,14 +158,14 @@ def _chosen(
                 strange=strange,
             ).control
             if control is None:
-                return tuple(found)
+                return tuple(placed)
             seen.add(control.id)
             (known,) = controls.shown_control(int(control.id)).content["blocks"]
             if known["image"] not in taken and len(known["captions"]) >= len(block.captions):
                 taken.add(known["image"])
-                found.append(PlacedControlImage(int(control.id), len(block.captions)))
+                placed.append(PlacedControlImage(int(control.id), len(block.captions)))
                 break
-    return tuple(found)
+    return tuple(placed)
 
 
 def blocks(assignment: int, *, seed: int, settings: CampaignSettings) -> tuple[PageBlock, ...]:
@@ -173,14 +173,14 @@ def blocks(assignment: int, *, seed: int, settings: CampaignSettings) -> tuple[P
     row = Assignment.objects.select_related("worker", "control").get(pk=assignment)
     if row.role == _QUALIFICATION and row.control is not None:
         return (_known(row.control, 0, seed, row.worker.pseudonym),)
-    asked = [_asked(content) for content in _items(row)]
+    pages = [_asked(content) for content in _items(row)]
     put_on = [
-        _known(one.control, one.captions, seed, row.worker.pseudonym)
-        for one in row.page_controls.select_related("control").order_by("id")
+        _known(control.control, control.captions, seed, row.worker.pseudonym)
+        for control in row.page_controls.select_related("control").order_by("id")
     ]
     known = {str(block.image): block for block in put_on}
     shuffled = for_worker(
-        [_pure(block) for block in asked],
+        [_pure(block) for block in pages],
         [
             ControlImage(str(block.control), image, _names(block, True), _names(block, False))
             for image, block in known.items()
@@ -188,7 +188,7 @@ def blocks(assignment: int, *, seed: int, settings: CampaignSettings) -> tuple[P
         seed=seed,
         worker=row.worker.pseudonym,
     )
-    made_from = {(block.image, frozenset(block.captions)): block for block in (*asked, *known.values())}
+    made_from = {(block.image, frozenset(block.captions)): block for block in (*pages, *known.values())}
     return tuple(_in_order(block, made_from) for block in shuffled)
 
 
@@ -201,7 +201,7 @@ def _items(row: Assignment) -> list[Mapping[str, Any]]:
 def _asked(content: Mapping[str, Any]) -> PageBlock:
     return PageBlock(
         content["image"],
-        tuple((image, place) for image, place in content["captions"]),
+        tuple((image, number) for image, number in content["captions"]),
         tuple(PAGE_ROLES[role] for role in content["roles"]),
     )
 
@@ -209,16 +209,16 @@ def _asked(content: Mapping[str, Any]) -> PageBlock:
 def _known(control: Control, size: int, seed: int, worker: str) -> PageBlock:
     """A known image with `size` of its captions, or all of them."""
     (block,) = control.content["blocks"]
-    kept = places_shown(
+    shown_order = places_shown(
         control.known, size or len(control.known), seed=seed, worker=worker, control=control.pk
     )
-    captions = [(image, place) for image, place in block["captions"]]
+    captions = [(image, number) for image, number in block["captions"]]
     return PageBlock(
         block["image"],
-        tuple(captions[place] for place in kept),
-        (ROLE_CONTROL,) * len(kept),
+        tuple(captions[number] for number in shown_order),
+        (ROLE_CONTROL,) * len(shown_order),
         control.pk,
-        tuple(control.known[place] for place in kept),
+        tuple(control.known[number] for number in shown_order),
         control.active,
     )
 
@@ -244,21 +244,21 @@ def _in_order(
 ) -> PageBlock:
     """The block that a shuffled one was made from, its captions in the shuffled order."""
     order = [_caption(entry.caption) for entry in block.entries]
-    one = made_from[int(block.image), frozenset(order)]
-    place = [one.captions.index(caption) for caption in order]
+    control = made_from[int(block.image), frozenset(order)]
+    positions = [control.captions.index(caption) for caption in order]
     return PageBlock(
-        one.image,
+        control.image,
         tuple(order),
-        tuple(one.roles[i] for i in place),
-        one.control,
-        tuple(one.known[i] for i in place) if one.known else (),
-        one.active,
+        tuple(control.roles[i] for i in positions),
+        control.control,
+        tuple(control.known[i] for i in positions) if control.known else (),
+        control.active,
     )
 
 
 def _caption(name: str) -> tuple[int, int]:
-    image, _, place = name.partition("#")
-    return int(image), int(place)
+    image, _, number = name.partition("#")
+    return int(image), int(number)
 
 
 def page_content(page: Sequence[PageBlock]) -> dict[str, Any]:
@@ -266,12 +266,12 @@ def page_content(page: Sequence[PageBlock]) -> dict[str, Any]:
     return {"blocks": [{"image": b.image, "captions": [list(c) for c in b.captions]} for b in page]}
 
 
-def page_ticks(page: Sequence[PageBlock], given: Mapping[str, Any] | None) -> list[list[bool]]:
+def page_ticks(page: Sequence[PageBlock], answer: Mapping[str, Any] | None) -> list[list[bool]]:
     """The ticks of an answer, as many as the page has. Raises BadJudgment."""
-    ticks: list[list[bool]] = (given or {}).get("ticked", [])
-    shape, wanted = [len(row) for row in ticks], [len(block.captions) for block in page]
-    if shape != wanted:
-        raise BadJudgment(f"the answer has {shape} sentences for its pictures: expected {wanted}")
+    ticks: list[list[bool]] = (answer or {}).get("ticked", [])
+    shape, sizes = [len(row) for row in ticks], [len(block.captions) for block in page]
+    if shape != sizes:
+        raise BadJudgment(f"the answer has {shape} sentences for its pictures: expected {sizes}")
     return ticks
 
 
@@ -286,9 +286,9 @@ def page_answer(page: Sequence[PageBlock], ticks: Sequence[Sequence[bool]] | Non
                 "image": block.image,
                 "captions": [list(caption) for caption in block.captions],
                 "roles": [PAGE_ROLES.index(role) for role in block.roles],
-                **({"yes": list(ticks[place])} if ticks is not None else {}),
+                **({"yes": list(ticks[index])} if ticks is not None else {}),
                 **({"control": block.control} if block.control is not None else {}),
             }
-            for place, block in enumerate(page)
+            for index, block in enumerate(page)
         ]
     }

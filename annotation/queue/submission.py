@@ -14,8 +14,6 @@ Of somebody who was erased nothing is stored any more.
 What it reads, and under which locks: `submission_rows`.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Collection, Sequence
@@ -138,11 +136,11 @@ def submit(
                 stored = _Answered(*_terms(cursor, held), True, [])
             else:
                 answer_rows.check_answer(held, answer)
-                sent = _Sent(answer, token, seconds, schema, at)
+                request = _Sent(answer, token, seconds, schema, at)
                 if isinstance(row, TaskRow):
-                    stored = _to_task(cursor, row, sent)
+                    stored = _to_task(cursor, row, request)
                 else:
-                    stored = _to_control(cursor, row, sent)
+                    stored = _to_control(cursor, row, request)
             following: Lease | NoTask | None = None
             # What was taken under an older consent text may be answered; no more is handed out under that.
             if then and stored.holder.unagreed:
@@ -173,10 +171,10 @@ def _let_machine_answer(image: int) -> None:
         _log.exception("the machine's turn at open image %d", image)
 
 
-def _to_task(cursor: Any, row: TaskRow, sent: _Sent) -> _Answered:
+def _to_task(cursor: Any, row: TaskRow, request: _Sent) -> _Answered:
     """An answer on a task: stored, folded, paid."""
     held, task, image, now, terms = row
-    answer, at = sent.answer, sent.at
+    answer, at = request.answer, request.at
     drawer = task.barred if kind_of(held.kind).judges else None
     holder, drawn, votes = submission_rows.holders_of(cursor, held, terms, drawer, image.id)
     _check_visit(cursor, held, terms, holder)
@@ -184,7 +182,7 @@ def _to_task(cursor: Any, row: TaskRow, sent: _Sent) -> _Answered:
         answer_rows.check_machine_answer(held, answer)
     content = answer_rows.answer_content(held, terms, answer)
     if holder.withdrawn:
-        return _withdrawn(cursor, row, holder, content, sent)
+        return _withdrawn(cursor, row, holder, content, request)
     role, placed = held.role, True
     if held.state != Assignment.LEASED:
         role, placed = _late(cursor, task)
@@ -206,14 +204,14 @@ def _to_task(cursor: Any, row: TaskRow, sent: _Sent) -> _Answered:
     first = role == q.VOTE and not any(
         v.judgment.key == held.key and v.judgment.role == q.VOTE and not v.judgment.flag for v in votes[:-1]
     )
-    found = image_state.image_difference(
+    difference = image_state.image_difference(
         image,
         votes,
         lease_terms.double_checks(now, held.image_key),
         at=at,
         placed=held.key if role == q.VOTE and placed else "",
     )
-    counted = role == q.DOUBLE_CHECK or (role == q.VOTE and name not in found.state.moot)
+    counted = role == q.DOUBLE_CHECK or (role == q.VOTE and name not in difference.state.moot)
     changed = [worker_trust.trust_update(holder.id, after := _after(holder, content.events, terms), at)]
     asked_at = database.time_from_sql(held.leased_at)
     if (
@@ -228,15 +226,15 @@ def _to_task(cursor: Any, row: TaskRow, sent: _Sent) -> _Answered:
     ):
         judged = BoxJudged(answer.answer == "good")
         changed.append(worker_trust.trust_update(drawn.id, _after(drawn, [judged], terms), at))
-    wakes = bool(now.settings.machine.share) and not holder.machine and bool(machine_kinds(found.opened))
+    wakes = bool(now.settings.machine.share) and not holder.machine and bool(machine_kinds(difference.opened))
     statements = [
         *answer_rows.insert_judgment(
-            held, terms, judgment, answer.way, content.kept, image.id, sent.schema, at
+            held, terms, judgment, answer.way, content.kept, image.id, request.schema, at
         ),
         *(answer_rows.insert_flag(held, answer) if answer.flag else ()),
-        answer_rows.end_assignment(held, terms, sent.token, sent.seconds, at, unpaid=holder.machine),
+        answer_rows.end_assignment(held, terms, request.token, request.seconds, at, unpaid=holder.machine),
         *content.graded,
-        *found.statements,
+        *difference.statements,
         *changed,
     ]
     return _Answered(
@@ -245,11 +243,11 @@ def _to_task(cursor: Any, row: TaskRow, sent: _Sent) -> _Answered:
 
 
 def _withdrawn(
-    cursor: Any, row: TaskRow, holder: WorkerState, content: AnswerContent, sent: _Sent
+    cursor: Any, row: TaskRow, holder: WorkerState, content: AnswerContent, request: _Sent
 ) -> _Answered:
     """An answer of somebody whose judgments are withdrawn: stored void, and paid but for a machine's; its
     place is free again."""
-    held, terms, answer, at = row.held, row.terms, sent.answer, sent.at
+    held, terms, answer, at = row.held, row.terms, request.answer, request.at
     if held.state == Assignment.LEASED:
         cursor.execute("UPDATE annotation_task SET live = live - 1 WHERE id = %s", [row.task.id])
     name = _name_of(held, holder)
@@ -259,10 +257,10 @@ def _withdrawn(
     after = _after(holder, content.events, terms)
     statements = [
         *answer_rows.insert_judgment(
-            held, terms, judgment, answer.way, content.kept, row.image.id, sent.schema, at
+            held, terms, judgment, answer.way, content.kept, row.image.id, request.schema, at
         ),
         *(answer_rows.insert_flag(held, answer) if answer.flag else ()),
-        answer_rows.end_assignment(held, terms, sent.token, sent.seconds, at, unpaid=holder.machine),
+        answer_rows.end_assignment(held, terms, request.token, request.seconds, at, unpaid=holder.machine),
         *content.graded,
         worker_trust.trust_update(holder.id, after, at),
     ]
@@ -297,14 +295,14 @@ def _late(cursor: Any, task: TaskNow) -> tuple[str, bool]:
     return (q.SURPLUS if task.state == Task.OPEN else q.VOTE), False
 
 
-def _to_control(cursor: Any, row: ControlRow, sent: _Sent) -> _Answered:
+def _to_control(cursor: Any, row: ControlRow, request: _Sent) -> _Answered:
     """An answer on a control item: graded, and paid unless it is of a test.
 
     One that was retired meanwhile measures nobody, and a late answer only where it unbalances nothing; either
     counts as any other. A test is fixed once it has begun.
     """
     held, item, now, terms = row
-    answer, at = sent.answer, sent.at
+    answer, at = request.answer, request.at
     holder = submission_rows.holders_of(cursor, held, terms).own
     _check_visit(cursor, held, terms, holder)
     content = answer_rows.answer_content(held, terms, answer)
@@ -314,14 +312,16 @@ def _to_control(cursor: Any, row: ControlRow, sent: _Sent) -> _Answered:
         alone and item.active and _measures(held, now, item.stratum)
     ):
         right = controls.grade_control(
-            kind=held.kind, known=json.loads(item.known), given=answer, settings=terms.settings.trust
+            kind=held.kind, known=json.loads(item.known), answer=answer, settings=terms.settings.trust
         )
     name = judgment_name(held.image_key, holder.pseudonym, held.key)
     judgment = Judgment(name, held.key, holder.pseudonym, answer.answer, answer.box, answer.flag, held.role)
     statements = [
-        *answer_rows.insert_judgment(held, terms, judgment, answer.way, content.kept, None, sent.schema, at),
+        *answer_rows.insert_judgment(
+            held, terms, judgment, answer.way, content.kept, None, request.schema, at
+        ),
         *(answer_rows.insert_flag(held, answer) if answer.flag else ()),
-        answer_rows.end_assignment(held, terms, sent.token, sent.seconds, at, right=right),
+        answer_rows.end_assignment(held, terms, request.token, request.seconds, at, right=right),
         *content.graded,
     ]
     if held.role != qualification.QUALIFICATION_ROLE:
@@ -357,8 +357,8 @@ def _terms(cursor: Any, held: LeasedAssignment) -> tuple[Terms, WorkerState]:
 
 
 def _after(holder: WorkerState, events: Sequence[Any], terms: Terms) -> Any:
-    standing = holder.standing
-    rules = lease_terms.terms_trust_rules(terms, standing.kind, machine=holder.machine)
+    trust = holder.standing
+    rules = lease_terms.terms_trust_rules(terms, trust.kind, is_model=holder.machine)
     for event in events:
-        standing = trust_after_or_same(standing, event, rules)
-    return standing
+        trust = trust_after_or_same(trust, event, rules)
+    return trust

@@ -5,8 +5,6 @@ Locks: image, task, assignment, the worker (shared, so that nobody erases them m
 concerned, by id.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from annotation.common import database
@@ -139,13 +137,13 @@ def holders_of(
         ],
     )
     rows = cursor.fetchall()
-    found = [lease_terms.worker_state_from(columns) for _votes, *columns in rows]
-    own = next(h for h in found if h.worker == held.worker and h.standing.kind == held.kind)
+    holders = [lease_terms.worker_state_from(columns) for _votes, *columns in rows]
+    holder = next(h for h in holders if h.worker == held.worker and h.standing.kind == held.kind)
     votes: list[image_state.Vote] = []
     if image is not None:
         stored, *_columns = rows[0]  # Each row has all the votes.
         votes = image_state.votes_from(stored) if along else image_state.votes_of(cursor, image)
-    return Holders(own, next((h for h in found if h is not own), None), votes)
+    return Holders(holder, next((h for h in holders if h is not holder), None), votes)
 
 
 def drawn_since(cursor: Any, drawer: WorkerState, image: int, key: str) -> bool:

@@ -4,8 +4,6 @@
 without waiting for its image's lock. Call all but `rank_of` inside `sql.writing()` while holding that lock.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -21,9 +19,9 @@ _PRIORITIES = 2**15
 _PLACES = 2**32
 
 
-def rank_of(*, priority: int, place: int) -> int:
+def rank_of(*, priority: int, position: int) -> int:
     """Tasks are handed out by rising rank: higher priority first, then the image's turn."""
-    return (_PRIORITIES - 1 - priority) * _PLACES + place
+    return (_PRIORITIES - 1 - priority) * _PLACES + position
 
 
 #: Leases of a task that is asked again. Only where it was closed before: nobody can claim it then, so
@@ -32,8 +30,8 @@ _LEASED = """(SELECT count(*) FROM annotation_assignment a
               WHERE a.task_id = annotation_task.id AND a.state = 'leased')"""
 
 
-def update_wanted(image: int, key: str, wanted: int, more: int) -> database.Statement:
-    """An open task wants `wanted` answers, or as many as are given and out if those are more.
+def update_wanted(image: int, key: str, total: int, more: int) -> database.Statement:
+    """An open task wants `total` answers, or as many as are given and out if those are more.
 
     `more` votes hold a place that it did not count. Reckoned from the row's own counter, which
     claims raise meanwhile.
@@ -42,11 +40,11 @@ def update_wanted(image: int, key: str, wanted: int, more: int) -> database.Stat
         """UPDATE annotation_task SET live = live + %s,
                wanted = CASE WHEN live + %s > %s THEN live + %s ELSE %s END
            WHERE image_id = %s AND key = %s""",
-        [more, more, wanted, more, wanted, image, key],
+        [more, more, total, more, total, image, key],
     )
 
 
-def ask_second_person(image: int, key: str, given: int) -> list[database.Statement]:
+def ask_second_person(image: int, key: str, answers: int) -> list[database.Statement]:
     """A task is to be asked of a second person; it has so many votes. Who holds it already is that person."""
     # Closed first, so that whoever claims it now is seen when leases are counted.
     return [
@@ -55,7 +53,7 @@ def ask_second_person(image: int, key: str, given: int) -> list[database.Stateme
             f"""UPDATE annotation_task SET state = 'open', role = 'double_check', live = %s + {_LEASED},
                    wanted = %s + CASE WHEN {_LEASED} > 1 THEN {_LEASED} ELSE 1 END
                WHERE image_id = %s AND key = %s""",
-            [given, given, image, key],
+            [answers, answers, image, key],
         ),
     ]
 
@@ -67,7 +65,7 @@ def end_task(image: int, key: str, state: str) -> database.Statement:
 
 def open_tasks(
     questions: Sequence[Question],
-    given: Mapping[str, int],
+    answers: Mapping[str, int],
     drawers: Mapping[str, int],
     shares: Mapping[str, float],
     *,
@@ -78,22 +76,22 @@ def open_tasks(
 ) -> list[database.Statement]:
     """Open tasks for `questions`, or open again those that were asked before, with what they show.
 
-    `given` are votes by key, `drawers` the one worker who may not judge, by key; `shares` those of
+    `answers` are votes by key, `drawers` the one worker who may not judge, by key; `shares` those of
     drawn questions, by key. To be sent when the lease that is being handed in has ended, since leases are
     counted.
     """
     created = database.sql_time(at)
     values: list[Any] = []
-    shown: list[Any] = []
+    parameters: list[Any] = []
     for question in questions:
-        shown += [image, question.key, json.dumps(question_content(question))]
+        parameters += [image, question.key, json.dumps(question_content(question))]
         values += [
             campaign,
             image,
             question.kind,
             question.key,
-            given[question.key] + question.wanted,
-            given[question.key],
+            answers[question.key] + question.wanted,
+            answers[question.key],
             rank,
             drawers.get(question.key),
             shares.get(question.key),
@@ -121,7 +119,7 @@ def open_tasks(
         (
             f"""INSERT INTO annotation_item (task_id, position, content) VALUES {items}
                 ON CONFLICT (task_id, position) DO NOTHING""",
-            shown,
+            parameters,
         ),
     ]
 
@@ -136,5 +134,5 @@ def count_checks(images: Sequence[int]) -> None:
         votes = Judgment.objects.filter(image=task.image_id, key=task.key, role=VOTE, void=False).count()
         live = votes + Assignment.objects.filter(task=task, state=Assignment.LEASED).count()
         if live != task.live:
-            wanted = max(live, task.wanted - task.live + live)
-            Task.objects.filter(pk=task.pk).update(live=live, wanted=wanted)
+            total = max(live, task.wanted - task.live + live)
+            Task.objects.filter(pk=task.pk).update(live=live, wanted=total)

@@ -8,8 +8,6 @@ Nothing is locked here: to be called while holding the worker's standing of the 
 for in the same moment each may get one.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.utils.translation import gettext as _

@@ -1,7 +1,5 @@
 """What arrivals from crowd platforms share: who they are, and signing in just them."""
 
-from __future__ import annotations
-
 import re
 
 from django.contrib.auth import login, logout

@@ -1,7 +1,5 @@
 """Who comes by a link: what they agree to, an account of their own or one made at once, then the tasks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import forms

@@ -10,8 +10,6 @@ Source: the requester's API reference, "ExternalQuestion"; https://docs.aws.amaz
 read in November 2026. Workers see HITs on worker.mturk.com, and hand in to www.mturk.com.
 """
 
-from __future__ import annotations
-
 from csp.decorators import csp_replace
 from django.contrib.auth.decorators import login_not_required
 from django.core.signing import BadSignature, TimestampSigner

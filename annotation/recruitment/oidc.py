@@ -1,7 +1,5 @@
 """The addresses of signing in by another server: there, back from there, connecting and disconnecting."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any
 

@@ -4,8 +4,6 @@ Source: Prolific's API reference, "Webhooks" (Receiving, Verifying, X-Event-ID, 
 "Submission object"; https://docs.prolific.com, read in November 2026.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac
@@ -124,7 +122,7 @@ def prolific_webhook(request: HttpRequest) -> HttpResponse:
         return JsonResponse({"error": "the body is no event"}, status=400)
     changed = confirmation.note_submission(
         provider=PROLIFIC,
-        told=SubmissionFacts(about["participant_id"], (), prolific_api.plain_status(about["status"])),
+        report=SubmissionFacts(about["participant_id"], (), prolific_api.plain_status(about["status"])),
         submission=about["resource_id"],
         # When it happened; a delivery that is tried again is sent later than that.
         at=min(_time(request.headers.get("X-Timestamp", "")) or sent, sent),

@@ -4,8 +4,6 @@ The session holds it behind a pad that is used once, and the pad lies in a cooki
 alone.
 """
 
-from __future__ import annotations
-
 import secrets
 
 from django.conf import settings

@@ -1,7 +1,5 @@
 """The pages on which people set up their second factor, get recovery codes, and turn it off."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import segno

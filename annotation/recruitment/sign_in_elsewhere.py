@@ -5,8 +5,6 @@ the other server says of e-mail addresses or groups is not asked for and not loo
 or a role by it, and second factors are asked for as after a password.
 """
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any, NoReturn
 

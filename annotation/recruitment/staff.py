@@ -1,7 +1,5 @@
 """How staff come: by the link to the first account, which the server prints, or as an admin invites them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
@@ -39,7 +37,7 @@ def first_account(request: HttpRequest, token: str) -> HttpResponse:
     chosen = form.cleaned_data
     try:
         account = first.make_first_account(
-            given=token, username=chosen["username"], password=chosen["password1"]
+            token=token, username=chosen["username"], password=chosen["password1"]
         )
     except (first.TooLate, Busy) as why:
         raise Http404(str(why)) from why

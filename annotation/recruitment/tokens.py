@@ -1,7 +1,5 @@
 """The page on which staff make and revoke the tokens by which their programs call the API."""
 
-from __future__ import annotations
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import path

@@ -1,7 +1,5 @@
 """The page on which a visitor of a crowd platform sees how far they are, and goes back from."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from csp.decorators import csp_update

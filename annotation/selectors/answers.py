@@ -4,8 +4,6 @@ Images and captions are named as in the corpus: an image by its key, a caption b
 numbers from 0. Workers are pseudonyms.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache
@@ -79,15 +77,15 @@ def _by(kind: str, provider: str | None, campaign: Campaign) -> str:
 
 def answer_details(kind: str, key: str, content: Mapping[str, Any], *, known: bool = False) -> dict[str, Any]:
     """What an answer says beside its word; of a page the pairs of control images only with `known`."""
-    said = kind_of(kind).told(key, content)
+    answer_content = kind_of(kind).told(key, content)
     if not is_page(kind):
-        return said
+        return answer_content
     pairs = [
         {**pair, "image": _key(pair["image"]), "caption": f"{_key(pair['caption'][0])}#{pair['caption'][1]}"}
-        for pair in said["pairs"]
+        for pair in answer_content["pairs"]
         if known or pair["role"] != ROLE_CONTROL
     ]
-    return {**said, "pairs": pairs}
+    return {**answer_content, "pairs": pairs}
 
 
 @lru_cache(maxsize=65536)

@@ -129,8 +129,8 @@ def layers_of(corpus: Corpus) -> list[Layer]:
 def splits_in_order(corpus: Corpus) -> list[str]:
     """The names of the corpus's splits, the usual three first."""
     usual = ["train", "dev", "val", "test"]
-    found = Image.objects.filter(corpus=corpus).exclude(split="").values_list("split", flat=True).distinct()
-    return sorted(found, key=lambda name: (usual.index(name) if name in usual else len(usual), name))
+    splits = Image.objects.filter(corpus=corpus).exclude(split="").values_list("split", flat=True).distinct()
+    return sorted(splits, key=lambda name: (usual.index(name) if name in usual else len(usual), name))
 
 
 def unfinished_chains() -> Q:
@@ -145,30 +145,30 @@ def unfinished_chains() -> Q:
     return silent | ~Q(stage__in=["", *CLOSED_STAGES])
 
 
-def images_matching(corpus: Corpus, layer: Layer | None, wanted: Filter) -> QuerySet[Image]:
-    """The images of `corpus` that `wanted` lets through.
+def images_matching(corpus: Corpus, layer: Layer | None, criteria: Filter) -> QuerySet[Image]:
+    """The images of `corpus` that `criteria` lets through.
 
     Without a layer nothing has a category, and nothing is unfinished.
     """
     images = Image.objects.filter(corpus=corpus)
-    if wanted.split:
-        images = images.filter(split=wanted.split)
-    if wanted.text:
+    if criteria.split:
+        images = images.filter(split=criteria.split)
+    if criteria.text:
         images = images.filter(
-            Exists(Caption.objects.filter(image=OuterRef("pk"), text__icontains=wanted.text))
+            Exists(Caption.objects.filter(image=OuterRef("pk"), text__icontains=criteria.text))
         )
-    if wanted.tags:
+    if criteria.tags:
         try:
-            query = read_tag_query(wanted.tags)
+            query = read_tag_query(criteria.tags)
         except BadTagQuery:
             return images.none()
         images = images.filter(images_tagged(corpus, query)) if query is not None else images
-    if wanted.category:
-        named = wanted.category
+    if criteria.category:
+        named = criteria.category
         of_it = Q(categories=named) | Q(categories__startswith=f"{named}/")
         of_it |= Q(categories__endswith=f"/{named}") | Q(categories__contains=f"/{named}/")
         images = images.filter(Exists(Mention.objects.filter(of_it, image=OuterRef("pk"), layer=layer)))
-    if wanted.unfinished:
+    if criteria.unfinished:
         images = images.filter(
             Exists(Chain.objects.filter(unfinished_chains(), image=OuterRef("pk"), layer=layer))
         )
@@ -178,30 +178,30 @@ def images_matching(corpus: Corpus, layer: Layer | None, wanted: Filter) -> Quer
 def page_of(
     corpus: Corpus,
     layer: Layer | None,
-    wanted: Filter,
+    criteria: Filter,
     *,
     after: int | None = None,
     before: int | None = None,
     size: int = _PAGE,
 ) -> TilePage:
     """The `size` images that follow position `after`, or lead up to position `before`."""
-    images = images_matching(corpus, layer, wanted)
+    images = images_matching(corpus, layer, criteria)
     if before is not None:
-        found = list(images.filter(position__lt=before).order_by("-position")[: size + 1])
-        more_before, more_after = len(found) > size, True
-        found = found[:size][::-1]
+        page_images = list(images.filter(position__lt=before).order_by("-position")[: size + 1])
+        more_before, more_after = len(page_images) > size, True
+        page_images = page_images[:size][::-1]
     else:
         if after is not None:
             images = images.filter(position__gt=after)
-        found = list(images.order_by("position")[: size + 1])
-        more_before, more_after = after is not None, len(found) > size
-        found = found[:size]
-    tiles = _captioned(found, text=wanted.text)
+        page_images = list(images.order_by("position")[: size + 1])
+        more_before, more_after = after is not None, len(page_images) > size
+        page_images = page_images[:size]
+    tiles = _captioned(page_images, text=criteria.text)
     _count_layer(tiles, layer)
     return TilePage(
         tiles,
-        before=found[0].position if found and more_before else None,
-        after=found[-1].position if found and more_after else None,
+        before=page_images[0].position if page_images and more_before else None,
+        after=page_images[-1].position if page_images and more_after else None,
     )
 
 
@@ -238,11 +238,11 @@ def layer_figures(layers: Iterable[Layer]) -> dict[int, LayerFigures]:
     names = {
         layer.pk: f"figures-{layer.pk}-{layer.created_at.timestamp()}-{layer.version}" for layer in layers
     }
-    kept = cache.get_many(names.values())
-    missing = [pk for pk, name in names.items() if name not in kept]
+    cached = cache.get_many(names.values())
+    missing = [pk for pk, name in names.items() if name not in cached]
     counted = _counted(missing) if missing else {}
     cache.set_many({names[pk]: figures for pk, figures in counted.items()}, FIGURES_KEPT)
-    return {pk: counted[pk] if pk in counted else kept[name] for pk, name in names.items()}
+    return {pk: counted[pk] if pk in counted else cached[name] for pk, name in names.items()}
 
 
 def _counted(layers: list[int]) -> dict[int, LayerFigures]:
@@ -279,9 +279,9 @@ def _count_chains(figures: dict[int, LayerFigures], chains: QuerySet[Chain], *, 
             of_layer.unfinished += number if silent or not closed else 0
 
 
-def neighbours(image: Image, layer: Layer | None, wanted: Filter) -> tuple[Image | None, Image | None]:
-    """The images before and after `image` among those that `wanted` lets through; two queries."""
-    others = images_matching(image.corpus, layer, wanted)
+def neighbours(image: Image, layer: Layer | None, criteria: Filter) -> tuple[Image | None, Image | None]:
+    """The images before and after `image` among those that `criteria` lets through; two queries."""
+    others = images_matching(image.corpus, layer, criteria)
     before = others.filter(position__lt=image.position).order_by("-position").first()
     after = others.filter(position__gt=image.position).order_by("position").first()
     return before, after

@@ -1,7 +1,5 @@
 """The list of campaigns: how far each is, told from indexes alone."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

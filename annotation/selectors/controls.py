@@ -1,7 +1,5 @@
 """The control items of a campaign, counted: what commands and pages tell of them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from functools import lru_cache
@@ -35,8 +33,8 @@ def control_item_counts(campaign: Campaign) -> dict[tuple[str, str, str], int]:
         .annotate(items=Count("id"))
         .values_list("kind", "purpose", "stratum", "items")
     )
-    found = sorted(rows, key=lambda row: (kind_order(row[0]), row[1], row[2]))
-    return {(kind, purpose, answer): items for kind, purpose, answer, items in found}
+    counted = sorted(rows, key=lambda row: (kind_order(row[0]), row[1], row[2]))
+    return {(kind, purpose, answer): items for kind, purpose, answer, items in counted}
 
 
 class Facts(NamedTuple):
@@ -101,12 +99,12 @@ def unchecked_kinds(campaign: Campaign) -> tuple[str, ...]:
 
 def unchecked_answers(campaign: Campaign) -> dict[str, int]:
     """Kind -> answers that were given before there was anything to check them by, where it has that now."""
-    found = {}
+    unchecked = {}
     for kind, since in control_facts(campaign.pk, campaign.revision).since.items():
         early = Judgment.objects.filter(campaign=campaign, kind=kind, role=VOTE, created_at__lt=since)
         if kind not in unchecked_kinds(campaign) and (count := early.count()):
-            found[kind] = count
-    return found
+            unchecked[kind] = count
+    return unchecked
 
 
 def with_answer_counts(rows: QuerySet[Control]) -> QuerySet[Control]:
@@ -124,8 +122,8 @@ def with_answer_counts(rows: QuerySet[Control]) -> QuerySet[Control]:
 def answered_controls(controls: Iterable[int]) -> dict[int, tuple[int, int]]:
     """Control -> (right answers, answers) given on it; those that nobody answered are not there."""
     rows = Assignment.objects.filter(control__in=list(controls), right__isnull=False).values("control")
-    told = rows.annotate(right_ones=Count("id", filter=Q(right=True)), all_of_them=Count("id"))
+    answered = rows.annotate(right_ones=Count("id", filter=Q(right=True)), all_of_them=Count("id"))
     return {
         control: (right, all_of_them)
-        for control, right, all_of_them in told.values_list("control", "right_ones", "all_of_them")
+        for control, right, all_of_them in answered.values_list("control", "right_ones", "all_of_them")
     }

@@ -1,7 +1,5 @@
 """Corpora and layers by the names people type."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from annotation.common.by_command import with_known
@@ -46,13 +44,13 @@ def split_names(corpus: Corpus) -> list[str]:
 
 def splits_of_corpora(corpora: Sequence[Corpus]) -> list[str]:
     """The splits that images of any of these corpora belong to, by name; one query."""
-    found = Image.objects.filter(corpus__in=corpora).exclude(split="").values_list("split", flat=True)
-    return sorted(set(found.order_by().distinct()))
+    splits = Image.objects.filter(corpus__in=corpora).exclude(split="").values_list("split", flat=True)
+    return sorted(set(splits.order_by().distinct()))
 
 
 def layers_of_corpora(corpora: Sequence[Corpus]) -> list[Layer]:
     """The published layers of these corpora, each with its corpus, in their order and by name; one query."""
-    places = {corpus.pk: place for place, corpus in enumerate(corpora)}
+    places = {corpus.pk: index for index, corpus in enumerate(corpora)}
     layers = Layer.objects.filter(corpus__in=corpora, published=True).select_related("corpus")
     return sorted(layers, key=lambda layer: (places[layer.corpus_id], layer.name))
 

@@ -4,8 +4,6 @@ Extreme clicking took 7 s a box where dragging took 35 s, at equal quality (Papa
 campaign sees what is so with its own workers. They choose their way themselves, so this is no experiment.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass
 from statistics import median

@@ -1,7 +1,5 @@
 """Which images of a campaign do not come in their usual turn."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from django.db.models import Count, Q
@@ -35,14 +33,14 @@ def prioritised(campaign: Campaign) -> list[Prioritised]:
     )
     return [
         Prioritised(
-            each["priority"],
-            each["images"],
-            each["incomplete"],
+            item["priority"],
+            item["images"],
+            item["incomplete"],
             tuple(
-                rows.filter(priority=each["priority"])
+                rows.filter(priority=item["priority"])
                 .order_by("place")
                 .values_list("image__filename", flat=True)[:SHOWN]
             ),
         )
-        for each in counted.order_by("-priority")
+        for item in counted.order_by("-priority")
     ]

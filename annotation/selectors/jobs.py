@@ -1,7 +1,5 @@
 """Jobs as pages and commands show them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from django.db.models import QuerySet
@@ -11,12 +9,12 @@ from annotation.models import Campaign, Job
 
 def recent_jobs(*, campaign: Campaign | None = None, state: str | None = None, limit: int = 50) -> list[Job]:
     """The newest jobs first, of a campaign or of all; with who asked for them."""
-    found = Job.objects.select_related("campaign", "created_by").order_by("-pk")
+    jobs = Job.objects.select_related("campaign", "created_by").order_by("-pk")
     if campaign is not None:
-        found = found.filter(campaign=campaign)
+        jobs = jobs.filter(campaign=campaign)
     if state is not None:
-        found = found.filter(state=state)
-    return list(found[:limit])
+        jobs = jobs.filter(state=state)
+    return list(jobs[:limit])
 
 
 def jobs_of_kinds(kinds: Sequence[str], *, limit: int) -> list[Job]:

@@ -1,7 +1,5 @@
 """What a layer cost: counted from its campaign's answers, or as a simulation left it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,7 +22,7 @@ def answers_cost(campaign: Campaign) -> dict[str, Any]:
     those that its layer covers once it is brought up: somebody answered or ruled about them, or they have
     nothing to ask. So images opened later do not make what was done cheaper.
     """
-    given: dict[str, dict[str, float]] = {"judgments": {}, "seconds": {}, "controls": {}, "double_checks": {}}
+    costs: dict[str, dict[str, float]] = {"judgments": {}, "seconds": {}, "controls": {}, "double_checks": {}}
     names = {q.VOTE: "judgments", q.SURPLUS: "judgments", q.DOUBLE_CHECK: "double_checks"}
     machines = Machine.objects.filter(campaign=campaign).values("worker")
     done = Assignment.objects.filter(campaign=campaign, state=Assignment.SUBMITTED)
@@ -34,12 +32,12 @@ def answers_cost(campaign: Campaign) -> dict[str, Any]:
         .annotate(n=Count("id"), s=Sum("seconds"))
         .values_list("kind", "role", "n", "s")
     ):
-        table = given[names.get(role, "controls")]
+        table = costs[names.get(role, "controls")]
         table[kind] = table.get(kind, 0) + count
-        given["seconds"][kind] = given["seconds"].get(kind, 0.0) + seconds
+        costs["seconds"][kind] = costs["seconds"].get(kind, 0.0) + seconds
     opened = OpenImage.objects.filter(campaign=campaign)
     return {
-        **given,
+        **costs,
         "images": opened.filter(Q(version__gt=0) | Q(complete=True)).count(),
         "mentions": Mention.objects.filter(layer__corpus=campaign.corpus, layer__name=campaign.name).count(),
         "rulings": Ruling.objects.filter(image__campaign=campaign, withdrawn_at=None).count(),

@@ -1,7 +1,5 @@
 """What an export lacks: chains that stay out of every format, and what its own cannot say, in sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from django.db.models import Exists, OuterRef, QuerySet
@@ -99,9 +97,9 @@ _LACKS = {
 }
 
 
-def missing_from_export(left_out: Mapping[str, int]) -> list[str]:
+def missing_from_export(excluded: Mapping[str, int]) -> list[str]:
     """What an export lacks, a sentence each: first of the layer, then of images, then of captions."""
-    return [told % {"n": left_out[word]} for word, told in _LACKS.items() if left_out.get(word)]
+    return [message % {"n": excluded[word]} for word, message in _LACKS.items() if excluded.get(word)]
 
 
 def unsaid_by_every_format(

@@ -10,8 +10,6 @@ suspended gives a new standing, which tells of later answers alone: the earlier 
 the judge is asked for by name. One who was suspended by hand and reinstated counts in full.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -91,13 +89,13 @@ def judges(campaign: Campaign, trust: TrustSettings, *, counted: Collection[str]
     bar = trust.bar_of(kind)
     stand = Judgment.objects.filter(campaign=campaign, kind=kind, void=False, flag="", image__isnull=False)
     answers = dict(stand.values_list("worker").annotate(n=Count("id")).order_by())
-    found = {}
+    workers = {}
     rows = Standing.objects.filter(campaign=campaign, kind=kind).order_by("worker__pseudonym")
     columns = ("worker", "worker__pseudonym", "state", "known", "right", "since", "withdrawn_at")
     for worker, name, state, known, right, since, withdrawn_at in rows.values_list(*columns):
         unused = _why_unused(state, known, right, bar)
         before = stand.filter(worker=worker, id__lte=since).count() if since else 0
-        found[name] = Judge(
+        workers[name] = Judge(
             known,
             right,
             unused,
@@ -107,7 +105,7 @@ def judges(campaign: Campaign, trust: TrustSettings, *, counted: Collection[str]
             counted=before > 0 and not unused and name in counted,
             withdrawn=withdrawn_at is not None,
         )
-    return found
+    return workers
 
 
 def _why_unused(state: str, known: int, right: int, bar: float) -> str:
@@ -136,11 +134,11 @@ def answers_used(
         stand = stand.filter(id__lte=until)
     by_worker = stand.values_list("worker__pseudonym").annotate(n=Count("id"), ids=Sum("id")).order_by()
     # PostgreSQL adds up to a decimal number.
-    given = {name: (n, int(ids)) for name, n, ids in by_worker}
+    counts = {name: (n, int(ids)) for name, n, ids in by_worker}
     return [
-        (name, *given[name], 0 if one.counted or not one.before else one.since)
-        for name, one in sorted(people.items())
-        if name in given and not one.unused
+        (name, *counts[name], 0 if judge.counted or not judge.before else judge.since)
+        for name, judge in sorted(people.items())
+        if name in counts and not judge.unused
     ]
 
 
@@ -153,18 +151,20 @@ def newest_change(campaign: Campaign, *, until: int | None = None) -> int:
     changed = dict(lines.order_by("id").values_list("about__assignment", "id"))
     newest = 0
     for some in chunks(changed, _PAGE):
-        found = Judgment.objects.filter(assignment__in=some, id__lte=until)
-        newest = max([newest, *(changed[each] for each in found.values_list("assignment", flat=True))])
+        judgments = Judgment.objects.filter(assignment__in=some, id__lte=until)
+        newest = max(
+            [newest, *(changed[assignment] for assignment in judgments.values_list("assignment", flat=True))]
+        )
     return newest
 
 
 def judges_left_out(campaigns: Mapping[Campaign, TrustSettings]) -> Counter[int]:
     """Campaign of pairs (its id) -> how many judges there gave answers that stand and do not count: those
     that `judges` calls unused. Two queries for any number of campaigns."""
-    found = Counter[int]()
+    excluded = Counter[int]()
     if not campaigns:
-        return found
-    bars = {each.pk: (each.kinds, trust.bar_of(each.kinds[0])) for each, trust in campaigns.items()}
+        return excluded
+    bars = {row.pk: (row.kinds, trust.bar_of(row.kinds[0])) for row, trust in campaigns.items()}
     stand = Judgment.objects.filter(campaign__in=bars, void=False, flag="", image__isnull=False)
     answered = set(stand.order_by().values_list("campaign", "worker", "kind").distinct())
     rows = Standing.objects.filter(campaign__in=bars)
@@ -173,8 +173,8 @@ def judges_left_out(campaigns: Mapping[Campaign, TrustSettings]) -> Counter[int]
     ):
         kinds, bar = bars[campaign]
         if kind in kinds and (campaign, worker, kind) in answered:
-            found[campaign] += bool(_why_unused(state, known, right, bar))
-    return found
+            excluded[campaign] += bool(_why_unused(state, known, right, bar))
+    return excluded
 
 
 def discarded_judges(campaign: Campaign) -> dict[str, str]:
@@ -200,8 +200,8 @@ def pair_judgments(campaign: Campaign) -> Iterator[PairJudgment]:
         after = page[-1][0]
         if single:
             shown_in_turn = captions.named([key.split("|", 2)[2] for *_, key, _, _ in page])
-            for (number, judge, image, _, answer, _), shown in zip(page, shown_in_turn, strict=True):
-                yield PairJudgment(image, shown, judge, int(answer), ROLE_WANTED, number)
+            for (number, judge, image, _, answer, _), asked_pair in zip(page, shown_in_turn, strict=True):
+                yield PairJudgment(image, asked_pair, judge, int(answer), ROLE_WANTED, number)
             continue
         captions.read(
             caption[0] for *_, content in page for block in content["blocks"] for caption in block["captions"]
@@ -210,8 +210,10 @@ def pair_judgments(campaign: Campaign) -> Iterator[PairJudgment]:
             for block in content["blocks"]:
                 for caption, role, yes in zip(block["captions"], block["roles"], block["yes"], strict=True):
                     if PAGE_ROLES[role] != ROLE_CONTROL:
-                        shown = captions.at(*caption)
-                        yield PairJudgment(block["image"], shown, judge, int(yes), PAGE_ROLES[role], number)
+                        asked_pair = captions.at(*caption)
+                        yield PairJudgment(
+                            block["image"], asked_pair, judge, int(yes), PAGE_ROLES[role], number
+                        )
 
 
 def asked_pairs(campaign: Campaign) -> Iterator[tuple[int, int, str]]:
@@ -220,18 +222,18 @@ def asked_pairs(campaign: Campaign) -> Iterator[tuple[int, int, str]]:
     kind = _single(campaign)
     for images in _opened_images(campaign):
         if kind is not None:
-            asked = Task.objects.filter(campaign=campaign, image__in=images, kind=kind).order_by("id")
-            rows = asked.values_list("image__image", "key")
-            shown = captions.named([key.split("|", 2)[2] for _, key in rows])
-            for (image, _), caption in zip(rows, shown, strict=True):
+            tasks = Task.objects.filter(campaign=campaign, image__in=images, kind=kind).order_by("id")
+            rows = tasks.values_list("image__image", "key")
+            names = captions.named([key.split("|", 2)[2] for _, key in rows])
+            for (image, _), caption in zip(rows, names, strict=True):
                 yield image, caption, ROLE_WANTED
             continue
         items = Item.objects.filter(task__campaign=campaign, task__image__in=images).order_by("id")
         contents = list(items.values_list("content", flat=True))
         captions.read(image for content in contents for image, _ in content["captions"])
         for content in contents:
-            for place, number in zip(content["captions"], content["roles"], strict=True):
-                yield content["image"], captions.at(*place), PAGE_ROLES[number]
+            for caption_index, number in zip(content["captions"], content["roles"], strict=True):
+                yield content["image"], captions.at(*caption_index), PAGE_ROLES[number]
 
 
 def captions_named(campaign: Campaign, names: Sequence[str]) -> list[int]:
@@ -272,8 +274,8 @@ def what_counts(campaigns: Collection[int], *, answers: bool) -> list[Any]:
     withdrawn is counted; the newest line about an act keeps older data from coming back.
     """
     people = Standing.objects.filter(campaign__in=campaigns).order_by("id")
-    given = Judgment.objects.filter(campaign__in=campaigns).order_by("campaign").values("campaign")
-    counts = given.annotate(withdrawn=Count("id", filter=Q(void=True)), newest=Max("id"))
+    judgments = Judgment.objects.filter(campaign__in=campaigns).order_by("campaign").values("campaign")
+    counts = judgments.annotate(withdrawn=Count("id", filter=Q(void=True)), newest=Max("id"))
     acts = AuditEntry.objects.filter(campaign__in=campaigns).order_by("campaign").values("campaign")
     return [
         list(people.values_list("id", "worker", "blocked", "withdrawn_at", "since")),
@@ -312,15 +314,15 @@ class _Captions:
             for image, pk in rows.values_list("image", "pk"):
                 self._of[image].append(pk)
 
-    def at(self, image: int, place: int) -> int:
+    def at(self, image: int, index: int) -> int:
         """The caption (id of its row) at a place, from 0, of an image that was read."""
-        return self._of[image][place]
+        return self._of[image][index]
 
     def named(self, names: Sequence[str]) -> list[int]:
         """The captions of these names, KEY#PLACE: the key of an image and a place among its captions."""
-        places = [(key, int(place)) for key, _, place in (name.rpartition("#") for name in names)]
+        places = [(key, int(index)) for key, _, index in (name.rpartition("#") for name in names)]
         for new in chunks({key for key, _ in places}.difference(self._image), _PAGE):
             rows = Image.objects.filter(corpus=self._corpus, key__in=new)
             self._image.update(rows.values_list("key", "pk"))
         self.read(self._image[key] for key, _ in places)
-        return [self.at(self._image[key], place) for key, place in places]
+        return [self.at(self._image[key], index) for key, index in places]

@@ -4,8 +4,6 @@ What `rebuild` wrote comes back as it was: the order of chains, objects and name
 without mentions, mentions without chain (chain 0), and the flags.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -51,13 +49,13 @@ def stream_records(
     phrases that somebody marked. Pages by key; seven queries a page with a layer, three without. A page
     is read as of one moment.
     """
-    wanted = (Image.objects.all() if images is None else images).filter(corpus=corpus).order_by("position")
+    rows = (Image.objects.all() if images is None else images).filter(corpus=corpus).order_by("position")
     if split is not None:
-        wanted = wanted.filter(split=split)
+        rows = rows.filter(split=split)
     after = -1
     while True:
         with one_moment():
-            page = list(wanted.filter(position__gt=after)[:RECORDS_PER_QUERY])
+            page = list(rows.filter(position__gt=after)[:RECORDS_PER_QUERY])
             captions = _captions(page)
             records = _layer_records(layer, captions, excluded=excluded) if layer else {}
             marked = {} if layer else marked_spans(captions)
@@ -111,10 +109,10 @@ def marked_spans(images: Iterable[int]) -> dict[int, tuple[Span, ...]]:
 
 def _captions(images: Sequence[Image]) -> dict[int, list[Caption]]:
     """Image id -> its captions in order, for every image."""
-    found: dict[int, list[Caption]] = {image.pk: [] for image in images}
-    for caption in Caption.objects.filter(image_id__in=list(found)).order_by("image_id", "number"):
-        found[caption.image_id].append(caption)
-    return found
+    captions_of: dict[int, list[Caption]] = {image.pk: [] for image in images}
+    for caption in Caption.objects.filter(image_id__in=list(captions_of)).order_by("image_id", "number"):
+        captions_of[caption.image_id].append(caption)
+    return captions_of
 
 
 class _ChainRow(NamedTuple):
@@ -136,7 +134,7 @@ def _layer_records(
     covered = LayerImage.objects.filter(layer=layer, image_id__in=ids).values_list("image_id", flat=True)
     rows: dict[int, list[_ChainRow]] = defaultdict(list)
     labels: dict[int, str] = {}
-    dropped: set[int] = set()
+    without_box: set[int] = set()
     of_layer = ChainRow.objects.filter(layer=layer, image_id__in=ids).order_by("position")
     for values in of_layer.values_list(
         "pk", "image_id", "label", "position", "stage", "scene", "nobndbox", "object_position"
@@ -144,10 +142,10 @@ def _layer_records(
         row = _ChainRow(*values)
         labels[row.pk] = row.label
         if row.stage == EXCLUDED and not excluded:
-            dropped.add(row.pk)
+            without_box.add(row.pk)
         rows[row.image].append(row)
     mentions, alone = _mentions(layer, captions)
-    objects = _box_objects(layer, ids, labels, dropped)
+    objects = _box_objects(layer, ids, labels, without_box)
     records = {}
     for image in covered:
         chains: list[Chain] = []
@@ -158,7 +156,7 @@ def _layer_records(
                 chains.append(Chain(NOT_VISUAL, (mention,)))
                 taken += 1
             taken += 1
-            if row.pk in dropped:
+            if row.pk in without_box:
                 continue
             chains.append(Chain(row.label, tuple(sorted(mentions[row.pk], key=lambda m: m.place))))
             if row.object_position is not None:
@@ -174,7 +172,9 @@ def _mentions(
     layer: Layer, captions: Mapping[int, Sequence[Caption]]
 ) -> tuple[dict[int, list[Mention]], dict[int, list[Mention]]]:
     """Mentions by chain id, and those without chain by image id."""
-    by_id = {c.pk: (image, c.number, c.words) for image, found in captions.items() for c in found}
+    by_id = {
+        c.pk: (image, c.number, c.words) for image, image_captions in captions.items() for c in image_captions
+    }
     of_chain: dict[int, list[Mention]] = defaultdict(list)
     alone: dict[int, list[Mention]] = defaultdict(list)
     rows = MentionRow.objects.filter(layer=layer, caption_id__in=list(by_id))
@@ -188,20 +188,20 @@ def _mentions(
 
 
 def _box_objects(
-    layer: Layer, images: Sequence[int], labels: Mapping[int, str], dropped: set[int]
+    layer: Layer, images: Sequence[int], labels: Mapping[int, str], without_box: set[int]
 ) -> dict[int, list[tuple[int, LayerObject]]]:
     """Image id -> (position, box with the chains it depicts); a box of dropped chains only is left out."""
     named: dict[int, list[str]] = defaultdict(list)
     links = BoxChain.objects.filter(box__layer=layer, box__image_id__in=images).order_by("position")
     for box, chain in links.values_list("box_id", "chain_id"):
-        if chain not in dropped:
+        if chain not in without_box:
             named[box].append(labels[chain])
-    found: dict[int, list[tuple[int, LayerObject]]] = defaultdict(list)
+    objects: dict[int, list[tuple[int, LayerObject]]] = defaultdict(list)
     boxes = BoxRow.objects.filter(layer=layer, image_id__in=images)
-    for pk, image, position, machine, *corners in boxes.values_list(
+    for pk, image, position, by_model, *corners in boxes.values_list(
         "pk", "image_id", "position", "machine", "xmin", "ymin", "xmax", "ymax"
     ):
         if pk in named:
-            thing = LayerObject(tuple(named[pk]), Box(*corners), machine=machine)
-            found[image].append((position, thing))
-    return found
+            thing = LayerObject(tuple(named[pk]), Box(*corners), machine=by_model)
+            objects[image].append((position, thing))
+    return objects

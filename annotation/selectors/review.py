@@ -3,8 +3,6 @@
 Long lists page by key: an image's by the time of its last change, reports by their id.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -109,14 +107,14 @@ class ImageUnderReview:
     @property
     def chains(self) -> list[dict[str, Any]]:
         """The image's chains, as `image_state.chain_of` stored them."""
-        found: list[dict[str, Any]] = self.open.state["chains"]
-        return found
+        chains: list[dict[str, Any]] = self.open.state["chains"]
+        return chains
 
     @property
     def merged(self) -> list[dict[str, Any]]:
         """What merging did, as `image_state.merged_of` stored it."""
-        found: list[dict[str, Any]] = self.open.state["merged"]
-        return found
+        groups: list[dict[str, Any]] = self.open.state["merged"]
+        return groups
 
 
 def count_chains_in_review(campaign: int) -> int:
@@ -127,17 +125,17 @@ def count_chains_in_review(campaign: int) -> int:
 
 def review_queue(*, campaign: int, reason: str = "", after: str = "", size: int = REVIEWS_PER_PAGE) -> Queue:
     """The images with chains in review (for `reason` only, if given), the last changed first."""
-    found: list[WaitingImage] = []
+    waiting: list[WaitingImage] = []
     last: OpenImage | None = None
     for row in _in_review(campaign, after, size):
-        if len(found) == size:
+        if len(waiting) == size:
             assert last is not None
-            return Queue(tuple(found), _key(last))
+            return Queue(tuple(waiting), _key(last))
         chains = tuple(chain for chain in _waiting(row) if reason in ("", chain.reason))
         if chains:
-            found.append(WaitingImage(row.image, row.changed_at, chains))
+            waiting.append(WaitingImage(row.image, row.changed_at, chains))
             last = row
-    return Queue(tuple(found), "")
+    return Queue(tuple(waiting), "")
 
 
 def worker_reports(
@@ -156,8 +154,8 @@ def worker_reports(
     drawings = [row.judgment.key.split("|")[1] for row in page if kind_of(row.judgment.kind).judges]
     of = [row.judgment.image_id for row in page]
     names = dict(Judgment.objects.filter(image__in=of, name__in=drawings).values_list("name", "key"))
-    found = [_report(row, names) for row in page[:size]]
-    return found, page[size - 1].pk if len(page) > size else None
+    reports = [_report(row, names) for row in page[:size]]
+    return reports, page[size - 1].pk if len(page) > size else None
 
 
 def image_under_review(*, campaign: int, key: str) -> ImageUnderReview:
@@ -172,12 +170,14 @@ def image_under_review(*, campaign: int, key: str) -> ImageUnderReview:
         open=row,
         captions=list(Caption.objects.filter(image=row.image_id).order_by("number")),
         mentions={mention.id: mention for mention in map(mention_from, row.mentions)},
-        said=[SaidJudgment(one, _about(one.key, names), getattr(one, "report", None)) for one in judgments],
+        said=[
+            SaidJudgment(item, _about(item.key, names), getattr(item, "report", None)) for item in judgments
+        ],
         moves=dict(moves),
         rulings=[
-            GivenRuling(given, asserts, named(asserts))
-            for given in row.rulings.select_related("made_by", "withdrawn_by").order_by("pk")
-            for asserts in [ruling_from(given.content)]
+            GivenRuling(ruling, asserts, named(asserts))
+            for ruling in row.rulings.select_related("made_by", "withdrawn_by").order_by("pk")
+            for asserts in [ruling_from(ruling.content)]
         ],
     )
 
@@ -196,8 +196,8 @@ def next_waiting(row: OpenImage) -> Image | None:
     """The image in review that follows `row` in the queue, else the first; None where it is alone."""
     rows = OpenImage.objects.filter(campaign=row.campaign_id, in_review__gt=0).exclude(pk=row.pk)
     rows = rows.select_related("image").order_by("-changed_at", "-pk")
-    found = rows.filter(_beyond(_key(row))).first() or rows.first()
-    return found.image if found else None
+    waiting = rows.filter(_beyond(_key(row))).first() or rows.first()
+    return waiting.image if waiting else None
 
 
 def named(ruling: Asserted) -> frozenset[str]:
@@ -256,8 +256,8 @@ def _waiting(row: OpenImage) -> Iterator[WaitingChain]:
 def _report(row: Flag, names: Mapping[str, str]) -> WorkerReport:
     judgment = row.judgment
     if judgment.image is not None:
-        image, plain = judgment.image.image, {m.id: m for m in map(mention_from, judgment.image.mentions)}
-        words = tuple(plain[name].text for name in _about(judgment.key, names) if name in plain)
+        image, mentions = judgment.image.image, {m.id: m for m in map(mention_from, judgment.image.mentions)}
+        words = tuple(mentions[name].text for name in _about(judgment.key, names) if name in mentions)
         return WorkerReport(row, image, judgment.kind, words, known_item=False)
     assert judgment.assignment is not None and judgment.assignment.control is not None
     return WorkerReport(row, judgment.assignment.control.image, judgment.kind, (), known_item=True)

@@ -13,8 +13,6 @@ the same. An item of a test whose turn has not come (planned) is not met yet; al
 worker's hands is, whatever became of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from django.db import connection
@@ -108,14 +106,14 @@ def _of_control(kind: str) -> str:
     return "c.key = k.key"
 
 
-def _same_box(kind: str, control: str, other: str, shown: str) -> str:
-    """Whether a control item asks about the same box as `other`, whose content is that of `shown`."""
+def _same_box(kind: str, control: str, other_control: str, shown_pair: str) -> str:
+    """Whether a control item asks about the box of `other_control`, whose content is `shown_pair`'s."""
     # The boxes begin behind the kind and the name of the judgment that drew the box, counted from 1.
     boxes = len(kind) + _NAME + 3
     return (
-        f"(substr({control}.key, {boxes}) = substr({other}.key, {boxes})"
-        f" AND {_part(control, 'pending')} = {_part(shown, 'pending')}"
-        f" AND {_part(control, 'mentions')} = {_part(shown, 'mentions')})"
+        f"(substr({control}.key, {boxes}) = substr({other_control}.key, {boxes})"
+        f" AND {_part(control, 'pending')} = {_part(shown_pair, 'pending')}"
+        f" AND {_part(control, 'mentions')} = {_part(shown_pair, 'mentions')})"
     )
 
 
@@ -135,8 +133,8 @@ def _captions_of(control: str) -> str:
     return _each(control, "blocks", 0, "captions")
 
 
-def _in_common(one: str, other: str) -> str:
-    return f"EXISTS (SELECT 1 FROM {one} x JOIN {other} y ON x.value = y.value)"
+def _in_common(first: str, second: str) -> str:
+    return f"EXISTS (SELECT 1 FROM {first} x JOIN {second} y ON x.value = y.value)"
 
 
 def _part(row: str, name: str) -> str:

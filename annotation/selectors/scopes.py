@@ -1,7 +1,5 @@
 """What an account's roles are for: corpora and campaigns, as queries."""
 
-from __future__ import annotations
-
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from annotation.common.roles import ADMIN, ANNOTATOR, Scope
@@ -34,11 +32,11 @@ def within_scope(account: Account, *roles: str, corpus: str, campaign: str = "")
     scopes = account.scopes(*roles)
     if any(scope.corpus is None and scope.campaign is None for scope in scopes):
         return Q()
-    found = Q(**{f"{corpus}__in": {scope.corpus for scope in scopes if scope.corpus is not None}})
+    condition = Q(**{f"{corpus}__in": {scope.corpus for scope in scopes if scope.corpus is not None}})
     if campaign:
-        own = {scope.campaign for scope in scopes if scope.campaign is not None}
-        found |= Q(**{f"{campaign}__in": own})
-    return found
+        campaigns = {scope.campaign for scope in scopes if scope.campaign is not None}
+        condition |= Q(**{f"{campaign}__in": campaigns})
+    return condition
 
 
 def campaigns_to_work_on(worker: int) -> QuerySet[Campaign]:

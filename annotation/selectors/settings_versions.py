@@ -1,7 +1,5 @@
 """The versions of a campaign's settings: which there are, and what they say."""
 
-from __future__ import annotations
-
 from django.db.models import Count
 
 from annotation.models import Campaign, OpenImage, SettingsVersion
@@ -11,8 +9,8 @@ from annotation.protocol.campaign_settings import CampaignSettings, settings_of
 def settings_by_version(campaign: Campaign) -> dict[int, CampaignSettings]:
     """Version -> the settings, of every version that the campaign has had."""
     stored = SettingsVersion.objects.filter(campaign=campaign.pk).values_list("number", "settings")
-    found = {number: settings_of(plain) for number, plain in stored}
-    return {**found, campaign.settings_version: settings_of(campaign.settings)}
+    settings = {number: settings_of(values) for number, values in stored}
+    return {**settings, campaign.settings_version: settings_of(campaign.settings)}
 
 
 def settings_versions(campaign: Campaign) -> list[SettingsVersion]:

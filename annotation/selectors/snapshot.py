@@ -1,7 +1,5 @@
 """Several queries that see the database as it is at one moment."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 

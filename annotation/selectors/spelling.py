@@ -8,8 +8,6 @@ else a process does when it is asked for the first time, and keeps it.
 Source: Hodosh et al. 2013, section 2.3, for the care about spelling; Damerau 1964, for one edit.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -56,8 +54,8 @@ def misspelt_words(text: str, *, corpus: int | None = None) -> list[MisspeltWord
     known = corpus_words(corpus) if corpus is not None else frozenset()
     odd = [word for word in dict.fromkeys(_words(text)) if not (_known(word) or _folded(word) in known)]
     return [
-        MisspeltWord(word, _suggestions(word) if place < SUGGESTED_WORDS else ())
-        for place, word in enumerate(odd)
+        MisspeltWord(word, _suggestions(word) if index < SUGGESTED_WORDS else ())
+        for index, word in enumerate(odd)
     ]
 
 
@@ -77,8 +75,8 @@ def _speller() -> SpellChecker:
 
 
 def _words(text: str) -> Iterator[str]:
-    for found in _WORD.finditer(text):
-        word, (start, end) = found[0], found.span()
+    for match in _WORD.finditer(text):
+        word, (start, end) = match[0], match.span()
         beside = text[start - 1 : start] + text[end : end + 1]
         if len(word) == 1 or any(sign.isdigit() or sign == "_" for sign in beside):
             continue
@@ -115,25 +113,27 @@ def _suggestions(word: str) -> tuple[str, ...]:
     speller, mask = _speller(), _mask(folded)
     near = []
     for length in range(len(folded) - MOST_EDITS, len(folded) + MOST_EDITS + 1):
-        for theirs, one in _by_length().get(length, ()):
+        for theirs, other_word in _by_length().get(length, ()):
             # An edit changes two letters at most: most words need no closer look.
             if (theirs ^ mask).bit_count() <= 2 * MOST_EDITS:
-                edits = _edits(folded, one)
+                edits = _edits(folded, other_word)
                 if edits <= MOST_EDITS:
-                    near.append((edits, -speller[one], one))
+                    near.append((edits, -speller[other_word], other_word))
     near.sort()
-    likely = [one for edits, less, one in near if edits == near[0][0] and less <= LIKELY * near[0][1]]
+    likely = [
+        other_word for edits, less, other_word in near if edits == near[0][0] and less <= LIKELY * near[0][1]
+    ]
     likely = likely[:SUGGESTIONS]
-    return tuple(one.capitalize() if word[0].isupper() else one for one in likely)
+    return tuple(other_word.capitalize() if word[0].isupper() else other_word for other_word in likely)
 
 
 @lru_cache(maxsize=1)
 def _by_length() -> dict[int, list[tuple[int, str]]]:
     """The dictionary's words by their lengths, each with its letters as bits."""
-    found: dict[int, list[tuple[int, str]]] = {}
+    by_length: dict[int, list[tuple[int, str]]] = {}
     for word in _speller().word_frequency.words():
-        found.setdefault(len(word), []).append((_mask(word), word))
-    return found
+        by_length.setdefault(len(word), []).append((_mask(word), word))
+    return by_length
 
 
 def _mask(word: str) -> int:
@@ -143,15 +143,15 @@ def _mask(word: str) -> int:
     return mask
 
 
-def _edits(one: str, other: str) -> int:
-    """Letters left out, put in, replaced, or swapped with their neighbour, that make `one` into `other`."""
+def _edits(first: str, second: str) -> int:
+    """How many deletions, insertions, replacements and swaps of neighbours turn `first` into `second`."""
     before: list[int] = []
-    row = list(range(len(other) + 1))
-    for i, letter in enumerate(one, 1):
+    row = list(range(len(second) + 1))
+    for i, letter in enumerate(first, 1):
         before, above, row = row, before, [i]
-        for j, theirs in enumerate(other, 1):
+        for j, theirs in enumerate(second, 1):
             least = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != theirs))
-            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == theirs:
+            if i > 1 and j > 1 and letter == second[j - 2] and first[i - 2] == theirs:
                 least = min(least, above[j - 2] + 1)
             row.append(least)
     return row[-1]

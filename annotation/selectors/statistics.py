@@ -1,7 +1,5 @@
 """The figures of a layer, read from its rows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 from annotation.models import Corpus, Layer

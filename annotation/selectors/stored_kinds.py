@@ -1,7 +1,5 @@
 """The kinds of stored things that requests name, and requests about one of them or the whole server."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
@@ -16,13 +14,13 @@ from annotation.selectors.scopes import campaigns_of, corpora_of
 
 
 def _corpora(account: Account | None, *roles: str) -> QuerySet[Any]:
-    found = Corpus.objects.all() if account is None else corpora_of(account, *roles)
-    return found.filter(published=True)
+    corpora = Corpus.objects.all() if account is None else corpora_of(account, *roles)
+    return corpora.filter(published=True)
 
 
 def _campaigns(account: Account | None, *roles: str) -> QuerySet[Any]:
-    found = Campaign.objects.all() if account is None else campaigns_of(account, *roles)
-    return found.select_related("corpus")
+    campaigns = Campaign.objects.all() if account is None else campaigns_of(account, *roles)
+    return campaigns.select_related("corpus")
 
 
 CORPORA = StoredKind(_("corpus"), _corpora)

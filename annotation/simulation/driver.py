@@ -55,14 +55,14 @@ class SimulationCost:
         """How many judgments there were, of all kinds."""
         return self.judgments.total()
 
-    def add(self, other: SimulationCost) -> None:
+    def add(self, cost: SimulationCost) -> None:
         """Add what other images cost."""
-        for question, seconds in other.seconds.items():
+        for question, seconds in cost.seconds.items():
             self.seconds[question] += seconds
         for name in ("judgments", "controls", "double_checks"):
-            getattr(self, name).update(getattr(other, name))
+            getattr(self, name).update(getattr(cost, name))
         for name in ("images", "mentions", "moot", "rulings", "unfinished", "machine"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
+            setattr(self, name, getattr(self, name) + getattr(cost, name))
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for a layer's `cost` and for `--json`."""
@@ -85,11 +85,11 @@ class Crowd:
         *,
         seed: int,
         gate: Gate | None = None,
-        machine: SimulatedMachine | None = None,
+        annotator: SimulatedMachine | None = None,
     ) -> None:
         if not workers:
             raise ValueError("a crowd needs one worker or more")
-        self.machine = machine
+        self.machine = annotator
         self.workers = list(workers)
         self.seed = seed
         self.gate = gate
@@ -134,30 +134,30 @@ def simulate_image(
     settings: ImageSettings | None = None,
     *,
     review: bool = True,
-    given: Sequence[Judgment] = (),
+    earlier: Sequence[Judgment] = (),
     ruled: Sequence[Ruling] = (),
 ) -> SimulatedImage:
-    """Send one image through all six questions, from the start or from what was `given` and `ruled`.
+    """Send one image through all six questions, from the start or from these `judgments` and rulings.
 
     With `review`, a reviewer who knows the gold rules on every chain that ends in review or
     that nobody is left to answer for; without, such chains stay open.
     """
     cost = SimulationCost(images=1, mentions=len(mentions))
-    judgments: list[Judgment] = list(given)
+    judgments: list[Judgment] = list(earlier)
     rulings: list[Ruling] = list(ruled)
     fold = Fold(mentions, settings, rulings)
     gate = crowd.gate
     draw = None
     if gate is not None:
         draw = DoubleChecks(gate.seed, truth.image, lambda kind: gate.rules(kind).double_check_share)
-    asked: dict[str, Question] = {}
+    questions_of: dict[str, Question] = {}
     drawn: list[str] = []
-    drawers = {j.id: j.worker for j in given if draws(j.question)}
+    drawers = {j.id: j.worker for j in earlier if draws(j.question)}
     while True:
         state = fold(judgments)
         before = len(judgments)
-        fresh = [question for question in state.questions if question.key not in asked]
-        asked.update((question.key, question) for question in state.questions)
+        fresh = [question for question in state.questions if question.key not in questions_of]
+        questions_of.update((question.key, question) for question in state.questions)
         if draw is not None:
             drawn += asked_outside(fresh, draw.shares(fresh))
         for question in state.questions:
@@ -165,7 +165,7 @@ def simulate_image(
         open_keys = {question.key for question in state.questions}
         for key in wait_for_second(drawn, judgments, open_keys):
             (first,) = answers_of_people(judgments)[key]
-            judgments.extend(_ask_second(asked[key], first.worker, truth, crowd, cost))
+            judgments.extend(_ask_second(questions_of[key], first.worker, truth, crowd, cost))
         if len(judgments) > before:
             continue
         more = rulings_of(state, truth) if review and not state.complete else []
@@ -184,20 +184,20 @@ def _ask(
 ) -> Iterator[Judgment]:
     """Have as many workers answer `question` as it surely needs, as far as there are any. `drawers` learns
     who drew, by judgment."""
-    asked: list[str] = []
-    gate, machine = crowd.gate, crowd.machine
-    proposed = machine.answer(question, truth) if machine is not None else None
-    if machine is not None and proposed is not None:
-        name = judgment_name(truth.image, machine.name, question.key, proposed.attempt)
-        drawers[name] = machine.name
+    question_keys: list[str] = []
+    gate, annotator = crowd.gate, crowd.machine
+    proposed = annotator.answer(question, truth) if annotator is not None else None
+    if annotator is not None and proposed is not None:
+        name = judgment_name(truth.image, annotator.name, question.key, proposed.attempt)
+        drawers[name] = annotator.name
         cost.machine += 1
-        yield Judgment(name, question.key, machine.name, "drawn", proposed.box, machine=True)
+        yield Judgment(name, question.key, annotator.name, "drawn", proposed.box, machine=True)
         return
     for _ in range(question.wanted):
-        worker = crowd.someone(question, truth.image, cost, also_barred=asked)
+        worker = crowd.someone(question, truth.image, cost, also_barred=question_keys)
         if worker is None:
             return
-        asked.append(worker.name)
+        question_keys.append(worker.name)
         judgment = _answer(worker, question, truth, VOTE)
         yield judgment
         cost.seconds[question.kind] += SIMULATED.get(question.kind).seconds
@@ -205,10 +205,10 @@ def _ask(
         if draws(question.kind):
             drawers[judgment.id] = worker.name
         drawer = drawers[question.key.split("|")[1]] if kind_of(question.kind).judges else None
-        if machine is not None and drawer is not None:
-            machine.looked_at(question, truth, good=judgment.answer == "good")
-        if machine is not None and drawer == machine.name:
-            machine.judged(question, truth, good=judgment.answer == "good")
+        if annotator is not None and drawer is not None:
+            annotator.looked_at(question, truth, good=judgment.answer == "good")
+        if annotator is not None and drawer == annotator.name:
+            annotator.judged(question, truth, good=judgment.answer == "good")
             drawer = None
         if gate is not None:
             gate.done(judgment, drawer)

@@ -4,8 +4,6 @@ The same images go through the same crowd, each seed once in every arm; people a
 settings are what all others are told against. The figures are those of `machine_study`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -65,7 +63,7 @@ def study_economy(
     settings = settings or MachineSettings(share=1.0)
     savings = saving_arms(chances) if chances is not None else {}
     arms: list[tuple[str, ArmOfSeed, ImageSettings | None]] = [(PEOPLE_ALONE, people_alone, None)]
-    arms += [(name, people_alone, own) for name, own in savings.items()]
+    arms += [(name, people_alone, model_arm) for name, model_arm in savings.items()]
     for name, proposals in machines.items():
         arms.append((name, known_proposals(proposals, settings), None))
         if savings:
@@ -73,6 +71,7 @@ def study_economy(
             arms.append((f"{name}, {ALL_SAVINGS}", arm, savings[ALL_SAVINGS]))
     arms.append(("bad machine", boxes_anywhere(images, settings), None))
     people, *others = [
-        run_arm(name, images, arm, seeds=range(seeds), settings=own, step=step) for name, arm, own in arms
+        run_arm(name, images, arm, seeds=range(seeds), settings=model_arm, step=step)
+        for name, arm, model_arm in arms
     ]
     return study_of(people, others, resamples=resamples)

@@ -6,8 +6,6 @@ first where they are due; a worker whose rolling accuracy falls below the bar is
 Source: Plummer et al. 2015, section 2.3; the numbers are those of `TrustSettings`.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -49,14 +47,14 @@ def control_items_from_gold(golds: Iterable[Gold], *, seed: int) -> dict[str, li
 
     Drawing has none: it is measured by the verdicts of Box Quality.
     """
-    found: dict[str, list[SimulatedControlItem]] = defaultdict(list)
+    items: dict[str, list[SimulatedControlItem]] = defaultdict(list)
     for image, question, truth in questions_about(golds, seed=seed):
         if kind_of(question.kind).measured_on == MEASURED_ON_CONTROLS:
             known = PooledControl(
                 f"{image} {question.key}", stratum(question.kind, truth.answer(question)[0])
             )
-            found[question.kind].append(SimulatedControlItem(known, question, truth))
-    return dict(found)
+            items[question.kind].append(SimulatedControlItem(known, question, truth))
+    return dict(items)
 
 
 class Gate:
@@ -83,11 +81,11 @@ class Gate:
 
     def standing(self, worker: str, kind: str) -> WorkerTrust:
         """How a worker stands for a kind of question; whoever is new enters by this."""
-        found = self._standings.get((worker, kind))
-        if found is None:
-            found = trust_after(WorkerTrust(kind), Entered(), self.rules(kind))
-            self._standings[worker, kind] = found
-        return found
+        trust = self._standings.get((worker, kind))
+        if trust is None:
+            trust = trust_after(WorkerTrust(kind), Entered(), self.rules(kind))
+            self._standings[worker, kind] = trust
+        return trust
 
     def admits(self, worker: str, kind: str) -> bool:
         """Whether the worker may be asked questions of this kind."""
@@ -99,18 +97,18 @@ class Gate:
 
     def tested(self, worker: SimulatedWorker, kind: str) -> int:
         """Put the control items that are due before the worker's next item; how many there were."""
-        asked = 0
+        questions_answered = 0
         pool: Sequence[PooledControl] = self._pools.get(kind, ())
         seen = self._seen[worker.name, kind]
         while self.admits(worker.name, kind):
-            standing = self.standing(worker.name, kind)
-            number = standing.items + 1
+            trust = self.standing(worker.name, kind)
+            number = trust.items + 1
             if not is_control_due(
                 self.settings,
                 seed=self.seed,
                 worker=worker.name,
                 kind=kind,
-                state=standing.state,
+                state=trust.state,
                 number=number,
             ):
                 break
@@ -122,8 +120,8 @@ class Gate:
             answer, _ = worker.answer(item.question, item.truth)
             right = is_right(kind, answer, item.truth.answer(item.question)[0], self.settings)
             self.note(worker.name, kind, ControlGraded(right))
-            asked += 1
-        return asked
+            questions_answered += 1
+        return questions_answered
 
     def done(self, judgment: Judgment, drawer: str | None) -> None:
         """Count an answered item; an answer on box quality is also a verdict on the drawer."""
@@ -134,8 +132,8 @@ class Gate:
 
     def suspended(self) -> dict[str, list[str]]:
         """Suspended workers by kind of question, sorted."""
-        found: dict[str, list[str]] = defaultdict(list)
-        for (worker, kind), standing in sorted(self._standings.items()):
-            if standing.state not in (PROBATION, TRUSTED):
-                found[kind].append(worker)
-        return dict(found)
+        suspended: dict[str, list[str]] = defaultdict(list)
+        for (worker, kind), trust in sorted(self._standings.items()):
+            if trust.state not in (PROBATION, TRUSTED):
+                suspended[kind].append(worker)
+        return dict(suspended)

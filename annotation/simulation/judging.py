@@ -7,8 +7,6 @@ Where answers of real people are on record, what is right is what most of them s
 each worker answers in the place of one of those people.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -57,8 +55,8 @@ class SimulatedJudge(Protocol):
         """Whether they never err."""
         ...
 
-    def errs(self, kind: str, dice: Dice) -> bool:
-        """Whether they err this time, at a question of this kind; `dice` decides, unless they are exact."""
+    def errs(self, kind: str, rng: Dice) -> bool:
+        """Whether they err this time, at a question of this kind; `rng` decides, unless they are exact."""
         ...
 
 
@@ -95,7 +93,7 @@ class CrowdKnowledge:
         votes = self.recorded.get((image, caption))
         if not votes or not self.in_place_of or not worker.exact:
             return None
-        place = (worker.number - 1) % self.in_place_of
+        index = (worker.number - 1) % self.in_place_of
         if len(votes) > self.in_place_of:
-            return votes[(2 * place + 1) * len(votes) // (2 * self.in_place_of)]
-        return votes[place % len(votes)]
+            return votes[(2 * index + 1) * len(votes) // (2 * self.in_place_of)]
+        return votes[index % len(votes)]

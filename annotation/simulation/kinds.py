@@ -5,8 +5,6 @@ Whoever drives the simulator loads them once, by
 `annotation.task_types.discovery.load_kind_modules("simulate")`; pages never do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -40,7 +38,7 @@ def chain_content(data: Mapping[str, Any], key_of: Callable[[str], str]) -> dict
     }
 
 
-def _no_box(answer: str, truth: Truth, dice: Dice) -> Box | None:
+def _no_box(answer: str, truth: Truth, rng: Dice) -> Box | None:
     return None
 
 

@@ -6,8 +6,6 @@ is suspended, where people draw that category again, and while too many of its f
 (as `queue.machine_turns`).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
@@ -79,7 +77,7 @@ class SimulatedMachine:
     def learnt(self) -> None:
         """It has learned again: what was said of its boxes by category counts no more, nor a suspension."""
         self._verdicts.clear()
-        self._standings = {kind: own for kind, own in self._standings.items() if own.state != SUSPENDED}
+        self._standings = {kind: trust for kind, trust in self._standings.items() if trust.state != SUSPENDED}
 
     def answer(self, question: Question, truth: Truth) -> MachineAnswer | None:
         """The box that it draws; None where people are to be asked."""
@@ -88,32 +86,32 @@ class SimulatedMachine:
             return None
         if not self._settings.takes(truth.image, seed=self._seed):
             return None
-        standing = self._standing(question.kind)
-        if standing.state not in (PROBATION, TRUSTED):
+        trust = self._standing(question.kind)
+        if trust.state not in (PROBATION, TRUSTED):
             return None
-        if refuse_drawing_ahead(standing, self._waiting, self._trust) is not None:
+        if refuse_drawing_ahead(trust, self._waiting, self._trust) is not None:
             return None
         proposals = self._proposals(truth.image)
         if proposals is None:
             return None
         mentions = tuple(truth.mentions[name] for name in question.mentions)
-        found = next_proposal(
+        proposal = next_proposal(
             proposals,
             mentions,
             question.boxes,
             least_chance=self._settings.least_chance,
-            refused=self._refused.get((truth.image, frozenset(question.mentions)), ()),
+            rejected=self._refused.get((truth.image, frozenset(question.mentions)), ()),
             of_others=boxes_of_others(
                 self._accepted.get(truth.image, ()), mentions, question.boxes, truth.mentions
             ),
         )
-        if found is None or not self._left(question.kind).isdisjoint(Chain("", mentions).categories):
+        if proposal is None or not self._left(question.kind).isdisjoint(Chain("", mentions).categories):
             return None
         self._tried[truth.image, question.key] += 1
         self._waiting += 1
         self.drawn += 1
-        self._standings[question.kind] = trust_after(standing, ItemDone(), self._trust)
-        return MachineAnswer(found.box, attempt)
+        self._standings[question.kind] = trust_after(trust, ItemDone(), self._trust)
+        return MachineAnswer(proposal.box, attempt)
 
     def looked_at(self, question: Question, truth: Truth, *, good: bool) -> None:
         """A person has said of a box, of this machine or of another person, whether it is good."""

@@ -89,13 +89,13 @@ class StudiedImage:
     machine: int = 0
     scores: LayerScores = field(default_factory=LayerScores)
 
-    def add(self, other: StudiedImage) -> None:
+    def add(self, image: StudiedImage) -> None:
         """Add what the same image cost and came to in other seeds."""
-        self.runs += other.runs
-        self.judgments.update(other.judgments)
-        self.rulings += other.rulings
-        self.machine += other.machine
-        self.scores.add(other.scores)
+        self.runs += image.runs
+        self.judgments.update(image.judgments)
+        self.rulings += image.rulings
+        self.machine += image.machine
+        self.scores.add(image.scores)
 
 
 @dataclass(slots=True)
@@ -109,20 +109,20 @@ class StudiedArm:
     good: list[int] = field(default_factory=list)
     suspended: list[int | None] = field(default_factory=list)
 
-    def add(self, other: StudiedArm) -> None:
+    def add(self, arm: StudiedArm) -> None:
         """Add the same arm, over the same images, of other seeds."""
-        self.seeds += other.seeds
-        self.drawn += other.drawn
-        self.good += other.good
-        self.suspended += other.suspended
+        self.seeds += arm.seeds
+        self.drawn += arm.drawn
+        self.good += arm.good
+        self.suspended += arm.suspended
 
     def all_seeds(self) -> list[StudiedImage]:
         """Each image, summed over the seeds."""
-        found = [StudiedImage() for _ in self.seeds[0]]
+        totals = [StudiedImage() for _ in self.seeds[0]]
         for images in self.seeds:
-            for whole, one in zip(found, images, strict=True):
-                whole.add(one)
-        return found
+            for whole, image in zip(totals, images, strict=True):
+                whole.add(image)
+        return totals
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,26 +158,26 @@ def run_arm(
     step: Callable[[], object] = lambda: None,
 ) -> StudiedArm:
     """Send all images through the crowd of each seed, one after the other; `step` is called after each."""
-    found = StudiedArm(name, [])
+    studied = StudiedArm(name, [])
     for seed in seeds:
-        machine, finished = arm(seed)
+        annotator, finished = arm(seed)
         of_seed = [StudiedImage() for _ in images]
-        crowd = Crowd(make_crowd(STUDY_MIX, seed=seed), seed=seed, machine=machine)
-        for place, ((image, size, gold), result) in enumerate(zip(images, of_seed, strict=True)):
+        crowd = Crowd(make_crowd(STUDY_MIX, seed=seed), seed=seed, annotator=annotator)
+        for index, ((image, size, gold), result) in enumerate(zip(images, of_seed, strict=True)):
             run = simulate_image(gold.mentions, Truth(gold, image=image, size=size), crowd, settings)
             result.runs += 1
             result.judgments.update(run.cost.judgments)
             result.rulings += run.cost.rulings
             result.machine += run.cost.machine
             result.scores.add(compare_layers(run.state.layer, gold))
-            finished(place, run.state.layer)
+            finished(index, run.state.layer)
             step()
-        found.seeds.append(of_seed)
-        if machine is not None:
-            found.drawn.append(machine.drawn)
-            found.good.append(machine.good)
-            found.suspended.append(machine.suspended_after)
-    return found
+        studied.seeds.append(of_seed)
+        if annotator is not None:
+            studied.drawn.append(annotator.drawn)
+            studied.good.append(annotator.good)
+            studied.suspended.append(annotator.suspended_after)
+    return studied
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +241,7 @@ def known_proposals(proposals: Mapping[str, Proposals], settings: MachineSetting
     """The arm of a machine whose boxes are known beforehand."""
     return lambda seed: (
         SimulatedMachine(proposals.get, settings=settings, seed=seed),
-        lambda place, layer: None,
+        lambda image_number, layer: None,
     )
 
 
@@ -249,27 +249,27 @@ def boxes_anywhere(images: Sequence[Gold], settings: MachineSettings) -> ArmOfSe
     """The arm of a bad machine: it draws anywhere, and is sure of it."""
 
     def make(seed: int) -> tuple[SimulatedMachine, Callable[[int, object], object]]:
-        found = proposals_anywhere(images, seed)
-        return SimulatedMachine(found.get, settings=settings, seed=seed), lambda place, layer: None
+        proposals = proposals_anywhere(images, seed)
+        return SimulatedMachine(proposals.get, settings=settings, seed=seed), lambda image_number, layer: None
 
     return make
 
 
 def proposals_anywhere(images: Sequence[Gold], seed: int) -> dict[str, Proposals]:
     """Boxes of a bad machine for each mention of these images: anywhere, and it is sure of them."""
-    found: dict[str, Proposals] = {}
+    proposals: dict[str, Proposals] = {}
     for image, size, gold in images:
         truth = Truth(gold, image=image, size=size)
-        found[image] = {
+        proposals[image] = {
             name: [ProposedBox(anywhere(truth, Dice("bad machine", seed, image, name)), 0.99)]
             for name in truth.mentions
         }
-    return found
+    return proposals
 
 
 def people_alone(seed: int) -> tuple[None, Callable[[int, object], object]]:
     """The arm without a machine."""
-    return None, lambda place, layer: None
+    return None, lambda image_number, layer: None
 
 
 def study_figures(
@@ -282,28 +282,30 @@ def study_figures(
     images = {arm.name: arm.all_seeds() for arm in arms}
     bases = {seeds: arm.all_seeds() for seeds, arm in alone.items()}
     count = len(images[people.name])
-    whole = {name: _figures(own, range(count)) for name, own in images.items()}
-    whole_base = {seeds: _figures(own, range(count)) for seeds, own in bases.items()}
-    of_seed = {arm.name: [_figures(own, range(count)) for own in arm.seeds] for arm in arms}
+    whole = {name: _figures(studied_images, range(count)) for name, studied_images in images.items()}
+    whole_base = {seeds: _figures(studied_images, range(count)) for seeds, studied_images in bases.items()}
+    of_seed = {
+        arm.name: [_figures(studied_images, range(count)) for studied_images in arm.seeds] for arm in arms
+    }
     draws_of: dict[str, list[tuple[float, ...]]] = {arm.name: [] for arm in arms}
     base_draws: dict[int, list[tuple[float, ...]]] = {seeds: [] for seeds in bases}
     for resample in range(resamples):
-        dice = Dice("machine study", resample)
-        drawn = [dice.below(count) for _ in range(count)]
-        for name, own in images.items():
-            draws_of[name].append(_figures(own, drawn))
-        for seeds, own in bases.items():
-            base_draws[seeds].append(_figures(own, drawn))
+        rng = Dice("machine study", resample)
+        drawn = [rng.below(count) for _ in range(count)]
+        for name, studied_images in images.items():
+            draws_of[name].append(_figures(studied_images, drawn))
+        for seeds, studied_images in bases.items():
+            base_draws[seeds].append(_figures(studied_images, drawn))
     for arm in arms:
         for i, figure in enumerate(FIGURES):
-            spread = sorted(one[i] for one in draws_of[arm.name])
+            spread = sorted(value[i] for value in draws_of[arm.name])
             changes = sorted(
-                _change(figure, one[i], base[i])
-                for one, base in zip(draws_of[arm.name], base_draws[len(arm.seeds)], strict=True)
+                _change(figure, value[i], base[i])
+                for value, base in zip(draws_of[arm.name], base_draws[len(arm.seeds)], strict=True)
             )
             by_seed = [
-                _change(figure, one[i], base[i])
-                for one, base in zip(of_seed[arm.name], of_seed[people.name], strict=False)
+                _change(figure, value[i], base[i])
+                for value, base in zip(of_seed[arm.name], of_seed[people.name], strict=False)
             ]
             yield StudyFigure(
                 arm.name,
@@ -339,12 +341,12 @@ def student_interval(values: Sequence[float]) -> tuple[float, float]:
 def _figures(images: Sequence[StudiedImage], drawn: Sequence[int]) -> tuple[float, ...]:
     """FIGURES of the images at the places `drawn`; all but scores for each image."""
     scores, judgments, runs, rulings = LayerScores(), Counter[str](), 0, 0
-    for place in drawn:
-        one = images[place]
-        runs += one.runs
-        rulings += one.rulings
-        judgments.update(one.judgments)
-        scores.add(one.scores)
+    for index in drawn:
+        image = images[index]
+        runs += image.runs
+        rulings += image.rulings
+        judgments.update(image.judgments)
+        scores.add(image.scores)
     runs = max(1, runs)
     by_hand = sum(judgments[kind.key] for kind in all_kinds() if kind.draws)
     return (
@@ -386,11 +388,11 @@ def machine_table(report: Mapping[str, Any]) -> str:
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
     ]
     ends = []
-    for each in report["boxes"]:
-        after = ", ".join("-" if n is None else str(n) for n in each["suspended"])
+    for boxes in report["boxes"]:
+        after = ", ".join("-" if n is None else str(n) for n in boxes["suspended"])
         ends.append(
-            f"{each['arm']}: {each['drawn']} boxes of the machine, {each['good']} accepted; suspended after "
-            f"(boxes, by seed): {after}"
+            f"{boxes['arm']}: {boxes['drawn']} boxes of the machine, {boxes['good']} accepted; "
+            f"suspended after (boxes, by seed): {after}"
         )
     return "\n".join([head, *lines, "", *_savings_text(report), "", *ends])
 
@@ -398,13 +400,13 @@ def machine_table(report: Mapping[str, Any]) -> str:
 def _savings_text(report: Mapping[str, Any]) -> Iterator[str]:
     """The seconds that each arm saves, by what a drawing and a look take."""
     yield "Share of people's seconds saved against people alone, by what a drawing and a look take:"
-    for each in report["savings"]:
-        alone, counts = DrawingsAndLooks(**each["alone"]), DrawingsAndLooks(**each["counts"])
+    for row in report["savings"]:
+        alone, counts = DrawingsAndLooks(**row["alone"]), DrawingsAndLooks(**row["counts"])
         yield (
-            f"{each['arm']} ({counts.drawing:.2f} drawings and {counts.looking:.2f} looks an image, for "
+            f"{row['arm']} ({counts.drawing:.2f} drawings and {counts.looking:.2f} looks an image, for "
             f"{alone.drawing:.2f} and {alone.looking:.2f})"
         )
-        yield table_of_savings(each["shares"])
+        yield table_of_savings(row["shares"])
         if (measured := report["measured"]) is not None:
             share = saved_share(alone, counts, drawing=measured["drawing"], looking=measured["looking"])
             yield (

@@ -4,8 +4,6 @@ Real captions without annotation can so be sent through the whole chain of quest
 stand-in says nothing about the pictures; it is never exported as truth, only answered from.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from annotation.protocol.boxes import DRAWN_AT_ONCE
@@ -26,30 +24,30 @@ def stand_in(mentions: Sequence[Mention], *, size: tuple[int, int], seed: int, i
     `size` is (width, height) in pixels, (0, 0) where unknown (then 500 x 375). Mentions with
     one head noun mostly corefer; others join a chain of their lane one time in four.
     """
-    dice = Dice(seed, image, "stand-in")
+    rng = Dice(seed, image, "stand-in")
     width, height = size[0] or 500, size[1] or 375
-    found = []
+    groups = []
     for lane in lanes(mentions):
         chains: list[list[Mention]] = []
         for mention in lane:
             open_to = [chain for chain in chains if may_corefer(mention, chain)]
             alike = [chain for chain in open_to if any(m.head == mention.head for m in chain)]
-            if alike and dice.chance(0.9):
+            if alike and rng.chance(0.9):
                 alike[0].append(mention)
-            elif open_to and dice.chance(0.25):
-                dice.choice(open_to).append(mention)
+            elif open_to and rng.chance(0.25):
+                rng.choice(open_to).append(mention)
             else:
                 chains.append([mention])
-        found.extend(chains)
+        groups.extend(chains)
     triples: list[tuple[Chain, tuple[Box, ...], str]] = []
-    for group in found:
+    for group in groups:
         chain = Chain(group[0].id, tuple(group))
-        place = SCENE in chain.categories
-        if not DRAWN_AT_ONCE.intersection(chain.categories) and dice.chance(_NO_BOX[place]):
-            kind, count = "scene" if place else "none", 0
+        is_scene = SCENE in chain.categories
+        if not DRAWN_AT_ONCE.intersection(chain.categories) and rng.chance(_NO_BOX[is_scene]):
+            kind, count = "scene" if is_scene else "none", 0
         else:
-            kind, count = "", 2 + dice.below(3) if dice.chance(_SEVERAL) else 1
-        triples.append((chain, _boxes(count, width, height, dice), kind))
+            kind, count = "", 2 + rng.below(3) if rng.chance(_SEVERAL) else 1
+        triples.append((chain, _boxes(count, width, height, rng), kind))
     # A fixed point of merging, so that an errorless crowd arrives at it.
     record, log = merge_layer(canonical_layer(triples))
     while log:
@@ -57,14 +55,14 @@ def stand_in(mentions: Sequence[Mention], *, size: tuple[int, int], seed: int, i
     return record
 
 
-def _boxes(count: int, width: int, height: int, dice: Dice) -> tuple[Box, ...]:
+def _boxes(count: int, width: int, height: int, rng: Dice) -> tuple[Box, ...]:
     """`count` boxes side by side, so that they are told apart, each of its own size."""
     strip = width // max(count, 1)
     boxes = []
     for i in range(count):
-        wide = max(1, int(strip * (0.3 + 0.6 * dice.uniform())))
-        high = max(1, int(height * (0.2 + 0.6 * dice.uniform())))
-        left = 1 + i * strip + dice.below(max(1, strip - wide))
-        top = 1 + dice.below(max(1, height - high))
+        wide = max(1, int(strip * (0.3 + 0.6 * rng.uniform())))
+        high = max(1, int(height * (0.2 + 0.6 * rng.uniform())))
+        left = 1 + i * strip + rng.below(max(1, strip - wide))
+        top = 1 + rng.below(max(1, height - high))
         boxes.append(Box(left, top, min(width, left + wide - 1), min(height, top + high - 1)))
     return tuple(boxes)

@@ -6,8 +6,6 @@ each with a bootstrap interval over images (all seeds of an image are drawn toge
 difference between the orders with its own interval from the same draws.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
@@ -120,14 +118,14 @@ def _rows(rate: float, orders: dict[str, list[_Image]], resamples: int) -> Itera
     whole = {order: _measures(results, range(count)) for order, results in orders.items()}
     draws: dict[str, list[tuple[float, ...]]] = {order: [] for order in orders}
     for resample in range(resamples):
-        dice = Dice("study", rate, resample)
-        drawn = [dice.below(count) for _ in range(count)]
+        rng = Dice("study", rate, resample)
+        drawn = [rng.below(count) for _ in range(count)]
         for order, results in orders.items():
             draws[order].append(_measures(results, drawn))
     whole["difference"] = tuple(a - b for a, b in zip(whole[LIKELY_FIRST], whole[AS_PRINTED], strict=True))
     draws["difference"] = [
-        tuple(a - b for a, b in zip(one, two, strict=True))
-        for one, two in zip(draws[LIKELY_FIRST], draws[AS_PRINTED], strict=True)
+        tuple(a - b for a, b in zip(first, two, strict=True))
+        for first, two in zip(draws[LIKELY_FIRST], draws[AS_PRINTED], strict=True)
     ]
     for order, values in whole.items():
         for i, measure in enumerate(MEASURES):

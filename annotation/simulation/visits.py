@@ -135,10 +135,10 @@ class VisitTally:
     nothing: Counter[str] = field(default_factory=Counter)
     amiss: list[str] = field(default_factory=list)
 
-    def add(self, other: VisitTally) -> None:
+    def add(self, tally: VisitTally) -> None:
         """Add what became of other visits."""
         for name in self.__slots__:
-            mine, theirs = getattr(self, name), getattr(other, name)
+            mine, theirs = getattr(self, name), getattr(tally, name)
             if isinstance(mine, Counter):
                 mine.update(theirs)
             elif isinstance(mine, list):
@@ -213,9 +213,9 @@ class SimulatedVisit:
             return self._look()
         task, self.in_hand = self.in_hand, None
         # A returned item of a test comes again, and must not be returned for ever.
-        shown = (task.kind, task.image, _about(task.content))
-        self._met[shown] += 1
-        chance = Dice(self.worker.seed, self.worker.name, *shown, "conduct", self._met[shown])
+        content_shown = (task.kind, task.image, _about(task.content))
+        self._met[content_shown] += 1
+        chance = Dice(self.worker.seed, self.worker.name, *content_shown, "conduct", self._met[content_shown])
         if chance.chance(self._conduct.returned):
             self.tally.returned += self.desk.give_back(task)
         elif chance.chance(self._conduct.kept) and task.expires - self._clock() <= self._patience:
@@ -229,26 +229,30 @@ class SimulatedVisit:
         self.again = None
         for kind in list(self._kinds):
             holding = [task.id for task in self.kept]
-            found = self.desk.take(kind, holding)
-            if isinstance(found, NoTaskReason) and found.code in _NEED_A_TEST and self.desk.begin_test(kind):
-                found = self.desk.take(kind, holding)
-            if isinstance(found, HandedTask):
-                self._hold(found)
+            answer = self.desk.take(kind, holding)
+            if (
+                isinstance(answer, NoTaskReason)
+                and answer.code in _NEED_A_TEST
+                and self.desk.begin_test(kind)
+            ):
+                answer = self.desk.take(kind, holding)
+            if isinstance(answer, HandedTask):
+                self._hold(answer)
                 return True
-            self._refuse(found)
+            self._refuse(answer)
         return False
 
     def _hold(self, task: HandedTask) -> None:
         self.in_hand = task
         # One that had run out, and is theirs again, is not to be handed in late as well.
-        self.kept = [kept for kept in self.kept if kept.id != task.id]
+        self.kept = [reserved for reserved in self.kept if reserved.id != task.id]
         self._kinds.remove(task.kind)
         self._kinds.insert(0, task.kind)
 
-    def _refuse(self, refused: NoTaskReason) -> None:
-        self.tally.nothing[refused.code] += 1
-        if refused.again is not None:
-            self.again = min(refused.again, self.again or refused.again)
+    def _refuse(self, reason: NoTaskReason) -> None:
+        self.tally.nothing[reason.code] += 1
+        if reason.again is not None:
+            self.again = min(reason.again, self.again or reason.again)
 
     def _hand_in(self, task: HandedTask, *, chance: Dice | None = None, late: bool = False) -> None:
         """Answer `task`, more than once where `chance` has it so; leave for good after the last answer."""
@@ -286,7 +290,7 @@ class SimulatedVisit:
             self.tally.left += 1
 
     def _send(self, task: HandedTask, reply: Answer, token: str, *, more: bool) -> SubmitReceipt:
-        holding = [other.id for other in (*self.kept, *([self.in_hand] if self.in_hand else []))]
+        holding = [task_held.id for task_held in (*self.kept, *([self.in_hand] if self.in_hand else []))]
         seconds = SIMULATED.get(task.kind).seconds
         return self.desk.submit(
             task, reply, token=f"{task.id}-{token}", seconds=seconds, holding=holding, more=more

@@ -3,8 +3,6 @@
 The presets are pinned: figures in docs and benchmarks refer to them by name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -84,9 +82,9 @@ class SimulatedWorker:
         """Whether they never err."""
         return self.habits is PERFECT
 
-    def errs(self, kind: str, dice: Dice) -> bool:
+    def errs(self, kind: str, rng: Dice) -> bool:
         """Whether they err this time, at a question of `kind`."""
-        return not self.exact and dice.chance(self.habits.rate(kind))
+        return not self.exact and rng.chance(self.habits.rate(kind))
 
     def leaves_after(self) -> float:
         """How many answers they give in all (infinite for those who stay)."""
@@ -99,12 +97,12 @@ class SimulatedWorker:
         if self.exact:
             return truth.answer(question)
         kind = SIMULATED.get(question.kind)
-        dice = Dice(self.seed, self.name, truth.image, question.key)
+        rng = Dice(self.seed, self.name, truth.image, question.key)
         if self.honest:
             error, jitter = self.habits.rate(question.kind), self.habits.jitter
-            return kind.erring(question, truth, dice, error=error, jitter=jitter)
-        answer = kind.yes if self.affirms else dice.choice(answers_to(question.kind))
-        return answer, kind.blind(answer, truth, dice)
+            return kind.erring(question, truth, rng, error=error, jitter=jitter)
+        answer = kind.yes if self.affirms else rng.choice(answers_to(question.kind))
+        return answer, kind.blind(answer, truth, rng)
 
     def judge(self, kind: str, image: str, content: Mapping[str, Any], known: CrowdKnowledge) -> Answer:
         """Their answer to a question that is only counted, about the image with this key.

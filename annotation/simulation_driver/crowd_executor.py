@@ -110,7 +110,7 @@ def run_visits(visits: Sequence[SimulatedVisit], board: _Board, turns: TurnTakin
     """Let the visits take turns until none of them finds anything."""
     awake = [visit for visit in visits if not visit.left]
     waiting: list[_Waiting] = []
-    turn, swept, answered = 0, turns.clock(), 0
+    step, swept, answered = 0, turns.clock(), 0
     while not board.stopped:
         now, done = turns.clock(), board.done
         if now >= swept + SWEEP:
@@ -129,8 +129,8 @@ def run_visits(visits: Sequence[SimulatedVisit], board: _Board, turns: TurnTakin
                 return
             turns.sleep(min(max(due - now, 0.01), 0.5))
             continue
-        turn += 1
-        visit = awake[Dice(turns.seed, "turn", turn).below(len(awake))]
+        step += 1
+        visit = awake[Dice(turns.seed, "turn", step).below(len(awake))]
         if visit.step():
             board.count()
             answered += 1
@@ -260,13 +260,13 @@ def _run_parts(board: _Board, part: Callable[[int], VisitTally], numbers: Sequen
         thread.start()
     for thread in threads:
         thread.join()
-    wrong = next((result for result in results if isinstance(result, str)), None)
-    pipe.send(wrong or total(result for result in results if isinstance(result, VisitTally)))
+    first_error = next((result for result in results if isinstance(result, str)), None)
+    pipe.send(first_error or total(result for result in results if isinstance(result, VisitTally)))
 
 
 def total(tallies: Iterable[VisitTally]) -> VisitTally:
     """The sum of some tallies."""
-    found = VisitTally()
+    totals = VisitTally()
     for tally in tallies:
-        found.add(tally)
-    return found
+        totals.add(tally)
+    return totals

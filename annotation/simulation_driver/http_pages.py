@@ -4,8 +4,6 @@ A worker signs in like anybody and keeps a session; several share a connection t
 is lost on the way is sent again under the same token, until the server has answered or patience ends.
 """
 
-from __future__ import annotations
-
 import http.client
 import json
 import time
@@ -159,8 +157,8 @@ class HttpTaskClient:
 
     def take(self, kind: str, holding: Sequence[int]) -> HandedTask | NoTaskReason:
         """As `Desk.take`, by the API."""
-        asked = {"campaign": self._campaign, "kind": kind, "holding": list(holding)}
-        return self._handed(self._session.post("/api/tasks/next", asked))
+        parameters = {"campaign": self._campaign, "kind": kind, "holding": list(holding)}
+        return self._handed(self._session.post("/api/tasks/next", parameters))
 
     def submit(
         self,

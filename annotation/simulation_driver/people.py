@@ -1,7 +1,5 @@
 """Who comes to a rehearsal: how many of which kind, and their rows."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A rehearsal through the pure protocol. The layer that comes out is written like any other."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -56,7 +54,7 @@ def simulate_campaign(
     chunked: bool = False,
     gated: bool = True,
     judgments: Path | None = None,
-    each: Callable[[Iterable[ImageRecord]], Iterable[ImageRecord]] = lambda records: records,
+    transform: Callable[[Iterable[ImageRecord]], Iterable[ImageRecord]] = lambda records: records,
 ) -> SimulationReport:
     """Answer every question of `campaign` by a simulated crowd, and write the layer named after it.
 
@@ -77,15 +75,15 @@ def simulate_campaign(
         raise CampaignError(
             "gold mentions cannot be both chunked anew and answered from; name one of the two"
         )
-    other = (
+    stored = (
         campaign.corpus.layers.filter(name=campaign.name, published=True)
         .exclude(source=SIMULATION_SOURCE)
         .first()
     )
-    if other is not None:
+    if stored is not None:
         raise CampaignError(
             f"corpus {campaign.corpus.name!r} has a layer {campaign.name!r} that is no simulation "
-            f"({other.source}) and must not be replaced; open the campaign under another name"
+            f"({stored.source}) and must not be replaced; open the campaign under another name"
         )
     source = None if chunked else gold_layer(campaign.corpus, gold)
     mark_simulated(campaign=campaign)
@@ -100,7 +98,7 @@ def simulate_campaign(
 
     def shares(write: Callable[[str], object] | None) -> Iterator[LayerShare]:
         nonlocal number, uncovered
-        for record in each(stream_records(corpus=campaign.corpus, layer=source)):
+        for record in transform(stream_records(corpus=campaign.corpus, layer=source)):
             if source is not None and record.layer is None:
                 uncovered += 1
                 continue

@@ -4,8 +4,6 @@ In this process, in several, or over HTTP against a server of the same database.
 reviewer who knows the gold rules on what is stuck, and the campaign's layer is brought up to date.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -193,7 +191,7 @@ def _visits(
 ) -> list[SimulatedVisit]:
     """The visits of some people, at desks in this process or, with a URL, over one connection."""
     line = Connection(plan.url) if plan.url else None
-    found = []
+    visits = []
     for person in people:
         desk: TaskClient = QueueTaskClient(campaign, person.row, truths)
         if line is not None:
@@ -205,7 +203,7 @@ def _visits(
                 key_of=truths.key_named,
                 counted=counted,
             )
-        found.append(
+        visits.append(
             SimulatedVisit(
                 person.worker,
                 desk,
@@ -217,7 +215,7 @@ def _visits(
                 known=known,
             )
         )
-    return found
+    return visits
 
 
 def _nothing() -> bool:
@@ -235,8 +233,8 @@ def _rule(campaign: Campaign, truths: Truths) -> bool:
     stuck = OpenImage.objects.filter(campaign=campaign, complete=False).exclude(Exists(held))
     ruled = False
     for image in stuck.select_related("image").order_by("place").iterator():
-        found = rulings_of(image_state.state_of(image), truths.of(image.image.key))
-        for number, ruling in enumerate(found):
+        rulings_needed = rulings_of(image_state.state_of(image), truths.of(image.image.key))
+        for number, ruling in enumerate(rulings_needed):
             try:
                 rulings.make_ruling(image=image.pk, ruling=ruling, comment="simulated")
             except rulings.CannotRule:
@@ -253,16 +251,16 @@ def _scores(campaign: Campaign, layer: Layer, source: Layer) -> LayerScores:
     images = campaign.corpus.images.filter(pk__in=opened)
     golds = stream_records(corpus=campaign.corpus, layer=source, images=images)
     founds = stream_records(corpus=campaign.corpus, layer=layer, images=images)
-    for gold, found in zip(golds, founds, strict=True):
-        if gold.layer is not None and found.layer is not None:
-            scores.add(compare_layers(found.layer, gold.layer))
+    for gold, simulated in zip(golds, founds, strict=True):
+        if gold.layer is not None and simulated.layer is not None:
+            scores.add(compare_layers(simulated.layer, gold.layer))
     return scores
 
 
 def _suspended(campaign: Campaign) -> dict[str, list[str]]:
     """Suspended workers' pseudonyms by kind of question."""
-    found: dict[str, list[str]] = {}
+    suspended: dict[str, list[str]] = {}
     rows = Standing.objects.filter(campaign=campaign, state=SUSPENDED).order_by("worker__pseudonym")
     for kind, pseudonym in rows.values_list("kind", "worker__pseudonym"):
-        found.setdefault(kind, []).append(pseudonym)
-    return found
+        suspended.setdefault(kind, []).append(pseudonym)
+    return suspended

@@ -4,8 +4,6 @@ Constraints keep rows from some of it; what spans rows is looked for here. It ho
 transaction is under way, whatever workers did and whichever process died.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.db import connection
@@ -59,13 +57,13 @@ MET_TWICE = "questions that one worker had as a task and as a control item"
 
 def violations(campaign: Campaign) -> dict[str, int]:
     """How many rows of the campaign are what they never may be, by what it would mean."""
-    found = {}
+    violations_found = {}
     with connection.cursor() as cursor:
         for what, statement in VIOLATION_QUERIES.items():
             judging = [kind for kind, _judged in judging_kinds()] if "%(judging)s" in statement else [""]
-            found[what] = sum(_count(cursor, statement, campaign.pk, kind) for kind in judging)
-        found[MET_TWICE] = sum(_met_twice(cursor, campaign.pk, kind) for kind in campaign.kinds)
-    return found
+            violations_found[what] = sum(_count(cursor, statement, campaign.pk, kind) for kind in judging)
+        violations_found[MET_TWICE] = sum(_met_twice(cursor, campaign.pk, kind) for kind in campaign.kinds)
+    return violations_found
 
 
 def _count(cursor: Any, statement: str, campaign: int, judging: str) -> int:

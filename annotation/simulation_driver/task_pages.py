@@ -1,7 +1,5 @@
 """The queue as a desk for simulated workers, in this process."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from annotation.models import Campaign, Judgment
@@ -43,8 +41,8 @@ class QueueTaskClient:
 
     def take(self, kind: str, holding: Sequence[int]) -> HandedTask | NoTaskReason:
         """As `Desk.take`, from the queue."""
-        found = leases.take_lease(worker=self._worker, campaign=self._campaign, kind=kind, holding=holding)
-        return self._handed(found)
+        lease = leases.take_lease(worker=self._worker, campaign=self._campaign, kind=kind, holding=holding)
+        return self._handed(lease)
 
     def submit(
         self,
@@ -86,12 +84,12 @@ class QueueTaskClient:
         """As `Desk.begin_test`."""
         return begin_test(self._campaign, self._worker, kind)
 
-    def _handed(self, found: Lease | NoTask) -> HandedTask | NoTaskReason:
-        if isinstance(found, NoTask):
-            return NoTaskReason(found.code, found.again_at.timestamp() if found.again_at else None)
-        image = self._truths.key(found.image)
-        content = found.content
-        if is_counted(found.kind):
+    def _handed(self, lease: Lease | NoTask) -> HandedTask | NoTaskReason:
+        if isinstance(lease, NoTask):
+            return NoTaskReason(lease.code, lease.again_at.timestamp() if lease.again_at else None)
+        image = self._truths.key(lease.image)
+        content = lease.content
+        if is_counted(lease.kind):
             # As the API tells it: texts, by which a crowd knows what is right.
-            content = TASK_TYPES.get(found.kind).told(content, lambda image: image.key)
-        return HandedTask(found.id, found.kind, image, content, found.expires_at.timestamp())
+            content = TASK_TYPES.get(lease.kind).told(content, lambda image: image.key)
+        return HandedTask(lease.id, lease.kind, image, content, lease.expires_at.timestamp())

@@ -1,7 +1,5 @@
 """What simulated workers answer from: an image's gold, or a stand-in where there is none."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from threading import Lock
 
@@ -22,19 +20,19 @@ _PAGE = 50
 PAGES_KEPT = 40
 
 
-def gold_of(record: ImageRecord, *, seed: int, asked: tuple[Mention, ...] | None = None) -> LayerRecord:
-    """An image's gold; without any, a stand-in over the mentions `asked` about, or those that it would be
+def gold_of(record: ImageRecord, *, seed: int, mentions: tuple[Mention, ...] | None = None) -> LayerRecord:
+    """An image's gold; without any, a stand-in over `mentions`, or those that it would be
     asked about."""
     if record.layer is not None:
         return record.layer
-    if asked is None:
-        asked = mentions_of(record)
-    return stand_in(asked, size=(record.width, record.height), seed=seed, image=record.id)
+    if mentions is None:
+        mentions = mentions_of(record)
+    return stand_in(mentions, size=(record.width, record.height), seed=seed, image=record.id)
 
 
-def truth_of(record: ImageRecord, *, seed: int, asked: tuple[Mention, ...] | None = None) -> Truth:
+def truth_of(record: ImageRecord, *, seed: int, mentions: tuple[Mention, ...] | None = None) -> Truth:
     """The truth about an image: its gold, or a stand-in drawn by `seed`, as `gold_of` finds it."""
-    gold = gold_of(record, seed=seed, asked=asked)
+    gold = gold_of(record, seed=seed, mentions=mentions)
     return Truth(gold, image=record.id, size=(record.width, record.height))
 
 
@@ -110,24 +108,24 @@ class Truths:
             position__lt=(number + 1) * _PAGE,
         )
         opened = OpenImage.objects.filter(campaign=self._campaign, image__in=images)
-        asked = {
-            key: tuple(mention_from(plain) for plain in mentions)
+        mentions_of = {
+            key: tuple(mention_from(fields) for fields in mentions)
             for key, mentions in opened.values_list("image__key", "mentions")
         }
         page = {}
         for record in stream_records(corpus=self._campaign.corpus, layer=self._source, images=images):
-            page[record.id] = truth_of(record, seed=self._seed, asked=asked.get(record.id))
-            self._check(record.id, page[record.id], asked.get(record.id, ()))
-        for image, key, place in images.values_list("pk", "key", "position"):
+            page[record.id] = truth_of(record, seed=self._seed, mentions=mentions_of.get(record.id))
+            self._check(record.id, page[record.id], mentions_of.get(record.id, ()))
+        for image, key, order in images.values_list("pk", "key", "position"):
             self._keys[image] = key
-            self._positions[key] = place
+            self._positions[key] = order
         self._pages[number] = page
         while len(self._pages) > PAGES_KEPT:
             self._pages.popitem(last=False)
         return page
 
-    def _check(self, image: str, truth: Truth, asked: tuple[Mention, ...]) -> None:
-        for mention in asked:
+    def _check(self, image: str, truth: Truth, mentions: tuple[Mention, ...]) -> None:
+        for mention in mentions:
             if mention.id not in truth.mentions:
                 assert self._source is not None
                 raise CampaignError(

@@ -7,8 +7,6 @@ registers itself under the key of its question.
 Source: Plummer et al. 2015, sections 2.1 and 2.2, for what is asked and what is shown with it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, NamedTuple
@@ -128,7 +126,7 @@ class TaskType:
         mentions = _mentions_of(content, image)
         pointed = self.point(mentions)
         return Page(
-            captions=tuple(dict.fromkeys(each.mention.caption for each in pointed)),
+            captions=tuple(dict.fromkeys(pointed_at.mention.caption for pointed_at in pointed)),
             pointed=pointed,
             # In an order of their own: that in which they came about is no business of the question's.
             boxes=tuple(sorted(Box(*corners) for corners in content["boxes"])),
@@ -227,13 +225,13 @@ def text_in(data: Mapping[str, Any], field: str) -> str:
     return value
 
 
-def box_in(given: Any) -> Box:
+def box_in(value: Any) -> Box:
     """The box that [xmin, ymin, xmax, ymax] is. Raises BadAnswer."""
-    if not isinstance(given, list) or len(given) != 4:
+    if not isinstance(value, list) or len(value) != 4:
         raise BadAnswer("box", _("A box has four edges: [xmin, ymin, xmax, ymax]."))
-    if not all(type(edge) is int and 1 <= edge <= LARGEST_EDGE for edge in given):
+    if not all(type(edge) is int and 1 <= edge <= LARGEST_EDGE for edge in value):
         raise BadAnswer("box", _("The edges of a box are whole numbers of pixels, counted from 1."))
-    xmin, ymin, xmax, ymax = given
+    xmin, ymin, xmax, ymax = value
     if xmin > xmax or ymin > ymax:
         raise BadAnswer("box", _("This is not a box: left must come before right, and top before bottom."))
     return Box(xmin, ymin, xmax, ymax)

@@ -6,8 +6,6 @@ register what they define when they are imported; `load_kind_modules` imports th
 what a kind lacks.
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import pkgutil
@@ -57,7 +55,7 @@ def instructions_file(language: str = "") -> str:
 
 def can_load(folder: Path, part: str) -> bool:
     """Whether a kind's folder has the module `part`, and those that it builds upon."""
-    return all((folder / f"{each}.py").is_file() for each in (*BUILDS_UPON[part], part))
+    return all((folder / f"{module}.py").is_file() for module in (*BUILDS_UPON[part], part))
 
 
 def load_kind_modules(part: str) -> None:

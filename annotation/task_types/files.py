@@ -4,8 +4,6 @@
 `annotation.task_types.discovery` at each search, so kinds of further packages need no setting of their own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import Any
@@ -66,9 +64,9 @@ class Signs(BaseFinder):
 
     def find(self, path: str, find_all: bool = False, **kwargs: Any) -> Any:
         """The sign's file; [] where there is none, and a list where `find_all` asks for all."""
-        asked = PurePosixPath(path)
+        target = PurePosixPath(path)
         folder = (
-            discovery.kind_folder(asked.stem) if asked.parent == SIGNS and asked.suffix == ".svg" else None
+            discovery.kind_folder(target.stem) if target.parent == SIGNS and target.suffix == ".svg" else None
         )
         if folder is None or not (folder / SIGN).is_file():
             return []

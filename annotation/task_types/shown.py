@@ -3,8 +3,6 @@
 A corpus never changes once it is published, so a process remembers what it has read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -51,10 +49,10 @@ class ShownImage(NamedTuple):
 @lru_cache(maxsize=IMAGES_KEPT)
 def shown_image(image: int) -> ShownImage:
     """The image with this id, in one query. Raises LookupError where there is none."""
-    found = shown_images([image])
-    if image not in found:
+    images = shown_images([image])
+    if image not in images:
         raise LookupError(f"there is no image with the id {image}")
-    return found[image]
+    return images[image]
 
 
 def shown_images(images: Collection[int]) -> dict[int, ShownImage]:
@@ -71,7 +69,7 @@ def shown_images(images: Collection[int]) -> dict[int, ShownImage]:
         )
         for image, *row in cursor.fetchall():
             rows.setdefault(image, []).append(tuple(row))
-    return {image: _from_rows(image, found) for image, found in rows.items()}
+    return {image: _from_rows(image, image_rows) for image, image_rows in rows.items()}
 
 
 def _from_rows(image: int, rows: Sequence[tuple[Any, ...]]) -> ShownImage:

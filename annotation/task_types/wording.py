@@ -1,8 +1,6 @@
 """How sentences call kinds of questions and their answers: in words for people, or by their keys for a
 terminal, whose commands take these."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

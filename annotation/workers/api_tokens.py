@@ -4,8 +4,6 @@ A secret is shown once, where it is made; what is stored is its digest. A secret
 digest without salt and without delay is safe, and finding it is one look into an index.
 """
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 from dataclasses import dataclass
@@ -165,7 +163,7 @@ def make_api_token(
             raise TokenRefused(
                 _("You have %(most)d tokens: revoke one that you no longer use.") % {"most": MOST_TOKENS}
             )
-        made = ApiToken.objects.create(
+        api_token = ApiToken.objects.create(
             account=account,
             name=name,
             digest=digest_of_secret(secret),
@@ -179,13 +177,13 @@ def make_api_token(
             actor=account,
             act="make_token",
             campaign=campaign,
-            token=made.pk,
+            token=api_token.pk,
             name=name,
             days=days,
             writes=writes,
             corpus=corpus.name if corpus else None,
         )
-    return MadeToken(made, secret)
+    return MadeToken(api_token, secret)
 
 
 def make_token(request: MakeTokenRequest, context: OperationContext) -> NewToken:
@@ -215,14 +213,14 @@ def token_sent(secret: str) -> ApiToken | None:
     if not secret.startswith(TOKEN_PREFIX) or len(secret) > LONGEST_SECRET or not secret.isascii():
         return None
     now = database.now()
-    found = (
+    row = (
         ApiToken.objects.select_related("account")
         .filter(digest=digest_of_secret(secret), expires_at__gt=now, account__is_active=True)
         .first()
     )
-    if found is not None and (found.used_at is None or found.used_at < now - _USED_STEP):
-        ApiToken.objects.filter(pk=found.pk).update(used_at=now)
-    return found
+    if row is not None and (row.used_at is None or row.used_at < now - _USED_STEP):
+        ApiToken.objects.filter(pk=row.pk).update(used_at=now)
+    return row
 
 
 def account_under(token: ApiToken) -> Account:
@@ -246,14 +244,14 @@ def held_within(account: Account, limit: Scope) -> frozenset[Granted]:
     )
     if account.is_superuser:
         rows.append((ADMIN, None, None, None))
-    found = set()
+    scopes = set()
     for role, corpus, campaign, its_corpus in rows:
         held = Scope(corpus, campaign)
         if limit.covers(Scope(corpus or its_corpus, campaign)):
-            found.add(Granted(role, held))
+            scopes.add(Granted(role, held))
         elif held.covers(_whole(limit)):
-            found.add(Granted(role, limit))
-    return frozenset(found)
+            scopes.add(Granted(role, limit))
+    return frozenset(scopes)
 
 
 def _whole(limit: Scope) -> Scope:

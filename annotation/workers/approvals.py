@@ -3,8 +3,6 @@
 They lead to persons, so that each list that is drawn up is a line of the audit.
 """
 
-from __future__ import annotations
-
 import csv
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,8 +76,8 @@ def export_platform_list(request: PlatformListRequest, context: OperationContext
 
 def platforms_of(campaign: Campaign) -> list[str]:
     """The platforms on which a campaign is offered."""
-    found = set(Study.objects.filter(campaign=campaign).values_list("provider", flat=True))
-    return [name for name in PROVIDERS if name in found]
+    providers = set(Study.objects.filter(campaign=campaign).values_list("provider", flat=True))
+    return [name for name in PROVIDERS if name in providers]
 
 
 def submissions_to_approve(*, campaign: Campaign, provider: str) -> list[Submission]:
@@ -136,19 +134,19 @@ def write_approvals(
     with heads: assignments to approve, and for each worker what `SendBonus` takes. Amounts are what is due,
     cut to the digits of the currency; who is due less has no line.
     """
-    found = submissions_to_approve(campaign=campaign, provider=provider)
+    submissions = submissions_to_approve(campaign=campaign, provider=provider)
     reason = _("Work on %(campaign)s") % {"campaign": campaign.name}
     lines: list[list[str]]
     currency = currency_of(campaign)
     if what == SUBMISSIONS:
-        lines = [[row.submission] for row in found]
+        lines = [[row.submission] for row in submissions]
         head = ["AssignmentId"]
     else:
         lines = [
             [last.participant, amount_text(due, currency)]
             if provider == PROLIFIC
             else [last.participant, last.submission, amount_text(due, currency), reason]
-            for last, due in _owed_to_people(found, smallest_amount(currency))
+            for last, due in _owed_to_people(submissions, smallest_amount(currency))
             if due
         ]
         head = ["WorkerId", "AssignmentId", "BonusAmount", "Reason"]
@@ -168,11 +166,11 @@ def write_approvals(
     return len(lines)
 
 
-def _owed_to_people(found: list[Submission], smallest: int) -> list[tuple[Submission, int]]:
+def _owed_to_people(submissions: list[Submission], smallest: int) -> list[tuple[Submission, int]]:
     """The last submission of each person of the platform, and what is due, cut to `smallest`, to all workers
     that they are here, in millionths: who comes by another browser may be another one."""
     people: dict[str, dict[str, Submission]] = {}
-    for row in found:
+    for row in submissions:
         workers = people.setdefault(row.participant, {})
         # Taken out first, so that the last submission comes last.
         workers.pop(row.worker, None)

@@ -1,7 +1,5 @@
 """Bonuses: what a worker is due on top of what their answers earned."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -92,14 +90,14 @@ def give_bonuses(request: BonusRequest, context: OperationContext) -> GivenBonus
     """Give bonuses. Raises PaymentError, and Invalid for an amount that is none."""
     campaign = request.row()
     workers, currency = chosen_workers(request, campaign), currency_of(campaign)
-    given = give_bonus(
+    bonuses = give_bonus(
         campaign=campaign,
         workers=list(workers.values()),
         amount=micros_of(request.amount, currency),
         reason=request.reason,
         actor=context.actor,
     )
-    rows = Bonus.objects.filter(pk__in=[each.pk for each in given]).select_related("worker", "given_by")
+    rows = Bonus.objects.filter(pk__in=[bonus.pk for bonus in bonuses]).select_related("worker", "given_by")
     return GivenBonuses(bonuses=tuple(_given_bonus(row, currency) for row in rows.order_by("pk")))
 
 
@@ -146,9 +144,9 @@ def give_bonus(
         check_real(Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk))
         # Erasing waits for the campaign too: nobody is owed anything once they are nobody.
         rows = Worker.objects.filter(pk__in=workers, standings__campaign=campaign, erased_at=None).distinct()
-        found = {row.pk: row for row in rows}
+        rows_of = {row.pk: row for row in rows}
         for worker in workers:
-            if worker not in found or found[worker].kind == Worker.MACHINE:
+            if worker not in rows_of or rows_of[worker].kind == Worker.MACHINE:
                 raise PaymentError(_("Bonuses are for people who work on this campaign."))
         just_given = Bonus.objects.filter(campaign=campaign, worker__in=workers, withdrawn_at=None)
         just_given = just_given.filter(given_by=actor, given_at__gt=database.now() - _SENT_TWICE)
@@ -159,22 +157,22 @@ def give_bonus(
                     "one."
                 )
             )
-        given = [
+        bonuses = [
             Bonus.objects.create(
                 campaign=campaign, worker_id=worker, amount=amount, reason=reason, given_by=actor
             )
             for worker in workers
         ]
-        for bonus in given:
+        for bonus in bonuses:
             record(
                 actor=actor,
                 act="give_bonus",
                 campaign=campaign,
-                worker=found[bonus.worker_id].pseudonym,
+                worker=rows_of[bonus.worker_id].pseudonym,
                 amount=amount,
                 reason=reason,
             )
-    return given
+    return bonuses
 
 
 def withdraw_bonus(*, campaign: Campaign, bonus: int, reason: str, actor: Account | None = None) -> Bonus:
@@ -185,25 +183,25 @@ def withdraw_bonus(*, campaign: Campaign, bonus: int, reason: str, actor: Accoun
     reason = checked_reason(reason)
     with database.writing():
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
-        found = Bonus.objects.filter(campaign=campaign, pk=bonus).select_related("worker").first()
-        if found is None:
+        bonus_row = Bonus.objects.filter(campaign=campaign, pk=bonus).select_related("worker").first()
+        if bonus_row is None:
             raise PaymentError(
                 _("Campaign “%(name)s” has no bonus %(number)d.") % {"name": campaign.name, "number": bonus}
             )
-        if found.withdrawn_at is not None:
-            return found
-        (account,) = due_accounts(campaign=campaign, worker=found.worker_id)
-        if account.due < found.amount:
+        if bonus_row.withdrawn_at is not None:
+            return bonus_row
+        (account,) = due_accounts(campaign=campaign, worker=bonus_row.worker_id)
+        if account.due < bonus_row.amount:
             raise PaymentError(_("This bonus has been paid: void the payment first, if it was not made."))
-        found.withdrawn_at, found.withdrawn_by = database.now(), actor
-        found.withdrawn_reason = reason
-        found.save(update_fields=["withdrawn_at", "withdrawn_by", "withdrawn_reason"])
+        bonus_row.withdrawn_at, bonus_row.withdrawn_by = database.now(), actor
+        bonus_row.withdrawn_reason = reason
+        bonus_row.save(update_fields=["withdrawn_at", "withdrawn_by", "withdrawn_reason"])
         record(
             actor=actor,
             act="withdraw_bonus",
             campaign=campaign,
-            worker=found.worker.pseudonym,
-            amount=found.amount,
+            worker=bonus_row.worker.pseudonym,
+            amount=bonus_row.amount,
             reason=reason,
         )
-    return found
+    return bonus_row

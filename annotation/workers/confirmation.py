@@ -16,8 +16,6 @@ are refused. Locks: the study, by which all that is about its submissions goes o
 visits, then images and the rest (`joining`).
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -77,18 +75,18 @@ def ways_to_confirm(provider: str) -> list[str]:
     """How a platform can confirm who comes, as this server is set up; none where it cannot."""
     if provider != PROLIFIC:
         return []
-    found = [
+    ways = [
         (Visit.LINK, settings.PROLIFIC_SIGNED_LINKS),
         (Visit.WEBHOOK, settings.PROLIFIC_WEBHOOK_SECRET),
         (Visit.API, settings.PROLIFIC_API_TOKEN),
     ]
-    return [way for way, is_set in found if is_set]
+    return [way for way, is_set in ways if is_set]
 
 
 def is_new(arrival: Arrival) -> bool:
     """Whether nobody has come with these ids yet."""
-    found = Visit.objects.filter(study=arrival.study, external_id=arrival.submission)
-    return not found.filter(participant=arrival.participant).exists()
+    visits = Visit.objects.filter(study=arrival.study, external_id=arrival.submission)
+    return not visits.filter(participant=arrival.participant).exists()
 
 
 def arrive(arrival: Arrival) -> Visit:
@@ -97,22 +95,22 @@ def arrive(arrival: Arrival) -> Visit:
     Refused where the submission is known to be somebody else's, or over on the platform, or the account may
     do more than work.
     """
-    by, told = _told(arrival)
-    found = _again(lambda: _arrived(arrival, by, told))
-    if isinstance(found, str):
-        raise VisitError(found)
-    return found
+    by, submission = _told(arrival)
+    visit = _again(lambda: _arrived(arrival, by, submission))
+    if isinstance(visit, str):
+        raise VisitError(visit)
+    return visit
 
 
 def note_submission(
-    *, provider: str, told: SubmissionFacts, submission: str, at: datetime, by: str = Visit.WEBHOOK
+    *, provider: str, report: SubmissionFacts, submission: str, at: datetime, by: str = Visit.WEBHOOK
 ) -> bool:
     """Note whose a submission is, as a platform says, and how it stands. Whether that changed a visit.
 
     What was known before, and older news, changes nothing. Where the submission has ended, what the worker
     has in hand is given back, unless they are here by another one.
     """
-    return _again(lambda: _heard(provider, told, submission, at, by))
+    return _again(lambda: _heard(provider, report, submission, at, by))
 
 
 def ask_platform(visit: Visit) -> None:
@@ -157,12 +155,12 @@ def confirm_by_hand(*, study: Study, submission: str, participant: str, actor: A
             _("There is no visit with submission “%(submission)s” of participant “%(participant)s”.")
             % {"submission": submission, "participant": participant}
         )
-    told = SubmissionFacts(participant, (), "")
+    report = SubmissionFacts(participant, (), "")
 
     def confirmed() -> bool:
         known = claims.filter(verification=Visit.CONFIRMED)
         before = known.exists()
-        changed = _heard(study.provider, told, submission, database.now(), Visit.HAND, study=study)
+        changed = _heard(study.provider, report, submission, database.now(), Visit.HAND, study=study)
         if not before and known.exists():
             # By its number: ids of a platform would stay when the person is erased.
             record(actor=actor, act="confirm_visit", campaign=study.campaign, visit=visit)
@@ -185,11 +183,11 @@ def _to_ask() -> Q:
 
 
 def _ask(visit: Visit) -> None:
-    told = prolific_api.submission(visit.external_id)
+    report = prolific_api.submission(visit.external_id)
     # One that they do not know may come to be, and a place that nobody has taken is nobody's.
-    if told is not None and told.participant:
+    if report is not None and report.participant:
         note_submission(
-            provider=PROLIFIC, told=told, submission=visit.external_id, at=database.now(), by=Visit.API
+            provider=PROLIFIC, report=report, submission=visit.external_id, at=database.now(), by=Visit.API
         )
 
 
@@ -206,11 +204,11 @@ def _told(arrival: Arrival) -> tuple[str, SubmissionFacts | None]:
         return Visit.WEBHOOK, SubmissionFacts(before.participant, (), before.status, before.at)
     if provider == PROLIFIC and settings.PROLIFIC_API_TOKEN and _unsettled(arrival):
         try:
-            told = prolific_api.submission(arrival.submission)
+            report = prolific_api.submission(arrival.submission)
         except Away as why:
             _log.warning("%s", why)
         else:
-            return Visit.API, told if told is not None and told.participant else None
+            return Visit.API, report if report is not None and report.participant else None
     return "", None
 
 
@@ -219,8 +217,8 @@ def _unsettled(arrival: Arrival) -> bool:
     return not settled.filter(verification=Visit.CONFIRMED).exists()
 
 
-def _matches(told: SubmissionFacts, participant: str, study: Study) -> bool:
-    return told.participant == participant and (not told.studies or study.external_id in told.studies)
+def _matches(report: SubmissionFacts, participant: str, study: Study) -> bool:
+    return report.participant == participant and (not report.studies or study.external_id in report.studies)
 
 
 def _again(act: Callable[[], _T]) -> _T:
@@ -244,40 +242,40 @@ def _somebody_elses() -> str:
     return _("This submission is somebody else's. Open the study again on your platform.")
 
 
-def _arrived(arrival: Arrival, by: str, told: SubmissionFacts | None) -> Visit | str:
+def _arrived(arrival: Arrival, by: str, report: SubmissionFacts | None) -> Visit | str:
     """The visit, or why there is none."""
     provider = arrival.study.provider
     rows = _locked(provider, arrival.submission, arrival.study)
     study = Study.objects.select_related("campaign").get(pk=arrival.study.pk)
     claims = [row for row in rows if row.participant == arrival.participant and row.study_id == study.pk]
-    found = next((row for row in rows if row.verification == Visit.CONFIRMED), None)
+    confirmed = next((row for row in rows if row.verification == Visit.CONFIRMED), None)
     must_sign = provider == PROLIFIC and (arrival.spoilt or settings.PROLIFIC_SIGNED_LINKS)
     if must_sign and arrival.link is None and not any(map(arrival.is_at, claims)):
         return _unsigned()
-    if told is not None and not _matches(told, arrival.participant, study):
+    if report is not None and not _matches(report, arrival.participant, study):
         for row in claims:
             if row.verification in Visit.OPEN:
                 _refuse(row, by)
         return _somebody_elses()
-    if told is not None and told.status in ENDED:
+    if report is not None and report.status in ENDED:
         return _ended()
-    if found is None:
+    if confirmed is None:
         if any(row.verification == Visit.REFUSED for row in claims) and arrival.link is None:
             return _somebody_elses()
-        return _unconfirmed(arrival, study, claims, by, told)
-    if found.participant != arrival.participant or found.study_id != study.pk:
+        return _unconfirmed(arrival, study, claims, by, report)
+    if confirmed.participant != arrival.participant or confirmed.study_id != study.pk:
         return _somebody_elses()
-    if found.verified_by == Visit.LINK and not arrival.is_at(found):
+    if confirmed.verified_by == Visit.LINK and not arrival.is_at(confirmed):
         if arrival.link is None:
             return _unsigned()
-        if arrival.link.digest in found.links:
+        if arrival.link.digest in confirmed.links:
             return _("This link has already been used. Open the study again on your platform.")
-    if found.reported in ENDED:
+    if confirmed.reported in ENDED:
         return _ended()
-    if why := _shut_out(found.identity.account):
+    if why := _shut_out(confirmed.identity.account):
         return why
-    _used(found, arrival.link)
-    return found
+    _used(confirmed, arrival.link)
+    return confirmed
 
 
 def _unsigned() -> str:
@@ -292,35 +290,35 @@ def _ended() -> str:
 
 
 def _unconfirmed(
-    arrival: Arrival, study: Study, claims: list[Visit], by: str, told: SubmissionFacts | None
+    arrival: Arrival, study: Study, claims: list[Visit], by: str, report: SubmissionFacts | None
 ) -> Visit | str:
-    """The visit where the submission is nobody's yet; it is theirs with what the platform has `told`."""
-    found = next((row for row in claims if row.verification in Visit.OPEN), None)
-    if found is not None and found.reported in ENDED:
+    """The visit where the submission is nobody's yet; it is theirs with the platform's `report`."""
+    claim = next((row for row in claims if row.verification in Visit.OPEN), None)
+    if claim is not None and claim.reported in ENDED:
         return _ended()
     stranger = None
-    if arrival.link is not None and found is not None and not arrival.is_at(found):
+    if arrival.link is not None and claim is not None and not arrival.is_at(claim):
         # Who came without a signed link may be anybody.
-        stranger, found = found, None
+        stranger, claim = claim, None
     known = _known(study.provider, arrival.participant)
-    if known is not None and told is not None and (why := _shut_out(known.account)):
+    if known is not None and report is not None and (why := _shut_out(known.account)):
         return why
     if stranger is not None:
         _refuse(stranger, by)
-    if found is None:
-        identity = _identity_for(arrival, study, known if told is not None else None)
+    if claim is None:
+        identity = _identity_for(arrival, study, known if report is not None else None)
         if why := _shut_out(identity.account):
             return why
-        found = _begun(arrival, study, identity)
-    if told is not None:
-        _confirm(found, by)
-        found.refresh_from_db()
-        if found.verification == Visit.REFUSED:
+        claim = _begun(arrival, study, identity)
+    if report is not None:
+        _confirm(claim, by)
+        claim.refresh_from_db()
+        if claim.verification == Visit.REFUSED:
             return _somebody_elses()
-        if told.status:
-            _note(found, told.status, told.at or database.now())
-    _used(found, arrival.link)
-    return Visit.objects.select_related("identity__account", "study__campaign").get(pk=found.pk)
+        if report.status:
+            _note(claim, report.status, report.at or database.now())
+    _used(claim, arrival.link)
+    return Visit.objects.select_related("identity__account", "study__campaign").get(pk=claim.pk)
 
 
 def _shut_out(account: Account | None) -> str:
@@ -332,17 +330,19 @@ def _shut_out(account: Account | None) -> str:
 
 def _known(provider: str, participant: str) -> Identity | None:
     """Whom the platform confirmed as `participant`, or who came as such before that was asked."""
-    found = Identity.objects.select_related("account", "worker")
-    return found.filter(provider=provider, external_id=participant).first()
+    identity = Identity.objects.select_related("account", "worker")
+    return identity.filter(provider=provider, external_id=participant).first()
 
 
 def _identity_for(arrival: Arrival, study: Study, confirmed: Identity | None) -> Identity:
     """As whom somebody works: as who they are, as who they are in this browser, or as somebody new."""
     if confirmed is not None:
         return confirmed
-    own = Identity.objects.filter(account=arrival.account).first() if arrival.account is not None else None
-    if own is not None and _is_claimed(own, study.provider, arrival.participant):
-        return own
+    identity = (
+        Identity.objects.filter(account=arrival.account).first() if arrival.account is not None else None
+    )
+    if identity is not None and _is_claimed(identity, study.provider, arrival.participant):
+        return identity
     account = pseudonyms.admit(campaign=study.campaign, provider=study.provider)
     return Identity.objects.select_related("account", "worker").get(account=account)
 
@@ -383,21 +383,21 @@ def _used(visit: Visit, link: Link | None) -> None:
 
 def _heard(
     provider: str,
-    told: SubmissionFacts,
+    report: SubmissionFacts,
     submission: str,
     at: datetime,
     by: str,
     *,
     study: Study | None = None,
 ) -> bool:
-    """`study` is the one that the submission is known to be of; without it what was `told` says which."""
+    """`study` is the one that the submission is known to be of; without it the `report` says which."""
     if by == Visit.WEBHOOK:
-        _keep(provider, told, submission, at)
+        _keep(provider, report, submission, at)
     rows = _locked(provider, submission)
     theirs = [
         row
         for row in rows
-        if _matches(told, row.participant, row.study) and (study is None or row.study_id == study.pk)
+        if _matches(report, row.participant, row.study) and (study is None or row.study_id == study.pk)
     ]
     changed = False
     for row in rows:
@@ -409,27 +409,27 @@ def _heard(
                 row.refresh_from_db()
             else:
                 _refuse(row, by)
-        if row in theirs and row.verification == Visit.CONFIRMED and told.status:
-            changed |= _note(row, told.status, at)
+        if row in theirs and row.verification == Visit.CONFIRMED and report.status:
+            changed |= _note(row, report.status, at)
     return changed
 
 
 def _locked(provider: str, submission: str, study: Study | None = None) -> list[Visit]:
     """All that claim a submission, locked with their studies, and with `study`; in the order they came."""
-    own = Visit.objects.filter(study__provider=provider, external_id=submission)
-    concerned = Q(pk__in=own.values("study")) | Q(pk=study.pk if study is not None else 0)
+    visits = Visit.objects.filter(study__provider=provider, external_id=submission)
+    concerned = Q(pk__in=visits.values("study")) | Q(pk=study.pk if study is not None else 0)
     list(Study.objects.select_for_update(no_key=True).filter(concerned).order_by("pk"))
-    rows = own.select_related("identity__account", "study__campaign").order_by("pk")
+    rows = visits.select_related("identity__account", "study__campaign").order_by("pk")
     return list(rows.select_for_update(of=("self",)))
 
 
-def _keep(provider: str, told: SubmissionFacts, submission: str, at: datetime) -> None:
+def _keep(provider: str, report: SubmissionFacts, submission: str, at: datetime) -> None:
     """Keep what a platform told, for a visit that comes later with that submission."""
-    named = {"participant": told.participant, "status": told.status, "at": at}
-    row, made = PlatformReport.objects.select_for_update().get_or_create(
+    named = {"participant": report.participant, "status": report.status, "at": at}
+    row, created = PlatformReport.objects.select_for_update().get_or_create(
         provider=provider, submission=submission, defaults=named
     )
-    if not made and at >= row.at:
+    if not created and at >= row.at:
         PlatformReport.objects.filter(pk=row.pk).update(**named)
 
 
@@ -468,8 +468,8 @@ def _confirm(visit: Visit, by: str) -> None:
         identity.save(update_fields=["external_id"])
     about = {"verification": Visit.CONFIRMED, "verified_by": by, "verified_at": database.now()}
     Visit.objects.filter(pk=visit.pk).update(**about)
-    for other in list(same.filter(verification__in=Visit.OPEN)):
-        _refuse(other, by)
+    for open_visit in list(same.filter(verification__in=Visit.OPEN)):
+        _refuse(open_visit, by)
 
 
 def _refuse(visit: Visit, by: str) -> None:

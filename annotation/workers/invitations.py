@@ -5,8 +5,6 @@ made without the server's key. Whoever accepts gets an account, either of a name
 own, or at once, under the pseudonym, with a code in the place of a password.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time
@@ -155,7 +153,7 @@ def make_invitation(
     if expires_at is not None and expires_at <= database.now():
         raise InvitationError(_("The link would have expired already; choose a later day."))
     with database.writing():
-        made = Invitation.objects.create(
+        invitation = Invitation.objects.create(
             campaign=campaign,
             label=label[:100],
             uses=uses,
@@ -163,8 +161,8 @@ def make_invitation(
             language=language,
             created_by=actor,
         )
-        record(actor=actor, act="invite", campaign=campaign, invitation=made.pk, uses=uses)
-    return made
+        record(actor=actor, act="invite", campaign=campaign, invitation=invitation.pk, uses=uses)
+    return invitation
 
 
 def revoke_invitation(*, invitation: Invitation, actor: Account | None = None) -> bool:
@@ -191,12 +189,12 @@ def open_invitation(token: str) -> Invitation:
         raise InvitationError(
             _("This link is incomplete. Copy all of it, or ask the sender for a new one.")
         ) from None
-    found = Invitation.objects.select_related("campaign").filter(pk=number).first()
-    if found is None:
+    invitation = Invitation.objects.select_related("campaign").filter(pk=number).first()
+    if invitation is None:
         raise InvitationError(_("The campaign of this link was deleted. Ask the sender."))
-    if why := why_over(found):
+    if why := why_over(invitation):
         raise InvitationError(why)
-    return found
+    return invitation
 
 
 def why_over(invitation: Invitation) -> str:
@@ -223,16 +221,16 @@ def accept_invitation(
     """
     code = "" if username else "-".join(pseudonyms.draw_pseudonym(_LETTERS) for _group in range(_GROUPS))
     with database.writing():
-        found = Invitation.objects.select_for_update().select_related(None).get(pk=invitation.pk)
-        if why := why_over(found):
+        locked = Invitation.objects.select_for_update().select_related(None).get(pk=invitation.pk)
+        if why := why_over(locked):
             raise InvitationError(why)
-        Invitation.objects.filter(pk=found.pk).update(used=F("used") + 1)
+        Invitation.objects.filter(pk=locked.pk).update(used=F("used") + 1)
         account = pseudonyms.admit(
-            campaign=found.campaign, provider=_PROVIDER, username=username, password=password or code
+            campaign=locked.campaign, provider=_PROVIDER, username=username, password=password or code
         )
         worker = pseudonyms.worker_of(account)
-        if instructions.needs_consent(worker=worker.pk, campaign=found.campaign):
-            instructions.record_consent(worker=worker.pk, campaign=found.campaign, version=version)
+        if instructions.needs_consent(worker=worker.pk, campaign=locked.campaign):
+            instructions.record_consent(worker=worker.pk, campaign=locked.campaign, version=version)
     return account, code
 
 
@@ -242,10 +240,10 @@ def join_by_invitation(*, invitation: Invitation, account: Account) -> bool:
     False where it is one already. Raises InvitationError where others were faster.
     """
     with database.writing():
-        found = Invitation.objects.select_for_update().select_related(None).get(pk=invitation.pk)
-        if not pseudonyms.may_work_on(account=account, campaign=found.campaign):
+        locked = Invitation.objects.select_for_update().select_related(None).get(pk=invitation.pk)
+        if not pseudonyms.may_work_on(account=account, campaign=locked.campaign):
             return False
-        if why := why_over(found):
+        if why := why_over(locked):
             raise InvitationError(why)
-        Invitation.objects.filter(pk=found.pk).update(used=F("used") + 1)
+        Invitation.objects.filter(pk=locked.pk).update(used=F("used") + 1)
     return True

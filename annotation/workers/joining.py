@@ -17,8 +17,6 @@ Locks: images, tasks and assignments, standings, each in the order of their ids;
 else can then write to. What was begun meanwhile shows as `ProvisionalWorkerMoved`: try again.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
@@ -111,7 +109,7 @@ def _images(was: int, stays: int) -> list[int]:
 
 def _met_otherwise(*, had: int, met: int) -> list[int]:
     """The tasks that a worker had and whose question another one, or the same, met as a control item."""
-    found: list[int] = []
+    worker_ids: list[int] = []
     kinds = Assignment.objects.filter(worker=met, control__isnull=False).values_list("kind", flat=True)
     with connection.cursor() as cursor:
         for kind in sorted(set(kinds)):
@@ -120,8 +118,8 @@ def _met_otherwise(*, had: int, met: int) -> list[int]:
                     WHERE a.worker_id = %s AND a.kind = %s AND {met_as_control(kind)}""",
                 [had, kind, met],
             )
-            found += [task for (task,) in cursor.fetchall()]
-    return found
+            worker_ids += [task for (task,) in cursor.fetchall()]
+    return worker_ids
 
 
 def _lock(was: int, stays: int, images: list[int]) -> Any:
@@ -137,17 +135,17 @@ def _lock(was: int, stays: int, images: list[int]) -> Any:
     locked(Task.objects.filter(image__in=images))
     locked(Assignment.objects.filter(Q(worker=was) | Q(worker=stays, task__image__in=images)))
     drawers = _judged_by(both, images)
-    own = Q(worker__in=both)
+    rows_of_both = Q(worker__in=both)
     judged = [kind for _, kind in judging_kinds()]
     concerned = Q(worker__in=drawers, kind__in=judged)
     pairs = set(Standing.objects.filter(worker=was).values_list("campaign", "kind"))
-    locked(Standing.objects.filter(own | concerned))
+    locked(Standing.objects.filter(rows_of_both | concerned))
 
     def told_again(worker: int) -> list[int]:
-        found = Standing.objects.filter(Q(worker=worker) | concerned).order_by("pk")
+        rows = Standing.objects.filter(Q(worker=worker) | concerned).order_by("pk")
         return [
             row.pk
-            for row in found
+            for row in rows
             if row.worker_id != worker or (row.campaign_id, row.kind) in pairs or row.kind in judged
         ]
 
@@ -156,17 +154,17 @@ def _lock(was: int, stays: int, images: list[int]) -> Any:
 
 def _judged_by(workers: Iterable[int], images: list[int]) -> set[int]:
     """Whose boxes these workers judged on these images: of them a verdict may become void."""
-    found = set[int]()
+    worker_ids = set[int]()
     for judging, judged_kind in judging_kinds():
         judged = Judgment.objects.filter(worker__in=workers, image__in=images, kind=judging)
         names = {(image, key.split("|")[1]) for image, key in judged.values_list("image", "key")}
         boxes = Judgment.objects.filter(image__in={image for image, _ in names}, kind=judged_kind)
-        found |= {
+        worker_ids |= {
             worker
             for image, name, worker in boxes.values_list("image", "name", "worker")
             if (image, name) in names
         }
-    return found
+    return worker_ids
 
 
 # Rows of the queue ------------------------------------------------------------------------------
@@ -178,20 +176,22 @@ def _move(was: int, stays: int) -> None:
     _tokens_apart(was, stays)
     _tests_apart(was, stays)
     theirs: dict[int, list[Assignment]] = defaultdict(list)
-    own = Assignment.objects.filter(worker=was)
-    for row in Assignment.objects.filter(worker=stays, task__in=own.values("task")):
+    assignments = Assignment.objects.filter(worker=was)
+    for row in Assignment.objects.filter(worker=stays, task__in=assignments.values("task")):
         assert row.task_id is not None
         theirs[row.task_id].append(row)
-    for mine in list(own.filter(task__in=theirs)):
+    for mine in list(assignments.filter(task__in=theirs)):
         assert mine.task_id is not None
         _settle_twice(mine, theirs[mine.task_id])
-    for mine in list(own.filter(control__isnull=False).exclude(role=qualification.QUALIFICATION_ROLE)):
+    for mine in list(
+        assignments.filter(control__isnull=False).exclude(role=qualification.QUALIFICATION_ROLE)
+    ):
         # A control item that was met twice: both answers count, as of two items.
         met = Assignment.objects.filter(worker=stays, control=mine.control_id).aggregate(Max("attempt"))
         if met["attempt__max"] is not None:
             mine.attempt = met["attempt__max"] + 1
             mine.save(update_fields=["attempt"])
-    own.update(worker=stays)
+    assignments.update(worker=stays)
     Judgment.objects.filter(worker=was).update(worker=stays)
     Payout.objects.filter(worker=was).update(worker=stays)
     Bonus.objects.filter(worker=was).update(worker=stays)
@@ -202,10 +202,10 @@ def _move(was: int, stays: int) -> None:
 
 def _settle_twice(mine: Assignment, theirs: list[Assignment]) -> None:
     """One task that both have had: one answer stays, and what was not answered goes."""
-    for other in theirs:
-        if other.state != Assignment.SUBMITTED:
+    for their_row in theirs:
+        if their_row.state != Assignment.SUBMITTED:
             # Of two that nobody answered the one is kept whose page is open.
-            _take_away(other)
+            _take_away(their_row)
     answered = [row for row in theirs if row.state == Assignment.SUBMITTED]
     if not answered:
         return
@@ -223,7 +223,9 @@ def _settle_twice(mine: Assignment, theirs: list[Assignment]) -> None:
 
 def _order(row: Assignment) -> tuple[bool, int]:
     """By this the answer that stays comes first: valid ones, then earlier ones."""
-    return min((void, pk) for void, pk in Judgment.objects.filter(assignment=row).values_list("void", "pk"))
+    return min(
+        (withdrawn, pk) for withdrawn, pk in Judgment.objects.filter(assignment=row).values_list("void", "pk")
+    )
 
 
 def _set_aside(row: Assignment, attempt: int) -> None:
@@ -254,11 +256,11 @@ def _tests_apart(was: int, stays: int) -> None:
         for row in Standing.objects.filter(worker=stays, attempt__gt=0)
     }
     for (campaign, kind), before in taken.items():
-        own = Assignment.objects.filter(campaign=campaign, kind=kind, role=qualification.QUALIFICATION_ROLE)
+        tests = Assignment.objects.filter(campaign=campaign, kind=kind, role=qualification.QUALIFICATION_ROLE)
         # What of an unfinished test nobody answered is asked no more, where another one was begun since.
-        if own.filter(worker=was).exists():
-            own.filter(worker=stays, attempt=before - 1).exclude(state=Assignment.SUBMITTED).delete()
-        own.filter(worker=was).update(attempt=F("attempt") + before)
+        if tests.filter(worker=was).exists():
+            tests.filter(worker=stays, attempt=before - 1).exclude(state=Assignment.SUBMITTED).delete()
+        tests.filter(worker=was).update(attempt=F("attempt") + before)
 
 
 def _void_own_boxes(worker: int, images: list[int]) -> None:
@@ -295,21 +297,21 @@ def _void_withdrawn(worker: int, images: list[int]) -> None:
 def _merge_standings(was: int, stays: int) -> None:
     theirs = {(row.campaign_id, row.kind): row for row in Standing.objects.filter(worker=stays)}
     for row in list(Standing.objects.filter(worker=was)):
-        kept = theirs.get((row.campaign_id, row.kind))
-        if kept is None:
+        ours = theirs.get((row.campaign_id, row.kind))
+        if ours is None:
             row.worker_id = stays
             row.save(update_fields=["worker"])
             continue
-        failed_for_good = kept.state == QUALIFICATION and kept.attempt >= qualification.TEST_ATTEMPTS
-        if kept.state == QUALIFICATION and row.examined_asked and not failed_for_good:
+        failed_for_good = ours.state == QUALIFICATION and ours.attempt >= qualification.TEST_ATTEMPTS
+        if ours.state == QUALIFICATION and row.examined_asked and not failed_for_good:
             for name in (*_TEST, "state"):
-                setattr(kept, name, getattr(row, name))
-        kept.entered = kept.entered or row.entered
-        kept.attempt += row.attempt
-        if row.blocked and not kept.blocked:
-            kept.blocked, kept.reason = True, row.reason
-        kept.cursor = 0
-        kept.save()
+                setattr(ours, name, getattr(row, name))
+        ours.entered = ours.entered or row.entered
+        ours.attempt += row.attempt
+        if row.blocked and not ours.blocked:
+            ours.blocked, ours.reason = True, row.reason
+        ours.cursor = 0
+        ours.save()
         row.delete()
 
 
@@ -322,9 +324,9 @@ def _forget(provisional: Identity, known: Identity) -> None:
         RoleGrant.objects.get_or_create(
             account=_account_of(known), role=grant.role, corpus=grant.corpus, campaign=grant.campaign
         )
-    own = Visit.objects.filter(identity=provisional)
-    own.filter(came_as="").update(came_as=provisional.worker.pseudonym)
-    own.update(identity=known)
+    visits = Visit.objects.filter(identity=provisional)
+    visits.filter(came_as="").update(came_as=provisional.worker.pseudonym)
+    visits.update(identity=known)
     worker = provisional.worker
     provisional.delete()
     account.delete()

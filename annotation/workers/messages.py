@@ -1,7 +1,5 @@
 """Messages of researchers to workers: a notice on the worker's next page, until they have read it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -51,25 +49,25 @@ def send_messages(
         names = dict(people.order_by("pk").values_list("pk", "pseudonym"))
         if not names:
             raise MessageError(_("Choose workers: nobody who was chosen can read a message."))
-        sent = [
+        messages = [
             WorkerMessage.objects.create(campaign=campaign, worker_id=worker, text=text, sent_by=actor)
             for worker in names
         ]
         # Its words are not kept for ever: they may name somebody who is erased later.
         record(actor=actor, act="message_workers", campaign=campaign, workers=list(names.values()))
-    return sent
+    return messages
 
 
 def unread_of_account(account: int) -> list[WorkerMessage]:
     """What the worker of an account was told and has not read yet, the oldest first."""
-    found = WorkerMessage.objects.filter(worker__identity__account=account, read_at__isnull=True)
-    return list(found.select_related("campaign").order_by("pk"))
+    messages = WorkerMessage.objects.filter(worker__identity__account=account, read_at__isnull=True)
+    return list(messages.select_related("campaign").order_by("pk"))
 
 
 def told_to(campaign: Campaign, worker: int) -> list[WorkerMessage]:
     """The newest messages to a worker of a campaign, the newest first."""
-    found = WorkerMessage.objects.filter(campaign=campaign, worker=worker)
-    return list(found.select_related("sent_by").order_by("-pk")[:NEWEST_MESSAGES])
+    messages = WorkerMessage.objects.filter(campaign=campaign, worker=worker)
+    return list(messages.select_related("sent_by").order_by("-pk")[:NEWEST_MESSAGES])
 
 
 def received_by(account: Account, *roles: str) -> QuerySet[WorkerMessage]:

@@ -7,8 +7,6 @@ the ledger. Who came from a crowd platform that has not confirmed who they are i
 Simulated answers are never paid.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -110,21 +108,21 @@ def usual_reference(campaign: Campaign) -> str:
 def due_accounts(*, campaign: Campaign, worker: int | None = None) -> list[Due]:
     """The account of one worker, or of all who answered anything or were given a bonus, in the order in which
     they came."""
-    lines, given = earned(campaign, worker=worker), bonuses(campaign, worker=worker)
-    concerned = sorted({line.worker for line in lines} | set(given))
+    lines, lines_of_bonuses = earned(campaign, worker=worker), bonuses(campaign, worker=worker)
+    concerned = sorted({line.worker for line in lines} | set(lines_of_bonuses))
     names = dict(Worker.objects.filter(pk__in=concerned).values_list("pk", "pseudonym"))
-    found = {payee: Due(payee, names[payee], bonuses=given.get(payee, 0)) for payee in concerned}
+    due = {payee: Due(payee, names[payee], bonuses=lines_of_bonuses.get(payee, 0)) for payee in concerned}
     for line in lines:
-        account = found[line.worker]
+        account = due[line.worker]
         kind = account.kinds.setdefault(line.kind, KindDue())
         kind.answers += line.answers
         kind.seconds += line.seconds
         kind.earned += line.pay
     for payee, amount in paid(campaign, worker=worker).items():
-        found[payee].paid = amount
-    for unsure in unconfirmed(found):
-        found[unsure].held = True
-    return list(found.values())
+        due[payee].paid = amount
+    for unsure in unconfirmed(due):
+        due[unsure].held = True
+    return list(due.values())
 
 
 def unconfirmed(workers: Iterable[int]) -> set[int]:
@@ -139,10 +137,10 @@ def unpaid(*, worker: int) -> list[tuple[Campaign, int]]:
     """The campaigns that owe this worker an amount that can be paid, with it; none yet where they are
     `held`."""
     campaigns = Campaign.objects.filter(standings__worker=worker, simulated=False).distinct()
-    found = [(campaign, due_accounts(campaign=campaign, worker=worker)) for campaign in campaigns]
+    unpaid_campaigns = [(campaign, due_accounts(campaign=campaign, worker=worker)) for campaign in campaigns]
     return [
         (campaign, accounts[0].due)
-        for campaign, accounts in found
+        for campaign, accounts in unpaid_campaigns
         if accounts and payable_amount(accounts[0].due, currency_of(campaign)) and not accounts[0].held
     ]
 
@@ -269,25 +267,25 @@ def void_payout(*, campaign: Campaign, payout: int, reason: str, actor: Account 
     reason = checked_reason(reason)
     with database.writing():
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
-        found = Payout.objects.filter(campaign=campaign, pk=payout).select_related("worker").first()
-        if found is None:
+        payout_row = Payout.objects.filter(campaign=campaign, pk=payout).select_related("worker").first()
+        if payout_row is None:
             raise PaymentError(
                 _("Campaign “%(name)s” has no payment %(number)d.")
                 % {"name": campaign.name, "number": payout}
             )
-        if found.voided_at is None:
-            found.voided_at, found.voided_by, found.void_reason = database.now(), actor, reason
-            found.save(update_fields=["voided_at", "voided_by", "void_reason"])
+        if payout_row.voided_at is None:
+            payout_row.voided_at, payout_row.voided_by, payout_row.void_reason = database.now(), actor, reason
+            payout_row.save(update_fields=["voided_at", "voided_by", "void_reason"])
             record(
                 actor=actor,
                 act="void_payment",
                 campaign=campaign,
-                worker=found.worker.pseudonym,
-                amount=found.amount,
-                reference=found.reference,
+                worker=payout_row.worker.pseudonym,
+                amount=payout_row.amount,
+                reference=payout_row.reference,
                 reason=reason,
             )
-    return found
+    return payout_row
 
 
 def checked_reason(reason: str) -> str:
@@ -359,8 +357,8 @@ def ledger(campaign: Campaign) -> Iterator[tuple[object, ...]]:
                 "",
                 version,
             )
-    given = Bonus.objects.filter(campaign=campaign).order_by("pk").select_related("worker")
-    for bonus in given.iterator(LEDGER_LINES_PER_QUERY):
+    bonuses_given = Bonus.objects.filter(campaign=campaign).order_by("pk").select_related("worker")
+    for bonus in bonuses_given.iterator(LEDGER_LINES_PER_QUERY):
         who = bonus.worker.pseudonym
         yield _line(bonus.given_at, who, "bonus", bonus.amount, currency, bonus.reason)
         if bonus.withdrawn_at is not None:

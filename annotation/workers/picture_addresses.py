@@ -1,7 +1,5 @@
 """Signed addresses of pictures: one is good for an hour, and for one session or token only."""
 
-from __future__ import annotations
-
 import time
 
 from django.core.signing import TimestampSigner, b62_encode

@@ -11,8 +11,6 @@ The last gives back what the worker has in hand; a code is for the first two, an
 has confirmed where we can ask it (`confirming`, which begins visits).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -81,7 +79,7 @@ def save_study(
     campaign: Campaign,
     provider: str,
     external_id: str = "",
-    wanted: int,
+    answers_wanted: int,
     completion_code: str = "",
     screen_out_code: str = "",
     actor: Account | None = None,
@@ -98,26 +96,26 @@ def save_study(
             if provider in NAMING
             else _("A study on this platform has no id: leave it out.")
         )
-    if not 1 <= wanted <= MOST_WANTED:
+    if not 1 <= answers_wanted <= MOST_WANTED:
         raise VisitError(
             _("One visit cannot ask for %(wanted)d answers; expected 1 to %(most)d.")
-            % {"wanted": wanted, "most": MOST_WANTED}
+            % {"wanted": answers_wanted, "most": MOST_WANTED}
         )
     if max(map(len, (completion_code, screen_out_code))) > 50 or len(external_id) > 100:
         raise VisitError(_("A code has 50 characters at most, an id 100."))
     with database.writing():
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
-        found = Study.objects.filter(provider=provider, external_id=external_id)
-        other = found.exclude(campaign=campaign).first() if external_id else None
-        if other is not None:
+        studies = Study.objects.filter(provider=provider, external_id=external_id)
+        other_study = studies.exclude(campaign=campaign).first() if external_id else None
+        if other_study is not None:
             raise VisitError(_("This study already belongs to another campaign."))
         codes = {"completion_code": completion_code, "screen_out_code": screen_out_code}
-        study, _made = found.update_or_create(
+        study, _made = studies.update_or_create(
             campaign=campaign,
             provider=provider,
             external_id=external_id,
-            defaults={"wanted": wanted, **codes},
-            create_defaults={"wanted": wanted, "created_by": actor, **codes},
+            defaults={"wanted": answers_wanted, **codes},
+            create_defaults={"wanted": answers_wanted, "created_by": actor, **codes},
         )
         record(actor=actor, act="save_study", campaign=campaign, provider=provider, study=external_id)
     return study
@@ -125,10 +123,10 @@ def save_study(
 
 def study_at(*, provider: str, campaign: Campaign, external_id: str = "") -> Study:
     """The study by which somebody comes. Raises VisitError where nobody has told us of it."""
-    found = Study.objects.filter(provider=provider, campaign=campaign, external_id=external_id).first()
-    if found is None:
+    study = Study.objects.filter(provider=provider, campaign=campaign, external_id=external_id).first()
+    if study is None:
         raise VisitError(_("This study has not been added here yet. Ask its researchers to add it."))
-    return found
+    return study
 
 
 def current_visit(session: Mapping[str, Any], account: Any) -> Visit | None:
@@ -160,23 +158,23 @@ def answers_of_visit(visit: Visit) -> int:
 
 def visit_progress(visit: Visit) -> VisitProgress:
     """How far a visit is, and whether it may end."""
-    given = answers_of_visit(visit)
+    answered = answers_of_visit(visit)
     if visit.outcome:
-        return VisitProgress(visit, given, DONE if visit.outcome == Visit.COMPLETE else SCREENED_OUT)
-    if given >= visit.study.wanted:
-        return VisitProgress(visit, given, DONE)
+        return VisitProgress(visit, answered, DONE if visit.outcome == Visit.COMPLETE else SCREENED_OUT)
+    if answered >= visit.study.wanted:
+        return VisitProgress(visit, answered, DONE)
     worker, campaign = visit.identity.worker, visit.study.campaign
     if campaign.state == Campaign.OPEN and no_consent(worker=worker.pk, campaign=campaign):
-        return VisitProgress(visit, given, WORKING)
-    own = [offer for offer in available_tasks(worker=worker) if offer.campaign.pk == campaign.pk]
-    codes = {offer.nothing.code for offer in own if offer.nothing is not None}
-    if any(map(_open, own)):
-        return VisitProgress(visit, given, WORKING)
-    if given and (codes & set(_NO_WORK) or not own):
-        return VisitProgress(visit, given, DONE)
+        return VisitProgress(visit, answered, WORKING)
+    tasks = [offer for offer in available_tasks(worker=worker) if offer.campaign.pk == campaign.pk]
+    codes = {offer.nothing.code for offer in tasks if offer.nothing is not None}
+    if any(map(_open, tasks)):
+        return VisitProgress(visit, answered, WORKING)
+    if answered and (codes & set(_NO_WORK) or not tasks):
+        return VisitProgress(visit, answered, DONE)
     if codes & set(_BARRED):
-        return VisitProgress(visit, given, SCREENED_OUT, again=any(offer.wants_test for offer in own))
-    return VisitProgress(visit, given, DONE if given else NOTHING)
+        return VisitProgress(visit, answered, SCREENED_OUT, again=any(offer.wants_test for offer in tasks))
+    return VisitProgress(visit, answered, DONE if answered else NOTHING)
 
 
 def _open(offer: AvailableTask) -> bool:
@@ -187,8 +185,10 @@ def _open(offer: AvailableTask) -> bool:
 def finish_visit(visit: Visit) -> VisitProgress:
     """End a visit that may end, and give back what is in hand; ended before, it stays as it ended."""
     with database.writing():
-        found = Visit.objects.select_for_update(of=("self",)).select_related("identity", "study__campaign")
-        row = found.get(pk=visit.pk)
+        visit_row = Visit.objects.select_for_update(of=("self",)).select_related(
+            "identity", "study__campaign"
+        )
+        row = visit_row.get(pk=visit.pk)
         reached = visit_progress(row)
         if row.outcome:
             return reached
@@ -205,11 +205,11 @@ def finish_visit(visit: Visit) -> VisitProgress:
 
 def has_other_visit(visit: Visit) -> bool:
     """Whether the worker is at work in the same campaign by another visit."""
-    found = Visit.objects.filter(
+    visits = Visit.objects.filter(
         identity=visit.identity_id, study__campaign=visit.study.campaign_id, outcome=""
     )
-    found = found.exclude(pk=visit.pk).exclude(reported__in=ENDED)
-    return found.exclude(verification=Visit.REFUSED).exists()
+    visits = visits.exclude(pk=visit.pk).exclude(reported__in=ENDED)
+    return visits.exclude(verification=Visit.REFUSED).exists()
 
 
 def release(visit: Visit) -> None:

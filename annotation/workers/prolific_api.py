@@ -10,8 +10,6 @@ read in November 2026. What the claims are called beyond `exp`, `aud` and `proli
 (docs/entry.md says what we take for granted).
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging
@@ -97,13 +95,15 @@ def read_link(token: str, *, host: str) -> Link:
     except jwt.PyJWTError as error:
         raise BadLink(f"{type(error).__name__}: {error}") from None
     audience = claims["aud"] if isinstance(claims["aud"], list) else [claims["aud"]]
-    if host.lower() not in {_host(each) for each in audience}:
+    if host.lower() not in {_host(url) for url in audience}:
         raise BadLink("the token is for another site")
     if "iss" in claims and not _is_theirs(claims["iss"]):
         raise BadLink("the token is of another issuer")
-    said = claims.get("prolific")
-    ids = [said.get(name) if isinstance(said, Mapping) else None for name in (PARTICIPANT, STUDY, SUBMISSION)]
-    if not all(isinstance(each, str) and each for each in ids):
+    claim = claims.get("prolific")
+    ids = [
+        claim.get(name) if isinstance(claim, Mapping) else None for name in (PARTICIPANT, STUDY, SUBMISSION)
+    ]
+    if not all(isinstance(url, str) and url for url in ids):
         raise BadLink("the token names no participant, study and submission")
     participant, study, session = map(str, ids)
     return Link(participant, study, session, hashlib.sha256(token.encode()).hexdigest()[:32])
@@ -120,11 +120,17 @@ def submission(number: str) -> SubmissionFacts | None:
     if status != HTTPStatus.OK:
         raise Away(f"Prolific's API answers with status {status}")
     try:
-        found: Any = json.loads(body)
-        studies = tuple(str(found[name]) for name in ("study_id", "parent_study_id") if found.get(name))
+        submission_data: Any = json.loads(body)
+        studies = tuple(
+            str(submission_data[name])
+            for name in ("study_id", "parent_study_id")
+            if submission_data.get(name)
+        )
         # Until somebody has taken the place there is no participant.
         return SubmissionFacts(
-            str(found.get("participant") or ""), studies, plain_status(str(found.get("status") or ""))
+            str(submission_data.get("participant") or ""),
+            studies,
+            plain_status(str(submission_data.get("status") or "")),
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         raise Away("Prolific's API answers with what is no submission") from None
@@ -196,17 +202,17 @@ KEYS = _Keys()
 
 def _key(name: str) -> Any:
     known = settings.PROLIFIC_JWKS
-    found = _read_keys(known).get(name) if known is not None else KEYS.get(name)
-    if found is None:
+    key = _read_keys(known).get(name) if known is not None else KEYS.get(name)
+    if key is None:
         raise BadLink("the token is signed by a key that is not Prolific's")
-    return found
+    return key
 
 
-def _read_keys(found: Any) -> dict[str, Any]:
+def _read_keys(document: Any) -> dict[str, Any]:
     """The keys for signatures by RS256 of a key set, by their ids. Raises Away where it is none."""
     try:
-        entries = [each for each in found["keys"] if each.get("kty") == "RSA"]
-        return {str(each["kid"]): jwt.PyJWK(each, algorithm="RS256").key for each in entries}
+        entries = [entry for entry in document["keys"] if entry.get("kty") == "RSA"]
+        return {str(entry["kid"]): jwt.PyJWK(entry, algorithm="RS256").key for entry in entries}
     except (jwt.PyJWTError, AttributeError, KeyError, TypeError, ValueError):
         raise Away("Prolific's public keys cannot be read") from None
 

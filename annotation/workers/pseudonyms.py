@@ -9,8 +9,6 @@ older than an erasure brings the person back, and `erase_again` lets them go onc
 holds pseudonyms and times only.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 from collections.abc import Iterator
@@ -79,17 +77,17 @@ class Erased:
 
 def worker_of(account: Account) -> Worker:
     """The worker that an account works as; made, under a fresh pseudonym, on first sight."""
-    found = Worker.objects.filter(identity__account=account).first()
-    if found is not None:
-        return found
+    worker = Worker.objects.filter(identity__account=account).first()
+    if worker is not None:
+        return worker
     with database.writing():
         # The account's row is the lock: two tabs that come first at once are one worker.
         Account.objects.select_for_update().get(pk=account.pk)
-        found = Worker.objects.filter(identity__account=account).first()
-        if found is None:
-            found = new_worker()
-            Identity.objects.create(worker=found, account=account)
-    return found
+        worker = Worker.objects.filter(identity__account=account).first()
+        if worker is None:
+            worker = new_worker()
+            Identity.objects.create(worker=worker, account=account)
+    return worker
 
 
 def new_worker() -> Worker:
@@ -136,13 +134,13 @@ def may_work_on(*, account: Account, campaign: Campaign) -> bool:
 
 def worker_called(name: str) -> Worker:
     """The worker of that pseudonym, or whose account is called so. Raises Invalid."""
-    found = (
+    worker = (
         Worker.objects.filter(pseudonym=name).first()
         or Worker.objects.filter(identity__account__username=name).first()
     )
-    if found is None:
+    if worker is None:
         raise invalid("worker", "unknown", kind=_("worker"), value=name)
-    return found
+    return worker
 
 
 def erase_worker(
@@ -173,8 +171,8 @@ def erase_again(*, actor: Account | None = None) -> list[Erased]:
     listed: dict[str, bool] = {}
     for name, texts in erasures():
         listed[name] = listed.get(name, False) or texts
-    found = Worker.objects.filter(pseudonym__in=listed)
-    back = [(worker, listed[worker.pseudonym]) for worker in found]
+    workers = Worker.objects.filter(pseudonym__in=listed)
+    back = [(worker, listed[worker.pseudonym]) for worker in workers]
     return [_erase(worker, actor, texts, note=False) for worker, texts in back if _remains(worker, texts)]
 
 
@@ -190,8 +188,8 @@ def erasures() -> Iterator[tuple[str, bool]]:
 def merge_erasures(listed: str) -> None:
     """Add to the list of erasures what the text of another one names, at once or not at all."""
     path = erasures_file()
-    own = path.read_text(encoding="utf-8") if path.exists() else ""
-    lines = {line for text in (own, listed) for line in text.splitlines() if line.strip()}
+    existing = path.read_text(encoding="utf-8") if path.exists() else ""
+    lines = {line for text in (existing, listed) for line in text.splitlines() if line.strip()}
     if not lines:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -331,11 +329,11 @@ def _forget_visits(identity: Identity | None) -> list[str]:
     if identity is None:
         return []
     visits = Visit.objects.filter(identity=identity)
-    own = visits.values_list("study__provider", "external_id", "participant", "came_as")
-    for provider, submission, participant, _was in own:
-        told = PlatformReport.objects.filter(provider=provider)
-        told.filter(Q(submission=submission) | Q(participant=participant)).delete()
-    return sorted({was for *_rest, was in own if was})
+    visits_forgotten = visits.values_list("study__provider", "external_id", "participant", "came_as")
+    for provider, submission, participant, _was in visits_forgotten:
+        reports = PlatformReport.objects.filter(provider=provider)
+        reports.filter(Q(submission=submission) | Q(participant=participant)).delete()
+    return sorted({was for *_rest, was in visits_forgotten if was})
 
 
 def _note(pseudonym: str, erased_at: datetime | None, texts: bool) -> None:

@@ -7,8 +7,6 @@ succeeded is taken back, and one that was refused does not count. Rows hold dige
 leads to a person, and are deleted when they are a day old.
 """
 
-from __future__ import annotations
-
 import math
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -92,18 +90,18 @@ def attempt(*tries: Try) -> int:
         now = database.now()
         rows = []
         # In the order of their keys: two visitors never wait for each other.
-        for each in sorted(tries, key=lambda one: one.key):
-            Attempts.objects.get_or_create(key=each.key, defaults={"since": now})
-            row = Attempts.objects.select_for_update().filter(key=each.key).first()
+        for limited in sorted(tries, key=lambda item: item.key):
+            Attempts.objects.get_or_create(key=limited.key, defaults={"since": now})
+            row = Attempts.objects.select_for_update().filter(key=limited.key).first()
             if row is None:  # pruned this very moment
-                row = Attempts.objects.create(key=each.key, since=now)
-            if each.limit.over(row, now):
+                row = Attempts.objects.create(key=limited.key, since=now)
+            if limited.limit.over(row, now):
                 row.count, row.since = 0, now
-            rows.append((row, each))
-        wait = max((each.limit.wait(row, now) for row, each in rows), default=0)
+            rows.append((row, limited))
+        wait = max((limited.limit.wait(row, now) for row, limited in rows), default=0)
         if not wait:
-            for row, each in rows:
-                each.limit.noted(row, now)
+            for row, limited in rows:
+                limited.limit.noted(row, now)
                 row.save(update_fields=["count", "since"])
         return wait
 
@@ -111,13 +109,13 @@ def attempt(*tries: Try) -> int:
 def take_back(*tries: Try) -> None:
     """What was noted last under these limits is not to count: it succeeded."""
     with database.writing():
-        for each in sorted(tries, key=lambda one: one.key):
-            Attempts.objects.filter(key=each.key, count__gt=0).update(count=F("count") - 1)
+        for limited in sorted(tries, key=lambda item: item.key):
+            Attempts.objects.filter(key=limited.key, count__gt=0).update(count=F("count") - 1)
 
 
 def forget(*tries: Try) -> None:
     """Begin anew under these limits."""
-    Attempts.objects.filter(key__in=[each.key for each in tries]).delete()
+    Attempts.objects.filter(key__in=[limited.key for limited in tries]).delete()
 
 
 def prune_rate_limits() -> None:

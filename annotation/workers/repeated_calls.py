@@ -5,8 +5,6 @@ of its own choice, and gets the answer of the first. Keys belong to an account a
 day. A call that failed changed nothing, and leaves its key free.
 """
 
-from __future__ import annotations
-
 import hashlib
 from datetime import timedelta
 from typing import NamedTuple
@@ -65,14 +63,14 @@ def begin_call(call: CallKey) -> CallAnswer | None:
         with database.writing():
             RepeatableCall.objects.create(**mine, digest=call.digest, created_at=now)
     except IntegrityError:
-        found = RepeatableCall.objects.filter(**mine).first()
-        if found is None:  # given back this very moment
+        earlier = RepeatableCall.objects.filter(**mine).first()
+        if earlier is None:  # given back this very moment
             raise StillAtWork from None
-        if found.digest != call.digest:
+        if earlier.digest != call.digest:
             raise KeyReused from None
-        if not found.status:
+        if not earlier.status:
             raise StillAtWork from None
-        return CallAnswer(found.status, found.body, found.location)
+        return CallAnswer(earlier.status, earlier.body, earlier.location)
     return None
 
 
@@ -95,7 +93,7 @@ def prune_repeated_calls() -> None:
     while True:
         with database.writing():
             old = RepeatableCall.objects.filter(created_at__lte=database.now() - KEY_KEPT)
-            found = list(old.values_list("pk", flat=True)[:_MOST_PRUNED])
-            RepeatableCall.objects.filter(pk__in=found).delete()
-        if len(found) < _MOST_PRUNED:
+            old_calls = list(old.values_list("pk", flat=True)[:_MOST_PRUNED])
+            RepeatableCall.objects.filter(pk__in=old_calls).delete()
+        if len(old_calls) < _MOST_PRUNED:
             return

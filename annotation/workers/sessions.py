@@ -1,7 +1,5 @@
 """Who is signed in where: ending it at once, and forgetting what has ended by itself."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -44,23 +42,23 @@ def end_access(account: Account) -> EndedAccess:
     With them go the addresses of pictures, which hold for a session or a token that is there.
     """
     with database.writing():
-        own = _sessions_of(account)
-        for start in range(0, len(own), _CHUNK):
-            Session.objects.filter(pk__in=own[start : start + _CHUNK]).delete()
+        sessions = _sessions_of(account)
+        for start in range(0, len(sessions), _CHUNK):
+            Session.objects.filter(pk__in=sessions[start : start + _CHUNK]).delete()
         tokens, _by_model = Token.objects.filter(user=account).delete()
         programs, _by_model = ApiToken.objects.filter(account=account).delete()
-    return EndedAccess(len(own), tokens + programs)
+    return EndedAccess(len(sessions), tokens + programs)
 
 
 def hand_over(old: Account, new: Account) -> int:
     """Turn the sessions of `old` into sessions of `new`, which is the same person; how many there were."""
-    own = _sessions_of(old)
-    for session in list(Session.objects.select_for_update().filter(pk__in=own).order_by("pk")):
+    sessions = _sessions_of(old)
+    for session in list(Session.objects.select_for_update().filter(pk__in=sessions).order_by("pk")):
         data = session.get_decoded()
         data[SESSION_KEY] = str(new.pk)
         data[HASH_SESSION_KEY] = new.get_session_auth_hash()
         Session.objects.filter(pk=session.pk).update(session_data=SessionStore().encode(data))
-    return len(own)
+    return len(sessions)
 
 
 def _sessions_of(account: Account) -> list[str]:

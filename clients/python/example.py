@@ -19,8 +19,8 @@ def main(server: str, token: str, corpus: str, *run_files: str) -> None:
     """The afternoon; prints what it did."""
     client = Client(server, token)
     print("I am", client.get("me")["username"])
-    shown = client.get(f"corpora/{corpus}")
-    print(f"{shown['name']}: {shown['images']} images, layers {[layer['name'] for layer in shown['layers']]}")
+    data = client.get(f"corpora/{corpus}")
+    print(f"{data['name']}: {data['images']} images, layers {[layer['name'] for layer in data['layers']]}")
 
     plan = {"name": "afternoon", "corpus": corpus, "tasks": "entities", "campaign_settings": SETTINGS}
     client.finished(client.post("campaigns", {**plan, "images": 2})["job"], every=0.2)
@@ -31,8 +31,8 @@ def main(server: str, token: str, corpus: str, *run_files: str) -> None:
     client.post("campaigns/afternoon/resume")
 
     # Nobody has answered yet: what the corpus came with is exported.
-    wanted = {"format": "jsonl", "unfinished": "include", "layer": shown["layers"][0]["name"]}
-    export = client.post(f"corpora/{corpus}/exports", wanted)
+    options = {"format": "jsonl", "unfinished": "include", "layer": data["layers"][0]["name"]}
+    export = client.post(f"corpora/{corpus}/exports", options)
     archive = client.download(f"jobs/{client.finished(export, every=0.2)['number']}/download")
     print(f"the export has {len(archive)} bytes")
 
@@ -61,7 +61,7 @@ def main(server: str, token: str, corpus: str, *run_files: str) -> None:
         client.get("campaigns/nothing")
     except Problem as problem:
         print("refused:", problem.code)
-    print("campaigns:", [each["name"] for each in client.rows("campaigns", limit=1)])
+    print("campaigns:", [campaign_data["name"] for campaign_data in client.rows("campaigns", limit=1)])
 
 
 if __name__ == "__main__":

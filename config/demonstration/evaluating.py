@@ -4,8 +4,6 @@ Every step stands as soon as it is done, and finds itself done when it is asked 
 killed goes on where it ended. The report comes last and tells that all is there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

@@ -4,8 +4,6 @@ Features of the pictures and recipes that use them lie where the pages offer the
 the scores of two systems "made elsewhere", and what the gold says of each pair, lie beside the corpus.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Sequence
 from dataclasses import dataclass

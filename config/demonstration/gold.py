@@ -1,7 +1,5 @@
 """Which captions describe which pictures, by what the gold says is to be seen in them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

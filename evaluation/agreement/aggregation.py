@@ -9,8 +9,6 @@ The model is symmetric in a permutation of labels: it takes the side of the majo
 Sources: Dawid and Skene 1979; Hodosh et al. 2013, section 4.3.2 (mean and majority of votes).
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any

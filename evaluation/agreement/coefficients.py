@@ -15,8 +15,6 @@ Sources: Cohen 1960; Fleiss 1971; Krippendorff 2004, chapter 11. Hodosh et al. 2
 and the last (sections 4.2.1, 4.2.2).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

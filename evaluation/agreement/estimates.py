@@ -12,8 +12,6 @@ does one of resamples that are all alike. Shares of hits have an interval of the
 Sources: Efron and Tibshirani 1993, chapters 8 and 13; Hesterberg 2015 (percentiles for few).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 

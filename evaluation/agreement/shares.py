@@ -15,8 +15,6 @@ Sources: Wilson 1927; Kish 1965 (design effect); Korn and Graubard 1998 (effecti
 items in intervals of shares, and the factor of t).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import sqrt
 from statistics import NormalDist

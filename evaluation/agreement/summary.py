@@ -3,8 +3,6 @@
 Items are pairs; intervals draw whole queries (images, or keywords), since answers about one hang together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations

@@ -9,8 +9,6 @@ the intervals of shares: see `shares`.
 Source: Hodosh et al. 2013, Tables 8, 9, 10 (kappa over thresholds; precision and recall).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

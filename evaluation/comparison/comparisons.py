@@ -1,7 +1,5 @@
 """What scoring and comparing runs come to, as plain data and as tables: the same for commands and pages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -46,38 +44,38 @@ def score_run(
 ) -> dict[str, Any]:
     """A run's figures, or their means over folds; raises as `scoring.score` does."""
     if folds is None:
-        found = [score(run, snapshot, measures, subset=subset, missing=missing)]
+        parts = [score(run, snapshot, measures, subset=subset, missing=missing)]
     else:
-        found = score_folds(run, snapshot, folds, measures, subset=subset, missing=missing)
+        parts = score_folds(run, snapshot, folds, measures, subset=subset, missing=missing)
     report = {
         "run": run.name,
         "system": run.system,
         "direction": run.direction,
         **_conditions(snapshot, subset, missing),
         "pool": snapshot.pool,
-        "basis": figure_basis(found, snapshot, subset=subset, missing=missing).as_dict(),
-        "queries": sum(len(one.queries) for one in found),
-        "asked": sum(one.asked for one in found),
-        "missing": sum(one.missing for one in found),
-        "candidates": None if folds else len(found[0].candidates.items),
-        "whole": None if folds else found[0].candidates.whole,
-        "items": None if folds else found[0].items,
-        "remarks": _of_folds(found) if folds else remarks_on(found),
+        "basis": figure_basis(parts, snapshot, subset=subset, missing=missing).as_dict(),
+        "queries": sum(len(part.queries) for part in parts),
+        "asked": sum(part.asked for part in parts),
+        "missing": sum(part.missing for part in parts),
+        "candidates": None if folds else len(parts[0].candidates.items),
+        "whole": None if folds else parts[0].candidates.whole,
+        "items": None if folds else parts[0].items,
+        "remarks": _of_folds(parts) if folds else remarks_on(parts),
         "folds": folds,
         "measures": [
             {
                 "measure": name,
-                "value": _mean(one.scores[name].value for one in found),
-                "optimistic": _mean(one.scores[name].optimistic for one in found),
-                "judged_at": found[0].judged[name][0],
-                "judged": _mean(one.judged[name][1] for one in found),
-                "queries": sum(one.scores[name].queries for one in found),
-                "folds": [finite_or_none(one.scores[name].value) for one in found] if folds else [],
+                "value": _mean(part.scores[name].value for part in parts),
+                "optimistic": _mean(part.scores[name].optimistic for part in parts),
+                "judged_at": parts[0].judged[name][0],
+                "judged": _mean(part.judged[name][1] for part in parts),
+                "queries": sum(part.scores[name].queries for part in parts),
+                "folds": [finite_or_none(part.scores[name].value) for part in parts] if folds else [],
             }
-            for name in found[0].scores
+            for name in parts[0].scores
         ],
     }
-    return _with_provenance(report, [run], snapshot, np.concatenate([one.queries for one in found]))
+    return _with_provenance(report, [run], snapshot, np.concatenate([part.queries for part in parts]))
 
 
 def _with_provenance(
@@ -98,13 +96,15 @@ def _conditions(snapshot: QrelsSnapshot, subset: Subset | None, missing: str) ->
     }
 
 
-def _of_folds(found: Sequence[Scored]) -> list[str]:
+def _of_folds(folds: Sequence[Scored]) -> list[str]:
     """What must be known of all folds together."""
-    gone, asked = sum(one.missing for one in found), sum(one.asked for one in found)
+    gone, queries = sum(fold.missing for fold in folds), sum(fold.asked for fold in folds)
     if not gone:
         return []
-    how = "count as the worst result" if sum(len(one.queries) for one in found) == asked else "are left out"
-    return [f"{found[0].run} does not rank {gone} of the {asked} queries; they {how}."]
+    how = (
+        "count as the worst result" if sum(len(fold.queries) for fold in folds) == queries else "are left out"
+    )
+    return [f"{folds[0].run} does not rank {gone} of the {queries} queries; they {how}."]
 
 
 def table_of_scores(report: dict[str, Any]) -> Table:
@@ -114,19 +114,19 @@ def table_of_scores(report: dict[str, Any]) -> Table:
     judged = (
         {} if report["pool"] else {"at best": "optimistic", "judged": "judged", "in the top": "judged_at"}
     )
-    said = ["missing", "candidates"] if report["remarks"] else []
+    columns = ["missing", "candidates"] if report["remarks"] else []
     rows: list[list[Cell]] = [
         [
             m["measure"],
             m["value"],
             *(m[key] for key in judged.values()),
             m["queries"],
-            *(report[key] for key in said),
+            *(report[key] for key in columns),
             *m["folds"],
         ]
         for m in report["measures"]
     ]
-    head = ["measure", "value", *judged, "queries", *(NOT_RANKED[key] for key in said), *parts]
+    head = ["measure", "value", *judged, "queries", *(NOT_RANKED[key] for key in columns), *parts]
     return Table(head, rows, notes=report["remarks"], basis=basis_from_dict(report["basis"]))
 
 
@@ -176,21 +176,21 @@ def _compared(
         "queries": len(figures[0].queries),
         "asked": figures[0].asked,
         "remarks": remarks_on(figures),
-        "apart": candidates_apart([(one.run, one.candidates) for one in figures]),
-        "systems": [_system(one) for one in figures],
+        "apart": candidates_apart([(scored.run, scored.candidates) for scored in figures]),
+        "systems": [_system(scored) for scored in figures],
         "tests": [],
     }
 
 
-def _system(one: Scored) -> dict[str, Any]:
+def _system(scored: Scored) -> dict[str, Any]:
     """A run in a comparison: its figures, and what it did not rank."""
     return {
-        "run": one.run,
-        "missing": one.missing,
-        "candidates": len(one.candidates.items),
-        "whole": one.candidates.whole,
-        "figures": {name: finite_or_none(figure.value) for name, figure in one.scores.items()},
-        "judged": {f"judged@{k}": finite_or_none(share) for k, share in one.judged.values()},
+        "run": scored.run,
+        "missing": scored.missing,
+        "candidates": len(scored.candidates.items),
+        "whole": scored.candidates.whole,
+        "figures": {name: finite_or_none(figure.value) for name, figure in scored.scores.items()},
+        "judged": {f"judged@{k}": finite_or_none(share) for k, share in scored.judged.values()},
     }
 
 
@@ -202,22 +202,23 @@ def table_of_comparison(report: dict[str, Any]) -> Table:
     marks = {(test["run"], test["measure"]): test["mark"] for test in report["tests"]}
     first = report["systems"][0]
     best = {
-        name: _best(name, [one["figures"][name] for one in report["systems"]]) for name in first["figures"]
+        name: _best(name, [system["figures"][name] for system in report["systems"]])
+        for name in first["figures"]
     }
-    said = ["missing", "candidates"] if report["remarks"] else []
+    columns = ["missing", "candidates"] if report["remarks"] else []
     return Table(
-        ["run", *first["figures"], *first["judged"], *(NOT_RANKED[key] for key in said)],
+        ["run", *first["figures"], *first["judged"], *(NOT_RANKED[key] for key in columns)],
         [
             [
-                one["run"],
+                system["run"],
                 *(
-                    Marked(value, marks.get((one["run"], m), ""), "best" if value == best[m] else "")
-                    for m, value in one["figures"].items()
+                    Marked(value, marks.get((system["run"], m), ""), "best" if value == best[m] else "")
+                    for m, value in system["figures"].items()
                 ),
-                *one["judged"].values(),
-                *(one[key] for key in said),
+                *system["judged"].values(),
+                *(system[key] for key in columns),
             ]
-            for one in report["systems"]
+            for system in report["systems"]
         ],
         places=DECIMALS_BY_MEASURE,
         notes=report["remarks"],
@@ -227,14 +228,14 @@ def table_of_comparison(report: dict[str, Any]) -> Table:
 
 def table_of_preferences(report: dict[str, Any]) -> Table:
     """A row for each measure and run: on how many queries it is better than the first, equal, or worse."""
-    said = ("better", "equal", "worse", "share", "low", "high", "p")
+    columns = ("better", "equal", "worse", "share", "low", "high", "p")
     return Table(
-        ["measure", "run", *said],
+        ["measure", "run", *columns],
         [
             [
                 test["measure"],
                 test["run"],
-                *(test["preference"][key] for key in said),
+                *(test["preference"][key] for key in columns),
             ]
             for test in report["tests"]
             if test["preference"] is not None
@@ -269,28 +270,28 @@ def per_query_rows(
     names = names_of(runs[0].corpus.name)
     called = names.image_name if runs[0].direction == Run.ANNOTATION else names.caption_name
     if folds is None:
-        found = score_all(runs, snapshot, measures, subset=subset, missing=missing)
-        parts = found[:1]
+        scored = score_all(runs, snapshot, measures, subset=subset, missing=missing)
+        parts = scored[:1]
     else:
         (run,) = runs
-        found = parts = score_folds(run, snapshot, folds, measures, subset=subset, missing=missing)
+        scored = parts = score_folds(run, snapshot, folds, measures, subset=subset, missing=missing)
     basis = " ".join(figure_basis(parts, snapshot, subset=subset, missing=missing).lines())
-    for number, one in enumerate(found, start=1):
-        for row in _per_query(one, called):
+    for number, part in enumerate(scored, start=1):
+        for row in _per_query(part, called):
             yield {**({} if folds is None else {"fold": number}), **row, "basis": basis}
 
 
-def _per_query(one: Scored, called: Mapping[int, str]) -> Iterator[dict[str, Any]]:
-    values = {name: figure.per_query.tolist() for name, figure in one.scores.items()}
-    for row, query in enumerate(one.queries.tolist()):
+def _per_query(scored: Scored, called: Mapping[int, str]) -> Iterator[dict[str, Any]]:
+    values = {name: figure.per_query.tolist() for name, figure in scored.scores.items()}
+    for row, query in enumerate(scored.queries.tolist()):
         yield {
             "query": called[query],
-            "run": one.run,
-            **{name: finite_or_none(found[row]) for name, found in values.items()},
+            "run": scored.run,
+            **{name: finite_or_none(per_query[row]) for name, per_query in values.items()},
         }
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
     """Of the folds' figures; None where one has none."""
-    found = list(values)
-    return finite_or_none(float(np.mean([np.nan if value is None else value for value in found])))
+    numbers = list(values)
+    return finite_or_none(float(np.mean([np.nan if value is None else value for value in numbers])))

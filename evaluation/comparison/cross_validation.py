@@ -5,8 +5,6 @@ medians of a bootstrap that draws images. Tests are McNemar's exact one on R@10;
 Holm over all that are made.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -58,17 +56,17 @@ class Tested:
 def cross_validated_figures(crossed: CrossValidation, *, resamples: int = 1000, seed: int = 0) -> _Figures:
     """Figures with intervals of 95 %; each query's image is drawn with it."""
     draw = Bootstrap(range(len(crossed.pool)), resamples, seed=seed)
-    found: dict[str, dict[str, Interval]] = {}
+    figures: dict[str, dict[str, Interval]] = {}
     for direction in DIRECTIONS:
         ranks = crossed.ranks[direction]
-        found[direction] = {f"R@{k}": figure_interval(ranks <= k, draw, share=True) for k in CUTOFFS}
-        found[direction][MEDIAN_RANK] = figure_interval(ranks, draw, statistic="median")
-    return _Figures(crossed.recipe.name, crossed.recipe.printed, found, crossed.remarks)
+        figures[direction] = {f"R@{k}": figure_interval(ranks <= k, draw, share=True) for k in CUTOFFS}
+        figures[direction][MEDIAN_RANK] = figure_interval(ranks, draw, statistic="median")
+    return _Figures(crossed.recipe.name, crossed.recipe.printed, figures, crossed.remarks)
 
 
 def compare_systems(systems: Sequence[CrossValidation], pairs: Sequence[tuple[str, str]]) -> list[Tested]:
     """Each pair in both directions. Raises ValueError for a system that was not tested, listing those."""
-    by_name = {one.recipe.name: one for one in systems}
+    by_name = {system.recipe.name: system for system in systems}
     for name in (name for pair in pairs for name in pair):
         if name not in by_name:
             raise ValueError(f"unknown system {name!r}; tested: {', '.join(by_name)}")

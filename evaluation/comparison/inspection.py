@@ -1,7 +1,5 @@
 """One query of a run looked at: its best items, what was judged of each, and which queries come first."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -49,7 +47,7 @@ class _Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
+class _Entry:
     """An image or a caption as it is shown; `image` is the row of the image that it is or belongs to.
 
     `text` is the caption's, None for an image. Nothing but what a page shows is read, so `name` is the file's
@@ -64,10 +62,10 @@ class _Shown:
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """One place of a ranking."""
+    """One item of a ranking, with its rank from 1."""
 
-    place: int
-    shown: _Shown
+    rank: int
+    entry: _Entry
     score: float
     judged: _Judged
 
@@ -78,10 +76,10 @@ def values_of(run: Run, snapshot: QrelsSnapshot, measure: str = MEASURE) -> dict
     Raises UnknownMeasure, and NotComparable.
     """
     name = METRICS.find(measure, family="ranking").name
-    found = score(run, snapshot, [name], missing=LEAVE_OUT)
+    scored = score(run, snapshot, [name], missing=LEAVE_OUT)
     return {
         query: None if not np.isfinite(value) else value
-        for query, value in zip(found.queries.tolist(), found.scores[name].per_query.tolist(), strict=True)
+        for query, value in zip(scored.queries.tolist(), scored.scores[name].per_query.tolist(), strict=True)
     }
 
 
@@ -95,9 +93,9 @@ def queries_in_order(run: Run) -> list[int]:
 def most_different(ours: Mapping[int, float | None], theirs: Mapping[int, float | None]) -> list[int]:
     """Queries that both were scored on, the widest apart first; equal ones in the order of `ours`."""
     apart = {
-        query: abs(value - other)
+        query: abs(value - their_value)
         for query, value in ours.items()
-        if value is not None and (other := theirs.get(query)) is not None
+        if value is not None and (their_value := theirs.get(query)) is not None
     }
     return sorted(apart, key=lambda query: -apart[query])
 
@@ -107,25 +105,27 @@ def worst(values: Mapping[int, float | None]) -> list[int]:
     return sorted(values, key=lambda query: (values[query] is None, values[query] or 0.0))
 
 
-def shown_of(run: Run, keys: Sequence[int], *, asking: bool) -> dict[int, _Shown]:
+def entries_of(run: Run, keys: Sequence[int], *, asking: bool) -> dict[int, _Entry]:
     """What asks in a run, or what is ranked, by the ids of rows; others are left out."""
     images, keys = run.corpus.images, [key for key in keys if key < _NO_ROW]
     if (run.direction == Run.ANNOTATION) == asking:
-        return {row.pk: _Shown(row.pk, row.filename or row.key, row) for row in images.filter(pk__in=keys)}
-    found = list(
+        return {row.pk: _Entry(row.pk, row.filename or row.key, row) for row in images.filter(pk__in=keys)}
+    rows_of_keys = list(
         images.filter(captions__pk__in=keys).values_list(
             "pk", "captions__pk", "captions__number", "captions__external_id", "captions__text"
         )
     )
-    rows = {row.pk: row for row in images.filter(pk__in={image for image, *_ in found})}
+    rows = {row.pk: row for row in images.filter(pk__in={image for image, *_ in rows_of_keys})}
     return {
-        key: _Shown(key, own or f"{rows[image].filename or rows[image].key}#{number}", rows[image], text=text)
-        for image, key, number, own, text in found
+        key: _Entry(
+            key, external_id or f"{rows[image].filename or rows[image].key}#{number}", rows[image], text=text
+        )
+        for image, key, number, external_id, text in rows_of_keys
     }
 
 
 def top_of(
-    run: Run, asking: _Shown, snapshot: QrelsSnapshot | None, *, top: int = _TOP
+    run: Run, asking: _Entry, snapshot: QrelsSnapshot | None, *, top: int = _TOP
 ) -> list[_Item] | None:
     """The best items that the run has for a query; None where it does not rank it."""
     by_image = run.direction == Run.ANNOTATION
@@ -134,13 +134,15 @@ def top_of(
         return None
     items = np.frombuffer(bytes(row.items), dtype="<i8")[:top].tolist()
     scores = np.frombuffer(bytes(row.scores), dtype="<f4")[:top].tolist()
-    shown = shown_of(run, items, asking=False)
+    items_by_key = entries_of(run, items, asking=False)
     pairs = [(asking.key, item) if by_image else (item, asking.key) for item in items]
-    owners = {key: one.image.pk for key, one in (shown if by_image else {asking.key: asking}).items()}
+    owners = {
+        key: located.image.pk for key, located in (items_by_key if by_image else {asking.key: asking}).items()
+    }
     known = _known(pairs, owners, snapshot)
     return [
-        _Item(place, shown[item], value, known[pair])
-        for place, (item, value, pair) in enumerate(zip(items, scores, pairs, strict=True), start=1)
+        _Item(rank, items_by_key[item], value, known[pair])
+        for rank, (item, value, pair) in enumerate(zip(items, scores, pairs, strict=True), start=1)
     ]
 
 
@@ -152,14 +154,14 @@ def _known(
     answers: dict[tuple[int, int], tuple[float, ...]] = {}
     if snapshot is not None:
         images, captions = ({pair[side] for pair in pairs} for side in (0, 1))
-        these = {"image__in": images, "caption__in": captions}
+        sides = {"image__in": images, "caption__in": captions}
         for image, caption, relevance, judged in QrelsRow.objects.filter(
-            snapshot=snapshot, **these
+            snapshot=snapshot, **sides
         ).values_list("image_id", "caption_id", "relevance", "judged"):
             rows[image, caption] = relevance, judged
         if snapshot.judgments_id is not None:
-            given = PairAnswers.objects.filter(judgments=snapshot.judgments_id, **these)
-            for image, caption, grades in given.values_list("image_id", "caption_id", "grades"):
+            pair_answers = PairAnswers.objects.filter(judgments=snapshot.judgments_id, **sides)
+            for image, caption, grades in pair_answers.values_list("image_id", "caption_id", "grades"):
                 answers[image, caption] = tuple(map(float, grades))
     return {
         pair: _Judged(

@@ -4,8 +4,6 @@ The same choices and words hold for runs, captions, tags and localizations. Syst
 of which they are sure look better than they are, so nothing is left out unless somebody says so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 

@@ -6,8 +6,6 @@ corpora that were renamed or deleted, and for collections of millions. What nobo
 which is never the same as none.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -141,18 +139,18 @@ class Provenance:
     def sentence(self) -> str:
         """The same in words, with what else is to be known."""
         if self.learned is None:
-            said = "Not known which images it learned from."
+            text = "Not known which images it learned from."
         elif self.seen:
             alone = f" ({self.by_name:,} by name alone: the pictures differ)" if self.by_name else ""
-            said = (
+            text = (
                 f"Learned from {self.learned:,} of these {self.images:,} images, and chose settings on "
                 f"{self.validated:,} of them{alone}."
             )
         else:
-            said = f"Learned from none of these {self.images:,} images, and chose no settings on them."
+            text = f"Learned from none of these {self.images:,} images, and chose no settings on them."
         unknown = [f"Not known which images {part} learned from." for part in self.unknown]
         # What is not known comes before what sounds clean.
-        known = [said, *unknown] if self.seen else [*unknown, said]
+        known = [text, *unknown] if self.seen else [*unknown, text]
         return " ".join([*known, *self.declared, *self.notes])
 
     def as_dict(self) -> dict[str, Any]:
@@ -210,10 +208,10 @@ def provenance_declared(declared: Declaration, images: Identities) -> Provenance
     Raises UnknownName as `Declaration.images`.
     """
     learned = declared.images()
-    said = (declaration_text(declared.trained_on),) if declared.trained_on else ()
+    texts = (declaration_text(declared.trained_on),) if declared.trained_on else ()
     if learned is None:
-        return Provenance(len(images.names), declared=said)
-    return replace(images_seen(images, learned, np.zeros(0, np.uint64)), declared=said)
+        return Provenance(len(images.names), declared=texts)
+    return replace(images_seen(images, learned, np.zeros(0, np.uint64)), declared=texts)
 
 
 def declaration_text(trained_on: str, what: str = "") -> str:
@@ -221,7 +219,9 @@ def declaration_text(trained_on: str, what: str = "") -> str:
     return f"Declared, not checked: {f'{what} were' if what else 'it was'} trained on {trained_on}."
 
 
-def provenance_of(made: Mapping[str, Any], corpus: Any, images: Iterable[int]) -> dict[str, dict[str, Any]]:
+def provenance_of(
+    systems: Mapping[str, Any], corpus: Any, images: Iterable[int]
+) -> dict[str, dict[str, Any]]:
     """What the system behind each `SystemOutput` has seen of images of
     a corpus, as plain data; of a file it is what its `Declaration` says. `images` are ids of rows.
     """
@@ -230,7 +230,7 @@ def provenance_of(made: Mapping[str, Any], corpus: Any, images: Iterable[int]) -
         name: provenance_declared(row, known).as_dict()
         if isinstance(row, Declaration)
         else provenance_of_system(row.made_by, known, _notes_of(row)).as_dict()
-        for name, row in made.items()
+        for name, row in systems.items()
     }
 
 
@@ -243,10 +243,10 @@ def _notes_of(row: Any) -> list[str]:
 
 
 def with_provenance(
-    report: dict[str, Any], made: Mapping[str, Any], corpus: Any, images: Iterable[int]
+    report: dict[str, Any], systems: Mapping[str, Any], corpus: Any, images: Iterable[int]
 ) -> dict[str, Any]:
     """A report of figures, plain data, with `provenance_of` and with its sentences in its basis."""
-    provenance = provenance_of(made, corpus, images)
-    sentences = {name: one["sentence"] for name, one in provenance.items()}
+    provenance = provenance_of(systems, corpus, images)
+    sentences = {name: statement["sentence"] for name, statement in provenance.items()}
     basis = {**report.get("basis", FigureBasis().as_dict()), "provenance": sentences}
     return {**report, "provenance": provenance, "basis": basis}

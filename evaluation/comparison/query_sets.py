@@ -4,8 +4,6 @@ Figures are over these, whatever was answered about them. A batch stores at laun
 to rank, and qrels what they are for. A kind that is not among them was not asked, or nobody knows of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
@@ -31,7 +29,7 @@ def store_queries(owner: Batch | QrelsSnapshot, queries: Queries) -> None:
 
 def as_queries(**ids: Iterable[int]) -> Queries:
     """Queries from ids in any order, by kind."""
-    return {kind: np.array(sorted(set(own)), np.int64) for kind, own in ids.items()}
+    return {kind: np.array(sorted(set(keys)), np.int64) for kind, keys in ids.items()}
 
 
 def ranked_queries(run: Run) -> NDArray[np.int64]:
@@ -77,7 +75,7 @@ def queries_within(queries: Queries, subset: Subset | None, names: CorpusNames) 
         return queries
     owner = {IMAGE: lambda image: image, CAPTION: names.owner.__getitem__}
     return {
-        kind: np.array([one for one in ids.tolist() if owner[kind](one) in subset.images], np.int64)
+        kind: np.array([pk for pk in ids.tolist() if owner[kind](pk) in subset.images], np.int64)
         for kind, ids in queries.items()
     }
 
@@ -98,10 +96,10 @@ def _listed(file: Path, names: CorpusNames) -> Queries:
                 line=number,
                 expected="an image or a caption in each line",
             )
-    found = {kind: ids for kind, ids in ((IMAGE, images), (CAPTION, captions)) if ids}
-    if not found:
+    by_kind = {kind: ids for kind, ids in ((IMAGE, images), (CAPTION, captions)) if ids}
+    if not by_kind:
         raise BadSubset(f"{file.name}: it names no query; write an image or a caption in each line")
-    return as_queries(**found)
+    return as_queries(**by_kind)
 
 
 def unknown_queries(snapshot: QrelsSnapshot, kind: str) -> str:
@@ -111,23 +109,24 @@ def unknown_queries(snapshot: QrelsSnapshot, kind: str) -> str:
     judgments = snapshot.judgments
     batch = batch_of(judgments) if judgments is not None else None
     if batch is None:
-        told, again = "Nobody says which queries were asked", "Freeze them again, and name the queries."
+        reason, again = "Nobody says which queries were asked", "Freeze them again, and name the queries."
     elif batch.queries.filter(asks=kind).exists():
-        told = f"Batch {batch.name!r} stores which queries were asked, and these qrels do not"
+        reason = f"Batch {batch.name!r} stores which queries were asked, and these qrels do not"
         again = "Freeze them again."
     else:
         return f"Batch {batch.name!r} pooled no run with {kind}s as queries: which were asked is not known."
-    return f"{told}: only the judged ones count. {again}"
+    return f"{reason}: only the judged ones count. {again}"
 
 
 def unjudged_pairs(snapshot: QrelsSnapshot) -> str:
     """How much of its batch was not judged when the qrels were frozen; "" where all was."""
-    asked, judged = snapshot.pairs_asked, snapshot.pairs_judged
-    if asked is None or judged is None or judged >= asked or snapshot.judgments is None:
+    in_batch, judged = snapshot.pairs_asked, snapshot.pairs_judged
+    if in_batch is None or judged is None or judged >= in_batch or snapshot.judgments is None:
         return ""
     return (
-        f"{100 * judged // asked} % of the pairs that {snapshot.judgments.source} asks about ({judged:,} of "
-        f"{asked:,}) had enough answers when these qrels were frozen; the others count as not relevant."
+        f"{100 * judged // in_batch} % of the pairs that {snapshot.judgments.source} asks about "
+        f"({judged:,} of "
+        f"{in_batch:,}) had enough answers when these qrels were frozen; the others count as not relevant."
     )
 
 

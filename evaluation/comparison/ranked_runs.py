@@ -97,7 +97,7 @@ class RankedItems:
     whole: bool
 
     @property
-    def told(self) -> str:
+    def count_text(self) -> str:
         """How many, in words."""
         return f"{len(self.items)}" if self.whole else f"at least {len(self.items)}"
 
@@ -106,14 +106,14 @@ class RankedItems:
 class Placed:
     """A run's ranking of a pool. `missing` queries of the pool are not ranked by the run.
 
-    `kept` is how many items of a ranking take part at least, counting those rankings alone that were
+    `complete_to` is how many items of a ranking take part at least, counting those rankings alone that were
     cut when the run was imported; None where none was.
     """
 
     pool: RunPool
     ranked: Ranked
     missing: int
-    kept: int | None
+    complete_to: int | None
     candidates: RankedItems
 
 
@@ -138,18 +138,18 @@ def pool_of(run: Run, snapshot: QrelsSnapshot, subset: Subset | None = None) -> 
     pairs = np.array(list(rows.values_list(*columns)), np.int64).reshape(-1, len(columns))
     asking = 0 if run.direction == Run.ANNOTATION else 1
     stored = stored_queries(snapshot)
-    asked = stored.get(ASKS[run.direction])
+    asking_queries = stored.get(ASKS[run.direction])
     if subset is not None:
         inside = list(subset.images)
         pairs = pairs[np.isin(pairs[:, 0], inside) & np.isin(pairs[:, 2], inside)]
-        if asked is not None:
+        if asking_queries is not None:
             there = inside if run.direction == Run.ANNOTATION else _captions_of(inside, run)
-            asked = asked[np.isin(asked, there)]
-    if asked is None:
+            asking_queries = asking_queries[np.isin(asking_queries, there)]
+    if asking_queries is None:
         # Beside queries of the other kind there are originals of images that nobody judged.
         queries = np.unique((pairs[pairs[:, 4] == 1] if stored else pairs)[:, asking])
     else:
-        queries = asked
+        queries = asking_queries
     if subset is not None and not len(queries):
         raise NotComparable(
             f"qrels '{snapshot}' contain no query of {subset.called}; choose qrels of these images"
@@ -179,7 +179,9 @@ def pool_of(run: Run, snapshot: QrelsSnapshot, subset: Subset | None = None) -> 
     if images is not None:
         within = _items_of(images, run)
     level = rule_named(snapshot.rule).level
-    return RunPool(queries, items, known, bool(snapshot.pool), level, within, known=asked is not None)
+    return RunPool(
+        queries, items, known, bool(snapshot.pool), level, within, known=asking_queries is not None
+    )
 
 
 def _originals_without_a_row(run: Run, queries: RowIds, with_row: RowIds) -> RowIds:
@@ -189,11 +191,13 @@ def _originals_without_a_row(run: Run, queries: RowIds, with_row: RowIds) -> Row
     """
     if run.direction == Run.SEARCH:
         images = images_of_captions(run.corpus.name, queries.tolist())
-        own = np.array(list(captions_of_images(run.corpus.name, images)), np.int64).reshape(-1, 2)
-        own = own[np.isin(own[:, 1], queries)]
+        originals = np.array(list(captions_of_images(run.corpus.name, images)), np.int64).reshape(-1, 2)
+        originals = originals[np.isin(originals[:, 1], queries)]
     else:
-        own = np.array(list(captions_of_images(run.corpus.name, queries.tolist())), np.int64).reshape(-1, 2)
-    return own[~np.isin(own[:, 1], with_row)]
+        originals = np.array(list(captions_of_images(run.corpus.name, queries.tolist())), np.int64).reshape(
+            -1, 2
+        )
+    return originals[~np.isin(originals[:, 1], with_row)]
 
 
 def _items_of(images: Collection[int], run: Run) -> RowIds:
@@ -231,7 +235,7 @@ def folds_of(whole: RunPool, run: Run, snapshot: QrelsSnapshot, number: int) -> 
     names = names_of(run.corpus.name)
     asks_image = run.direction == Run.ANNOTATION
     owners = [
-        np.array([one if is_image else names.owner[one] for one in side.tolist()], dtype=np.int64)
+        np.array([pk if is_image else names.owner[pk] for pk in side.tolist()], dtype=np.int64)
         for side, is_image in ((whole.queries, asks_image), (whole.items, not asks_image))
     ]
     there = set(np.concatenate(owners).tolist())
@@ -241,7 +245,7 @@ def folds_of(whole: RunPool, run: Run, snapshot: QrelsSnapshot, number: int) -> 
             f"{len(images)} images of qrels '{snapshot}' cannot be cut into {number} equal folds"
         )
     size = len(images) // number
-    found = []
+    folds = []
     for start in range(0, len(images), size):
         inside = set(images[start : start + size])
         queries, items = (np.flatnonzero(np.isin(side, list(inside))) for side in owners)
@@ -249,7 +253,7 @@ def folds_of(whole: RunPool, run: Run, snapshot: QrelsSnapshot, number: int) -> 
         within = _items_of(inside, run)
         if whole.within is not None:
             within = np.intersect1d(within, whole.within)
-        found.append(
+        folds.append(
             replace(
                 whole,
                 queries=whole.queries[queries],
@@ -258,19 +262,21 @@ def folds_of(whole: RunPool, run: Run, snapshot: QrelsSnapshot, number: int) -> 
                 within=within,
             )
         )
-    return found
+    return folds
 
 
-def place(run: Run, pools: Sequence[RunPool], *, reorder: Reorder | None = None) -> list[Placed]:
+def rank_in_pools(run: Run, pools: Sequence[RunPool], *, reorder: Reorder | None = None) -> list[Placed]:
     """The run's rankings of pools that share no query, read once; `reorder` may change each before."""
     gathered = [_Gathered(pool, run.depth) for pool in pools]
-    asked = {query: own for own in gathered for query in own.pool.queries.tolist()}
+    pool_of_query = {
+        query: gathered_pool for gathered_pool in gathered for query in gathered_pool.pool.queries.tolist()
+    }
     for query, items, scores in rankings_of(run):
-        if query in asked:
+        if query in pool_of_query:
             if reorder is not None:
                 items, scores = reorder(items, scores)
-            asked[query].add(query, items, scores)
-    return [own.placed() for own in gathered]
+            pool_of_query[query].add(query, items, scores)
+    return [gathered_pool.placed() for gathered_pool in gathered]
 
 
 def candidates_apart(runs: Sequence[tuple[str, RankedItems]]) -> str:
@@ -281,8 +287,8 @@ def candidates_apart(runs: Sequence[tuple[str, RankedItems]]) -> str:
         )
         if apart:
             return (
-                f"the runs chose from different items: {first} from {ours.told}, {second} from "
-                f"{theirs.told}; results on different candidate pools cannot be compared"
+                f"the runs chose from different items: {first} from {ours.count_text}, {second} from "
+                f"{theirs.count_text}; results on different candidate pools cannot be compared"
             )
     return ""
 
@@ -320,8 +326,8 @@ class _Gathered:
         ranked = Ranked(known, self._better, self._equal, self._depths, level=self.pool.level)
         seen = np.flatnonzero(self._seen).astype(np.int64)
         whole = not self._ranked.any() or int(self._depths[self._ranked].min()) == len(seen)
-        kept = int(self._depths[self._cut].min()) if self._cut.any() else None
-        return Placed(self.pool, ranked, int((~self._ranked).sum()), kept, RankedItems(seen, whole))
+        complete_to = int(self._depths[self._cut].min()) if self._cut.any() else None
+        return Placed(self.pool, ranked, int((~self._ranked).sum()), complete_to, RankedItems(seen, whole))
 
     def _flush(self) -> None:
         if not self._waiting:
@@ -336,9 +342,11 @@ class _Gathered:
             inside = _among(items, self.pool.within)
             line, items, values = line[inside], items[inside], values[inside]
         at = np.searchsorted(self.pool.items, items)
-        asked = self._ids[at] == items
+        in_pool = self._ids[at] == items
         if self.pool.closed:
-            line, items, values, at, asked = (each[asked] for each in (line, items, values, at, asked))
+            line, items, values, at, in_pool = (
+                array[in_pool] for array in (line, items, values, at, in_pool)
+            )
         if len(items) and (highest := int(items.max())) >= len(self._seen):
             self._seen = np.concatenate([self._seen, np.zeros(2 * highest + 1 - len(self._seen), dtype=bool)])
         self._seen[items] = True
@@ -346,7 +354,7 @@ class _Gathered:
         column = np.arange(len(line)) - (np.cumsum(lengths) - lengths)[line]
         lists = np.full((len(listed), lengths.max()), -1, dtype=np.intp)
         # Nothing is asked about the others: any numbers will do, if each has its own.
-        lists[line, column] = np.where(asked, at, known.items + column)
+        lists[line, column] = np.where(in_pool, at, known.items + column)
         scores = np.full(lists.shape, -np.inf, dtype=np.float32)
         scores[line, column] = values
         rows = np.searchsorted(self.pool.queries, queries)
@@ -360,9 +368,9 @@ class _Gathered:
             known.grade[pairs],
             known.original[pairs],
         )
-        found = from_lists(lists, block, scores=scores)
-        self._better[pairs], self._equal[pairs] = found.better, found.equal
-        self._depths[rows] = found.depth
+        ranks = from_lists(lists, block, scores=scores)
+        self._better[pairs], self._equal[pairs] = ranks.better, ranks.equal
+        self._depths[rows] = ranks.depth
         self._waiting.clear()
         self._items = 0
 

@@ -13,8 +13,6 @@ Values of p are adjusted by Holm over the whole table.
 Source: Hodosh et al. 2013, section 4.3 (measures, tests, marks).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -33,8 +31,8 @@ from evaluation.comparison.ranked_runs import (
     candidates_apart,
     check_fits,
     folds_of,
-    place,
     pool_of,
+    rank_in_pools,
     ranked_by_all,
 )
 from evaluation.comparison.subsets import Subset
@@ -88,16 +86,18 @@ class Scored:
     @property
     def remarks(self) -> list[str]:
         """What a reader must know beside the figures, a sentence each."""
-        said = []
+        remarks = []
         if self.missing:
             how = "count as the worst result" if len(self.queries) == self.asked else "are left out"
-            said.append(f"{self.run} does not rank {self.missing} of the {self.asked} queries; they {how}.")
+            remarks.append(
+                f"{self.run} does not rank {self.missing} of the {self.asked} queries; they {how}."
+            )
         if self.candidates.whole and len(self.candidates.items) < self.items:
-            said.append(
+            remarks.append(
                 f"{self.run} chose from {len(self.candidates.items)} of the {self.items} items that take "
                 "part."
             )
-        return said
+        return remarks
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +131,8 @@ def score(
 
     Where no measures are named: OF_ORIGINALS under a protocol, else MEASURES. `missing` is a `Missing`.
     """
-    (found,) = score_all([run], snapshot, measures, subset=subset, missing=missing)
-    return found
+    (scored,) = score_all([run], snapshot, measures, subset=subset, missing=missing)
+    return scored
 
 
 def score_folds(
@@ -151,10 +151,10 @@ def score_folds(
     """
     whole = pool_of(run, snapshot, subset)
     folds = folds_of(whole, run, snapshot, number)
-    asked = [scored_queries(fold, [run], snapshot, missing) for fold in folds]
+    pools = [scored_queries(fold, [run], snapshot, missing) for fold in folds]
     return [
         score_placed(run, snapshot, placed, fold, measures)
-        for fold, placed in zip(folds, place(run, asked), strict=True)
+        for fold, placed in zip(folds, rank_in_pools(run, pools), strict=True)
     ]
 
 
@@ -190,9 +190,9 @@ def _check_ranked(whole: RunPool, run: Run, missing: str) -> None:
 
 
 def _score(
-    run: Run, snapshot: QrelsSnapshot, whole: RunPool, asked: RunPool, measures: Sequence[str] = ()
+    run: Run, snapshot: QrelsSnapshot, whole: RunPool, pool: RunPool, measures: Sequence[str] = ()
 ) -> Scored:
-    (placed,) = place(run, [asked])
+    (placed,) = rank_in_pools(run, [pool])
     return score_placed(run, snapshot, placed, whole, measures)
 
 
@@ -201,33 +201,34 @@ def score_placed(
 ) -> Scored:
     """Figures of a run that was placed in a pool of `snapshot`, or in its part of `whole`; as `score`."""
     measures = measures or (OF_ORIGINALS if snapshot.pool else DEFAULT_MEASURES)
-    asked = [METRICS.find(name, family="ranking") for name in measures]
-    cuts = {one.name: one.k or JUDGED_AT for one in asked}
-    deepest = max(asked, key=lambda one: one.k or 0)
-    if placed.kept is not None and placed.kept < (deepest.k or 0):
+    chosen = [METRICS.find(name, family="ranking") for name in measures]
+    cuts = {measure.name: measure.k or JUDGED_AT for measure in chosen}
+    deepest = max(chosen, key=lambda measure: measure.k or 0)
+    if placed.complete_to is not None and placed.complete_to < (deepest.k or 0):
         raise NotComparable(
             f"run {run.name!r} keeps the best {run.depth} items of a ranking; for one query only "
-            f"{placed.kept} of them take part, but {deepest.name} needs {deepest.k}: import the run again, "
+            f"{placed.complete_to} of them take part, but {deepest.name} needs {deepest.k}: import the "
+            "run again, "
             "with whole rankings"
         )
     try:
-        wanted = [one.name for one in asked] + [f"judged@{k}" for k in cuts.values()]
-        found = evaluate(placed.ranked, dict.fromkeys(wanted))
+        names = [measure.name for measure in chosen] + [f"judged@{k}" for k in cuts.values()]
+        scores = evaluate(placed.ranked, dict.fromkeys(names))
     except ValueError as error:
         raise NotComparable(f"run {run.name!r} under qrels '{snapshot}': {error}") from error
-    left_out = len(placed.pool.queries) < len(whole.queries)
+    incomplete = len(placed.pool.queries) < len(whole.queries)
     return Scored(
         run=run.name,
         asks=ASKS[run.direction],
         queries=placed.pool.queries,
         asked=len(whole.queries),
-        missing=len(np.setdiff1d(whole.queries, ranked_queries(run))) if left_out else placed.missing,
+        missing=len(np.setdiff1d(whole.queries, ranked_queries(run))) if incomplete else placed.missing,
         without_relevant=int((number_of(placed.ranked, placed.ranked.relevant) == 0).sum()),
         known=whole.known,
         items=whole.size,
         candidates=placed.candidates,
-        scores={one.name: found[one.name] for one in asked},
-        judged={name: (k, found[f"judged@{k}"].value) for name, k in cuts.items()},
+        scores={measure.name: scores[measure.name] for measure in chosen},
+        judged={name: (k, scores[f"judged@{k}"].value) for name, k in cuts.items()},
     )
 
 
@@ -249,9 +250,9 @@ def score_against_first(
     images = images_of_queries(scored[0].queries, runs[0].direction, snapshot)
     return scored, adjusted_by_holm(
         [
-            against(name, scored[0], other, images=images, rounds=rounds, seed=seed)
+            against(name, scored[0], challenger, images=images, rounds=rounds, seed=seed)
             for name in names
-            for other in scored[1:]
+            for challenger in scored[1:]
         ]
     )
 
@@ -286,8 +287,8 @@ def score_all(
     whole = pool_of(runs[0], snapshot, subset)
     for run in runs[1:]:
         check_fits(run, snapshot)
-    asked = scored_queries(whole, runs, snapshot, missing)
-    return [_score(run, snapshot, whole, asked, measures) for run in runs]
+    pool = scored_queries(whole, runs, snapshot, missing)
+    return [_score(run, snapshot, whole, pool, measures) for run in runs]
 
 
 def figure_basis(
@@ -301,13 +302,13 @@ def figure_basis(
     rule = f"{rule_named(snapshot.rule).described()}; originals "
     rule += "relevant" if snapshot.originals else "as judged"
     pool = [f"qrels {snapshot}", snapshot.subset, subset.called if subset else ""]
-    counted, out_of = sum(len(one.queries) for one in parts), sum(one.asked for one in parts)
+    counted, out_of = sum(len(part.queries) for part in parts), sum(part.asked for part in parts)
     return FigureBasis(
         cases="queries" if parts[0].known else "judged queries",
         counted=counted,
         out_of=out_of,
         without_output=out_of - counted,
-        without_relevant=sum(one.without_relevant for one in parts),
+        without_relevant=sum(part.without_relevant for part in parts),
         pool=", ".join(dict.fromkeys(filter(None, pool))),
         protocol=snapshot.pool or rule,
         missing=missing,
@@ -323,40 +324,43 @@ def differing_by_ties(
     On any of the measures; raises as `score` does.
     """
     whole = pool_of(run, snapshot)
-    asked = scored_queries(whole, [run], snapshot, LEAVE_OUT)
-    ours = _score(run, snapshot, whole, asked, measures)
-    (placed,) = place(run, [asked], reorder=reorder)
+    pool = scored_queries(whole, [run], snapshot, LEAVE_OUT)
+    ours = _score(run, snapshot, whole, pool, measures)
+    (placed,) = rank_in_pools(run, [pool], reorder=reorder)
     theirs = score_placed(run, snapshot, placed, whole, measures)
-    pairs = ((one.per_query, theirs.scores[name].per_query) for name, one in ours.scores.items())
-    equal = [np.isclose(own, other, rtol=0, atol=1e-9, equal_nan=True) for own, other in pairs]
+    pairs = ((our_score.per_query, theirs.scores[name].per_query) for name, our_score in ours.scores.items())
+    equal = [
+        np.isclose(our_values, their_values, rtol=0, atol=1e-9, equal_nan=True)
+        for our_values, their_values in pairs
+    ]
     return int((~np.logical_and.reduce(equal)).sum())
 
 
 def remarks_on(scored: Sequence[Scored]) -> list[str]:
     """What a reader of these runs' figures must know: queries that are missing, candidates that differ."""
-    said = [remark for one in scored for remark in one.remarks]
+    remarks = [remark for run in scored for remark in run.remarks]
     if len(scored) > 1 and len(scored[0].queries) < scored[0].asked:
-        said.append(
+        remarks.append(
             f"Results cover the {len(scored[0].queries)} of {scored[0].asked} queries that all runs rank."
         )
-    if apart := candidates_apart([(one.run, one.candidates) for one in scored]):
-        said.append(f"{apart[0].upper()}{apart[1:]}.")
-    return said
+    if apart := candidates_apart([(run.run, run.candidates) for run in scored]):
+        remarks.append(f"{apart[0].upper()}{apart[1:]}.")
+    return remarks
 
 
 def adjusted_by_holm(tests: Sequence[Against]) -> list[Against]:
     """The tests of one table, with Holm's values of p over all of them, and their marks."""
-    adjusted = holm([np.nan if one.p is None else one.p for one in tests])
+    adjusted = holm([np.nan if test.p is None else test.p for test in tests])
     return [
-        replace(one, adjusted=None if one.p is None else float(p), mark=mark(float(p)))
-        for one, p in zip(tests, adjusted, strict=True)
+        replace(test, adjusted=None if test.p is None else float(p), mark=mark(float(p)))
+        for test, p in zip(tests, adjusted, strict=True)
     ]
 
 
 def against(
     name: str,
     base: Scored,
-    other: Scored,
+    challenger: Scored,
     *,
     images: Sequence[int],
     rounds: int = ROUNDS,
@@ -365,11 +369,11 @@ def against(
     """`other` against `base` on one measure that both were scored on; p is not adjusted yet. `images` names
     the image of each query."""
     measure = METRICS.find(name).measure
-    ours, theirs = other.scores[name].per_query, base.scores[name].per_query
+    ours, theirs = challenger.scores[name].per_query, base.scores[name].per_query
     with np.errstate(invalid="ignore"):
-        difference = float(other.scores[name].value - base.scores[name].value)
+        difference = float(challenger.scores[name].value - base.scores[name].value)
     if np.isnan(theirs).all():
-        return Against(other.run, name, difference, "none", None, None, "", "no query has a value")
+        return Against(challenger.run, name, difference, "none", None, None, "", "no query has a value")
     p, reason = None, ""
     together = shared_images(images, theirs) is not None
     by = ", by image" if together else ""
@@ -394,4 +398,4 @@ def against(
     else:
         table = of_means(np.stack([ours, theirs]), images=images, rounds=rounds, seed=seed)
         test, p = f"randomisation of means{by}", float(table.p[0, 1])
-    return Against(other.run, name, difference, test, p, None, "", reason, preferred)
+    return Against(challenger.run, name, difference, test, p, None, "", reason, preferred)

@@ -6,8 +6,6 @@ system of feature files or vectors that were brought ranks others, and deals its
 of its run are `run:NAME`.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -35,7 +33,7 @@ IN_FILE = "images in "
 #: What is wrong in a file of names, of each kind, that is named; the rest is counted.
 _NAMED = 3
 #: Letters of a file's name that a subset is called by.
-_SHOWN = 100
+_MOST_NAMED = 100
 
 
 class BadSubset(ValueError):
@@ -82,10 +80,10 @@ def subset_named(corpus: str, what: str, *, seed: int = 0, files: bool = True) -
             f"unknown split {what!r} of corpus {corpus!r}; known: {known}, {file}a fold such as 1/5, or "
             f"{OF_RUN}NAME for the images of a run"
         )
-    found = frozenset(images)
-    if not found:
+    image_ids = frozenset(images)
+    if not image_ids:
         raise BadSubset(f"{called} of corpus {corpus!r} contains no image; choose other images")
-    return Subset(called, found)
+    return Subset(called, image_ids)
 
 
 def subset_from_file(corpus: str, file: Path) -> Subset:
@@ -94,7 +92,7 @@ def subset_from_file(corpus: str, file: Path) -> Subset:
     images = frozenset(listed_image_ids(file, names_of(corpus)))
     if not images:
         raise BadSubset(
-            f"{IN_FILE}{file.name[:_SHOWN]} of corpus {corpus!r}: it names no image; write one "
+            f"{IN_FILE}{file.name[:_MOST_NAMED]} of corpus {corpus!r}: it names no image; write one "
             "name on each line"
         )
     return Subset(subset_called(str(file)), images)
@@ -106,7 +104,7 @@ def subset_called(what: str, *, seed: int = 0) -> str:
         return f"fold {what}" + (f" (seed {seed})" if seed else "")
     if what.startswith(OF_RUN):
         return f"images of run {what.removeprefix(OF_RUN)}"
-    return f"{IN_FILE}{Path(what).name[:_SHOWN]}"
+    return f"{IN_FILE}{Path(what).name[:_MOST_NAMED]}"
 
 
 def listed_image_ids(file: Path, names: CorpusNames) -> list[int]:
@@ -115,24 +113,24 @@ def listed_image_ids(file: Path, names: CorpusNames) -> list[int]:
     Raises FormatError for names that the corpus lacks or that stand there twice: how many, and the first.
     """
     images = {image_id(name): pk for name, pk in names.image.items()} | names.image
-    found: Counter[int] = Counter()
+    counts: Counter[int] = Counter()
     unknown: list[str] = []
     for _, line in lines(file):
         name = line.strip()
         pk = images.get(name, images.get(image_id(name)))
         if pk is not None:
-            found[pk] += 1
+            counts[pk] += 1
         elif name:
             unknown.append(name)
-    twice = [names.image_name[pk] for pk, count in found.items() if count > 1]
-    for wrong, what in ((unknown, f"that corpus {names.corpus!r} lacks"), (twice, "more than once")):
-        if wrong:
+    twice = [names.image_name[pk] for pk, count in counts.items() if count > 1]
+    for bad_names, what in ((unknown, f"that corpus {names.corpus!r} lacks"), (twice, "more than once")):
+        if bad_names:
             raise FormatError(
-                f"names {_counted(wrong)} {what}",
+                f"names {_counted(bad_names)} {what}",
                 file=file,
                 expected="an image's name in each line, each once",
             )
-    return list(found)
+    return list(counts)
 
 
 def part_of_fold(which: int, number: int, images: int, *, seed: int = 0) -> list[int]:
@@ -140,7 +138,7 @@ def part_of_fold(which: int, number: int, images: int, *, seed: int = 0) -> list
     if not 1 <= which <= number:
         raise BadSubset(f"fold {which}/{number}: unknown fold; expected 1/{number} to {number}/{number}")
     try:
-        return [int(place) for place in make_folds(images, number, seed=seed)[which - 1]]
+        return [int(index) for index in make_folds(images, number, seed=seed)[which - 1]]
     except ValueError as error:
         raise BadSubset(f"fold {which}/{number}: {error}") from error
 
@@ -149,7 +147,7 @@ def _fold(corpus: Any, which: int, number: int, seed: int) -> list[int]:
     images = corpus.images.filter(captions__isnull=False).distinct().order_by("position")
     pictured = images.exclude(picture="")
     usable = list((pictured if pictured.exists() else images).values_list("pk", flat=True))
-    return [usable[place] for place in part_of_fold(which, number, len(usable), seed=seed)]
+    return [usable[index] for index in part_of_fold(which, number, len(usable), seed=seed)]
 
 
 def _ranked_by(run: Run) -> Sequence[int]:

@@ -41,15 +41,15 @@ def plot(swept: SweptKappas, number: int) -> Plot:
 
 def agreement_sentence(swept: SweptKappas) -> str:
     """Where agreement is highest; of cuts left out none has a higher kappa."""
-    found = [
+    cells = [
         (cell, row, column)
         for row, line in zip(swept.rows, swept.kappa, strict=True)
         for column, cell in zip(swept.columns, line, strict=True)
         if cell.value is not None
     ]
-    if not found:
+    if not cells:
         return f"Kappa of {swept.first} with {swept.second} is undefined at every threshold."
-    cell, row, column = max(found, key=lambda one: one[0].value or 0.0)
+    cell, row, column = max(cells, key=lambda entry: entry[0].value or 0.0)
     between = (
         f" ({100 * cell.level:g} %: {cell.low:.2f} to {cell.high:.2f}"
         f"{f'; {cell.reason}' if cell.reason else ''})"
@@ -80,14 +80,14 @@ def _draw(data: Table) -> Figure:
     handles = []
     for number, points in enumerate(lines.values()):
         known = [point for point in points if point["kappa"] is not None]
-        own, shift = system_look(number), (number - (len(lines) - 1) / 2) * step
+        look, shift = system_look(number), (number - (len(lines) - 1) / 2) * step
         xs = [float(point[second]) + shift for point in known]
         ys = [float(point["kappa"]) for point in known]
-        handles += panel.plot(xs, ys, color=own.colour, linestyle=own.dash, marker=own.marker)
+        handles += panel.plot(xs, ys, color=look.colour, linestyle=look.dash, marker=look.marker)
         for x, point in zip(xs, known, strict=True):
             if point["low"] is not None:
                 ends = [float(point["low"]), float(point["high"])]
-                panel.plot([x, x], ends, color=own.colour, linewidth=1.0)
+                panel.plot([x, x], ends, color=look.colour, linewidth=1.0)
     panel.set_xlabel(second)
     panel.set_ylabel("Cohen's kappa")
     panel.set_xticks(values, [f"{value:.2f}" for value in values])

@@ -44,14 +44,14 @@ def figure_kind(key: str) -> Callable[[Draw], Draw]:
 
 def column(table: Table, name: str) -> list[Any]:
     """A column's cells; raises ValueError for a name that is none."""
-    place = list(table.head).index(name)
-    return [row[place] for row in table.rows]
+    index = list(table.head).index(name)
+    return [row[index] for row in table.rows]
 
 
 def rows_by(table: Table, names: Sequence[str]) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
     """Rows as mappings, by the values of the columns `names`, in the order in which these come."""
-    found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    rows: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in table.rows:
         cells = dict(zip(table.head, row, strict=True))
-        found.setdefault(tuple(cells[name] for name in names), []).append(cells)
-    return found
+        rows.setdefault(tuple(cells[name] for name in names), []).append(cells)
+    return rows

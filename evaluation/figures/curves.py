@@ -46,9 +46,11 @@ def plot(direction: DirectionTable) -> Plot | None:
 
 def curves_sentence(direction: DirectionTable) -> str:
     """What the curves come to at the deepest k that all of them reach."""
-    said = []
+    sentences = []
     for letter, word in (("R", "an original"), ("S", "a relevant item")):
-        ends = [(one.curves[letter], one.label) for one in direction.systems if one.curves.get(letter)]
+        ends = [
+            (system.curves[letter], system.label) for system in direction.systems if system.curves.get(letter)
+        ]
         if not ends:
             continue
         # Lists of another depth end elsewhere, and a share at a larger k is no better than one at a smaller.
@@ -56,8 +58,8 @@ def curves_sentence(direction: DirectionTable) -> str:
         best, name = max(((curve[depth - 1], label) for curve, label in ends), key=lambda end: end[0])
         least, last = min(((curve[depth - 1], label) for curve, label in ends), key=lambda end: end[0])
         range_ = f", the most, and {last} for {least:.1%}, the fewest" if least < best else ""
-        said.append(f"{name} has {word} in the top {depth} for {best:.1%} of the queries{range_}.")
-    return " ".join(said)
+        sentences.append(f"{name} has {word} in the top {depth} for {best:.1%} of the queries{range_}.")
+    return " ".join(sentences)
 
 
 @figure_kind(KIND)
@@ -77,15 +79,15 @@ def _draw(data: Table) -> Figure:
     for panel, measure in zip(panels, measures, strict=True):
         value_grid(panel)
         # Those with names are drawn last, over the others.
-        for system in [*(one for one in ends if one not in looks), *reversed(named)]:
+        for system in [*(look for look in ends if look not in looks), *reversed(named)]:
             points = lines.get((measure, system), [])
-            own = looks.get(system, system_look(COLOURED))
+            system_style = looks.get(system, system_look(COLOURED))
             panel.plot(
                 [point["k"] for point in points],
                 [point["share"] for point in points],
-                color=own.colour,
-                linestyle=own.dash,
-                marker=own.marker,
+                color=system_style.colour,
+                linestyle=system_style.dash,
+                marker=system_style.marker,
                 linewidth=1.6 if system in looks else 0.8,
             )
         panel.set_title(WHAT[str(measure)[0]], loc="left")
@@ -95,8 +97,8 @@ def _draw(data: Table) -> Figure:
         percent_axis(panel, max(ends.values()))
     panels[0].set_ylabel("queries")
     handles = [
-        panels[0].plot([], [], color=one.colour, linestyle=one.dash, marker=one.marker)[0]
-        for one in looks.values()
+        panels[0].plot([], [], color=look.colour, linestyle=look.dash, marker=look.marker)[0]
+        for look in looks.values()
     ]
     if len(ends) > len(looks):
         handles.append(panels[0].plot([], [], color=system_look(COLOURED).colour, linewidth=0.8)[0])

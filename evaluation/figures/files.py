@@ -4,8 +4,6 @@ The SVG is as `annotation.figures.svg` has it. The PDF is black on white, has no
 as type.
 """
 
-from __future__ import annotations
-
 import io
 
 from annotation.figures.style import styled

@@ -17,7 +17,7 @@ KIND = "judgments"
 
 def plot(judging: JudgingSummary) -> Plot:
     """The pairs by their number of judgments."""
-    rows = [[one.answers, one.pairs, one.unanimous, one.pairs - one.unanimous] for one in judging.per_pair]
+    rows = [[row.answers, row.pairs, row.unanimous, row.pairs - row.unanimous] for row in judging.per_pair]
     return Plot(
         key="judgments",
         kind=KIND,
@@ -29,7 +29,7 @@ def plot(judging: JudgingSummary) -> Plot:
 
 def _sentence(judging: JudgingSummary) -> str:
     """The usual number, and how often judges are of one mind."""
-    usual = max(judging.per_pair, key=lambda one: (one.pairs, -one.answers))
+    usual = max(judging.per_pair, key=lambda row: (row.pairs, -row.answers))
     judgments = "judgment" if usual.answers == 1 else "judgments"
     share = usual.pairs / judging.pairs
     of = (
@@ -37,13 +37,13 @@ def _sentence(judging: JudgingSummary) -> str:
         if share == 1
         else f"{usual.pairs:,} of {judging.pairs:,} pairs ({share:.1%})"
     )
-    found = f"{of} have {usual.answers} {judgments}"
-    several = [one for one in judging.per_pair if one.answers > 1]
-    pairs = sum(one.pairs for one in several)
+    start = f"{of} have {usual.answers} {judgments}"
+    several = [row for row in judging.per_pair if row.answers > 1]
+    pairs = sum(row.pairs for row in several)
     if not pairs:
-        return f"{found}; no pair has more than one."
-    share = sum(one.unanimous for one in several) / pairs
-    return f"{found}; of the pairs with more than one, all judgments agree for {share:.1%}."
+        return f"{start}; no pair has more than one."
+    share = sum(row.unanimous for row in several) / pairs
+    return f"{start}; of the pairs with more than one, all judgments agree for {share:.1%}."
 
 
 @figure_kind(KIND)
@@ -68,10 +68,10 @@ def _draw(data: Table) -> Figure:
         linewidth=0,
     )
     if len(names) <= 12:
-        for place, one, other in zip(places, same, divided, strict=True):
+        for x, agreeing, differing in zip(places, same, divided, strict=True):
             panel.annotate(
-                f"{one + other:,}",
-                (place, one + other),
+                f"{agreeing + differing:,}",
+                (x, agreeing + differing),
                 (0, 2),
                 textcoords="offset points",
                 ha="center",

@@ -27,16 +27,19 @@ def plot(direction: DirectionTable) -> Plot | None:
     if not used:
         return None
     # Bins beyond the worst rank say nothing; a gap between ranks does.
-    shown = [
+    shown_ranks = [
         number
         for number, name in enumerate(names)
-        if (name != NOT_THERE and number <= max((one for one in used if names[one] != NOT_THERE), default=0))
+        if (
+            name != NOT_THERE
+            and number <= max((rank for rank in used if names[rank] != NOT_THERE), default=0)
+        )
         or (name == NOT_THERE and number in used)
     ]
     rows: list[list[Cell]] = [
         [system.label, names[number], system.ranks[number], system.ranks[number] / max(1, sum(system.ranks))]
         for system in direction.systems
-        for number in shown
+        for number in shown_ranks
     ]
     return Plot(
         key=f"ranks-{direction.direction}",
@@ -59,21 +62,23 @@ def bin_names() -> list[str]:
 
 def _sentence(direction: DirectionTable) -> str:
     """How often the original comes first, and how often it is lost."""
-    said = []
-    shares = [(one.ranks[0] / sum(one.ranks), one) for one in direction.systems if sum(one.ranks)]
+    parts = []
+    shares = [
+        (system.ranks[0] / sum(system.ranks), system) for system in direction.systems if sum(system.ranks)
+    ]
     if not shares:
         return ""
-    share, best = max(shares, key=lambda found: found[0])
-    said.append(f"{best.label} ranks the original first for {share:.1%} of the queries")
+    share, best = max(shares, key=lambda pair: pair[0])
+    parts.append(f"{best.label} ranks the original first for {share:.1%} of the queries")
     if len(shares) > 1:
-        least, worst = min(shares, key=lambda found: found[0])
-        said[0] += f", the most; {worst.label} for {least:.1%}, the fewest"
-    lost = [one for one in direction.systems if one.ranks[-1]]
+        least, worst = min(shares, key=lambda pair: pair[0])
+        parts[0] += f", the most; {worst.label} for {least:.1%}, the fewest"
+    lost = [system for system in direction.systems if system.ranks[-1]]
     if lost:
-        share = max(one.ranks[-1] / sum(one.ranks) for one in lost)
+        share = max(system.ranks[-1] / sum(system.ranks) for system in lost)
         of = "one run misses" if len(lost) == 1 else f"{len(lost)} runs miss"
-        said.append(f"{of} some originals, at most {share:.1%} of them")
-    return "; ".join(said) + "."
+        parts.append(f"{of} some originals, at most {share:.1%} of them")
+    return "; ".join(parts) + "."
 
 
 @figure_kind(KIND)

@@ -48,7 +48,7 @@ def plot(key: str, title: str, axis: str, swept: Sequence[SweptFigure], *, basis
     if not swept:
         raise ValueError("nothing was swept; give at least one figure")
     rows: list[list[Cell]] = [
-        [one.series, one.measure, axis, one.setting, one.value, one.low, one.high] for one in swept
+        [row.series, row.measure, axis, row.setting, row.value, row.low, row.high] for row in swept
     ]
     head = ["series", "measure", "axis", "setting", "value", "low", "high"]
     data = Table(head, rows, dict.fromkeys(head[4:], 4), basis=basis)
@@ -57,12 +57,12 @@ def plot(key: str, title: str, axis: str, swept: Sequence[SweptFigure], *, basis
 
 def sweeps_sentence(axis: str, swept: Sequence[SweptFigure]) -> str:
     """Of each measure what is best, and where."""
-    said = []
-    for measure in dict.fromkeys(one.measure for one in swept):
-        own = [one for one in swept if one.measure == measure]
-        best = max(own, key=lambda one: one.value)
-        said.append(f"{measure}: {best.value:.1%} at best, {best.series} at {axis} {best.setting:g}.")
-    return " ".join(said)
+    sentences = []
+    for measure in dict.fromkeys(row.measure for row in swept):
+        rows = [row for row in swept if row.measure == measure]
+        best = max(rows, key=lambda row: row.value)
+        sentences.append(f"{measure}: {best.value:.1%} at best, {best.series} at {axis} {best.setting:g}.")
+    return " ".join(sentences)
 
 
 @figure_kind(KIND)

@@ -42,10 +42,10 @@ def plot(directions: Sequence[DirectionTable], orders: Sequence[OrderAgreement])
         if not originals or not judged:
             continue
         held.append((direction.direction, originals, judged))
-        for number, one in enumerate(direction.systems, start=1):
-            x, y = one.figures[originals].value, one.figures[judged].value
+        for number, entry in enumerate(direction.systems, start=1):
+            x, y = entry.figures[originals].value, entry.figures[judged].value
             if x is not None and y is not None:
-                rows.append([direction.direction, number, one.label, originals, x, judged, y])
+                rows.append([direction.direction, number, entry.label, originals, x, judged, y])
     if not rows:
         return None
     head = [
@@ -62,7 +62,7 @@ def plot(directions: Sequence[DirectionTable], orders: Sequence[OrderAgreement])
         kind=KIND,
         title="Systems by their originals and by judgments",
         sentence=_sentence(
-            [one for one in orders if (one.direction, one.originals, one.judged) in held],
+            [entry for entry in orders if (entry.direction, entry.originals, entry.judged) in held],
             numbered=len({str(row[2]) for row in rows}) > COLOURED,
         ),
         data=Table(
@@ -76,17 +76,17 @@ def plot(directions: Sequence[DirectionTable], orders: Sequence[OrderAgreement])
 
 def _sentence(orders: Sequence[OrderAgreement], *, numbered: bool) -> str:
     """How alike the two rankings are, and what numbers beside points are, if the systems are `numbered`."""
-    said = [
-        f"In {one.direction}, {one.originals} and {one.judged} rank {one.systems} systems with Kendall's tau "
-        f"{one.tau:.2f} and Spearman's rho {one.rho:.2f}."
-        if one.tau is not None and one.rho is not None
-        else f"In {one.direction}, {one.originals} and {one.judged} have no defined correlation: "
-        f"{one.reason}."
-        for one in orders
+    sentences = [
+        f"In {row.direction}, {row.originals} and {row.judged} rank {row.systems} systems with Kendall's tau "
+        f"{row.tau:.2f} and Spearman's rho {row.rho:.2f}."
+        if row.tau is not None and row.rho is not None
+        else f"In {row.direction}, {row.originals} and {row.judged} have no defined correlation: "
+        f"{row.reason}."
+        for row in orders
     ]
     if orders and numbered:
-        said.append("Numbers refer to the data below; some are left out where points overlap.")
-    return " ".join(said) or "One system cannot be ordered."
+        sentences.append("Numbers refer to the data below; some are left out where points overlap.")
+    return " ".join(sentences) or "One system cannot be ordered."
 
 
 @figure_kind(KIND)
@@ -102,13 +102,13 @@ def _draw(data: Table) -> Figure:
         panel.set_title(str(direction), loc="left")
         for point in points:
             x, y = float(point["original figure"]), float(point["judged figure"])
-            own = system_look(systems.index(str(point["system"]))) if few else LITTLE
+            look = system_look(systems.index(str(point["system"]))) if few else LITTLE
             panel.plot(
-                [x], [y], color=own.colour, marker=own.marker, linestyle="", markersize=8 if few else 4
+                [x], [y], color=look.colour, marker=look.marker, linestyle="", markersize=8 if few else 4
             )
         for point in [] if few else _apart(points):
-            place = float(point["original figure"]), float(point["judged figure"])
-            panel.annotate(str(point["number"]), place, (3, 2), textcoords="offset points", fontsize=7)
+            point_xy = float(point["original figure"]), float(point["judged figure"])
+            panel.annotate(str(point["number"]), point_xy, (3, 2), textcoords="offset points", fontsize=7)
         for axis, name in (("x", str(points[0]["by originals"])), ("y", str(points[0]["by judgments"]))):
             ranks = METRICS.find(name).measure.unit == "rank"
             getattr(panel, f"set_{axis}label")(f"{name} (fewer is better)" if ranks else name)
@@ -120,8 +120,8 @@ def _draw(data: Table) -> Figure:
         panel.margins(0.12)
     if few:
         handles = [
-            panels[0].plot([], [], color=own.colour, marker=own.marker, linestyle="", markersize=7)[0]
-            for own in (system_look(number) for number in range(len(systems)))
+            panels[0].plot([], [], color=look.colour, marker=look.marker, linestyle="", markersize=7)[0]
+            for look in (system_look(number) for number in range(len(systems)))
         ]
         legend(figure, handles, names)
     return figure
@@ -134,9 +134,10 @@ def _apart(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
         values = [float(point[name]) for point in points]
         ranges.append((name, (max(values) - min(values)) or 1.0))
     chosen: list[dict[str, Any]] = []
-    for point in sorted(points, key=lambda one: (-one["judged figure"], one["number"])):
+    for point in sorted(points, key=lambda entry: (-entry["judged figure"], entry["number"])):
         crowded = any(
-            all(abs(point[name] - other[name]) < ROOM * wide for name, wide in ranges) for other in chosen
+            all(abs(point[name] - chosen_point[name]) < ROOM * wide for name, wide in ranges)
+            for chosen_point in chosen
         )
         chosen += [] if crowded else [point]
     return chosen

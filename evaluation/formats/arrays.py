@@ -6,8 +6,6 @@ that an .npz file stores uncompressed, are mapped where they lie; compressed one
 into an unnamed temporary file and mapped there.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

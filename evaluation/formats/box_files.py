@@ -12,8 +12,6 @@ Three forms, told apart by how the file's name ends:
 Boxes of npz and CSV are xmin, ymin, xmax, ymax in pixels, counted from 1 and inclusive.
 """
 
-from __future__ import annotations
-
 import csv
 import math
 import sys

@@ -8,8 +8,6 @@ Two forms, told apart by the first sign of the file, plain or packed by gzip, in
 Both take either name of the image's field, a text or a whole number; further fields are passed over.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass

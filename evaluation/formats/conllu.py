@@ -5,8 +5,6 @@ words of several tokens (`1-2`) and empty nodes (`1.1`) are passed over. Source:
 https://universaldependencies.org/format.html
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

@@ -6,8 +6,6 @@ or beside it in `NAME.ids.txt` (`NAME.image_ids.txt`, `NAME.caption_ids.txt`). V
 read, and never multiplied whole.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal

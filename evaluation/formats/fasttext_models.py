@@ -7,8 +7,6 @@ memory, parts of words included: a published one takes several GiB.
 Source: Bojanowski et al. 2017, section 3.2.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from pathlib import Path

@@ -7,8 +7,6 @@ and `boxes` (in Parquet a column `box`) has four numbers a row: xmin, ymin, xmax
 files of word vectors (`formats.word_vectors`, `formats.fasttext_models`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,8 +5,6 @@ round, by each column's number of places; CSV and JSON do not. A mark of signifi
 figure in text and LaTeX, and has a column of its own in CSV.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import math

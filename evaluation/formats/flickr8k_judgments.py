@@ -8,8 +8,6 @@ to six answers a pair, nobody named.
 Source: Hodosh et al. 2013, sections 4.2.1 and 4.3.2; the files' readme.
 """
 
-from __future__ import annotations
-
 import re
 from abc import abstractmethod
 from collections.abc import Iterator

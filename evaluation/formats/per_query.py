@@ -4,8 +4,6 @@ A value that does not exist, or is infinite (the rank of what was not retrieved)
 elsewhere; nothing is rounded.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence

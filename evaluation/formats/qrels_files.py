@@ -11,8 +11,6 @@ files of its package.
 Rows are written in the order in which they come, so what was read comes out as it was.
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json

@@ -3,8 +3,6 @@
 {"image": "1.jpg", "tags": [["dog", 0.666667], ["frisbee", 0.4]]}
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """How much a file holds that was sent, before it is read."""
 
-from __future__ import annotations
-
 import zipfile
 from pathlib import Path
 

@@ -6,8 +6,6 @@
   as float32, little-endian. A model of fastText bears the same suffix (`formats.fasttext_models`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any

@@ -1,7 +1,5 @@
 """Progress of phases as a job's: the phase is named, the share never falls, and a cancelled job ends."""
 
-from __future__ import annotations
-
 from annotation.jobs import JobProgress
 from evaluation.services.phases import PhaseShares
 from models_core.estimators.base import Method

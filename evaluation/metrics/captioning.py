@@ -21,8 +21,6 @@ Conventions.
   system's part, only under the same documents. Source: Vedantam et al. 2015.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -6,8 +6,6 @@ signs. Figures of different cuts are not comparable. ROUGE-1 and BLEU_pre take `
 What COCO prints as "CIDEr" is CIDEr-D here.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

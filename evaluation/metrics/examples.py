@@ -6,8 +6,6 @@ where nobody judged; -1 where an item was pooled and not judged), and the places
 Of captions: `captions`, a text each, and `references`, a list of texts each.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any

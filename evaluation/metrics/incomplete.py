@@ -6,8 +6,6 @@ the number of relevant items.
 Sources: Buckley and Voorhees 2004 (bpref); Yilmaz and Aslam 2006 (infAP).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from evaluation.metrics.ranked import QueryValues, Ranked

@@ -12,8 +12,6 @@ read both variables and tell us by `configure_meteor`. Where either is absent, `
 line. Source: Denkowski and Lavie 2014.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import tempfile

@@ -16,8 +16,6 @@ with 0.6 or with 1/3 is exact where numerator and denominator are.
 Source: Hodosh et al. 2013, section 4.2.2, eq. 28, and section 4.3.2 (BLEU_pre).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Hashable, Sequence
 from functools import lru_cache

@@ -11,8 +11,6 @@ figures are averaged, medians too ("1k"). `image_of[caption]` is the caption's i
 captions are numbered from 0 in the order they come.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 

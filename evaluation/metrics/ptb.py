@@ -18,8 +18,6 @@ Conventions.
 Source: https://github.com/tylin/coco-caption (ptbtokenizer.py), and the tokenizer's own answers.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from functools import lru_cache

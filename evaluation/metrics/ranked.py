@@ -9,8 +9,6 @@ originals with the same score none stands in another's way. Places can be half; 
 top k if it is at most k. What a list does not hold has no place (infinity).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -32,8 +32,6 @@ places 1 and 2; the second image finds its own at place 2, nDCG 1 / log2(3).
 ([1.0, 0.0], [1.0, 0.631])
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from evaluation.metrics.incomplete import unjudged_within

@@ -1,7 +1,5 @@
 """Figures from rankings: the measures asked for, each with its values by query."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

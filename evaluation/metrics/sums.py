@@ -1,7 +1,5 @@
 """Sums and places by query, of which ranking measures are made."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -10,8 +10,6 @@ else here: `R@k` is the image-caption field's (is any original item in the top k
 R@k is `recall@k`.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterator

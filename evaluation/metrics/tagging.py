@@ -13,8 +13,6 @@ The paper does not define precision@k where order matters and nothing is irrelev
 above is the one under which what it observes holds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

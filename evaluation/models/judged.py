@@ -4,8 +4,6 @@ Pairs reference the images and captions of a corpus. What is asked about is an i
 where the source has keywords.
 """
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import Q
 

@@ -1,7 +1,5 @@
 """Where systems find phrases: regions of an image for each mention, and detections of each phrase."""
 
-from __future__ import annotations
-
 from django.db import models
 
 from evaluation.models.stored import StoredPredictions

@@ -1,7 +1,5 @@
 """What is made of runs: batches of judgments wanted, and reports."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import Q
 

@@ -1,7 +1,5 @@
 """What ranks, and what it ranked: systems, runs, rankings."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import Q
 

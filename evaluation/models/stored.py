@@ -1,7 +1,5 @@
 """What rows share that stand under a name: runs, systems, judgments, qrels, sets of predictions, reports."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.utils import timezone
 

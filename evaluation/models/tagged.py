@@ -1,7 +1,5 @@
 """What systems tagged images with."""
 
-from __future__ import annotations
-
 from django.db import models
 
 from evaluation.models.stored import StoredPredictions

@@ -1,7 +1,5 @@
 """What systems wrote: captions of images, or of regions of images."""
 
-from __future__ import annotations
-
 from django.db import models
 
 from evaluation.models.stored import StoredPredictions

@@ -1,7 +1,5 @@
 """What commands about batches print."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -25,12 +23,12 @@ _UNFILTERED = "they can be judged as they are; with a threshold, filtered pairs 
 
 def plan_text(plan: PlannedBatch) -> str:
     """The size and the cost of a batch."""
-    numbers, asked = plan.numbers, pair_tasks(plan.tasks)
+    numbers, pairs = plan.numbers, pair_tasks(plan.tasks)
     runs = [[run.run, run.direction, run.pairs, run.alone, run.unjudged] for run in numbers.runs]
     cut = "no filter" if plan.threshold is None else f"BLEU_pre under {plan.threshold:g}"
-    word = "pages" if asked.paged else "graded pairs"
+    word = "pages" if pairs.paged else "graded pairs"
     # Where nothing is filtered, pages have no fillers to lack.
-    filling = asdict(numbers) if asked.filtered else {}
+    filling = asdict(numbers) if pairs.filtered else {}
     took = f"as in batch {numbers.measured_on!r}" if numbers.measured_on else "assumed"
     rows: list[list[Any]] = [
         [f"pairs in the top {plan.depth}", numbers.pooled],
@@ -90,25 +88,25 @@ def closed_text(closed: ClosedBatch) -> str:
     )
 
 
-def reassignment_text(found: Reassignment) -> str:
+def reassignment_text(reassignment: Reassignment) -> str:
     """Whose pages are asked again, and at what price."""
-    if not found.judges:
-        return f"all judges of batch {found.batch!r} count; nothing needs to be reassigned"
-    did = "discarded" if found.done else "to be discarded"
-    word = "reassigned" if found.done else "to be reassigned"
-    lines = [f"{judge}: {why}" for judge, why in found.judges.items()]
-    work = f"{found.answers} answers {word}: {found.seconds / 3600:.1f} hours"
-    return "\n".join([f"{did}:", *lines, f"{work}, {found.price}"])
+    if not reassignment.judges:
+        return f"all judges of batch {reassignment.batch!r} count; nothing needs to be reassigned"
+    did = "discarded" if reassignment.done else "to be discarded"
+    word = "reassigned" if reassignment.done else "to be reassigned"
+    lines = [f"{judge}: {why}" for judge, why in reassignment.judges.items()]
+    work = f"{reassignment.answers} answers {word}: {reassignment.seconds / 3600:.1f} hours"
+    return "\n".join([f"{did}:", *lines, f"{work}, {reassignment.price}"])
 
 
-def round_text(found: RoundStatus) -> str:
+def round_text(status: RoundStatus) -> str:
     """How far a batch is with its rounds."""
-    return f"batch {found.batch!r}: {_rounds(found)}"
+    return f"batch {status.batch!r}: {_rounds(status)}"
 
 
-def status_text(found: BatchStatus) -> str:
+def status_text(report: BatchStatus) -> str:
     """How far a batch is, and how far it can be trusted."""
-    state = found.status
+    state = report.status
     counts = f"{state.judged} of {state.numbers['asked']} pairs have {state.judges} answers"
     ends = f", expected by {state.ends_at.date().isoformat()}" if state.ends_at else ""
     money = f", {state.to_come}" if state.to_come else ""
@@ -122,14 +120,14 @@ def status_text(found: BatchStatus) -> str:
         *([_rounds(state.rounds)] if state.rounds else []),
         _agreement(state.agreement),
         *_unused(state.unused, state.batch),
-        *_reinstated(found.before, found.counted, state.batch),
+        *_reinstated(report.before, report.counted, state.batch),
         *([f"that is {state.top_up.answers} answers, {state.top_up.price}"] if state.top_up.answers else []),
         *([_loss(state.loss)] if state.loss else []),
     ]
-    if state.left_out is not None:
+    if state.omissions is not None:
         head = ["run left out", "direction", "alone", "relevant", "score", "without", "place", "then"]
         keys = ("run", "direction", "own", "relevant", "score", "score_without", "place", "place_without")
-        lines += ["", plain_table(head, [[getattr(one, key) for key in keys] for one in state.left_out])]
+        lines += ["", plain_table(head, [[getattr(judge, key) for key in keys] for judge in state.omissions])]
     return "\n".join(lines)
 
 
@@ -153,16 +151,16 @@ def _reinstated(before: dict[str, int], counted: dict[str, int], batch: str) -> 
     return lines
 
 
-def _rounds(found: RoundStatus) -> str:
-    share = found.asked / found.askable if found.askable else 1.0
-    counts = f"{found.asked} of {found.askable} pairs ({share:.0%}) asked in {found.waves} rounds"
-    tau = "" if found.tau is None else f", tau with the last rankings at least {found.tau:.3f}"
-    if found.outdated:
+def _rounds(status: RoundStatus) -> str:
+    share = status.asked / status.askable if status.askable else 1.0
+    counts = f"{status.asked} of {status.askable} pairs ({share:.0%}) asked in {status.waves} rounds"
+    tau = "" if status.tau is None else f", tau with the last rankings at least {status.tau:.3f}"
+    if status.outdated:
         return f"{counts}{tau}; it had ended, but answers changed since: the next round is to be chosen again"
-    if not found.ended:
+    if not status.ended:
         return counts + tau
-    why = "systems keep their order" if found.ended == STABLE else "every pair was asked"
-    return f"{counts}{tau}; ended, {why}: {found.askable - found.asked} pairs stay unjudged"
+    why = "systems keep their order" if status.ended == STABLE else "every pair was asked"
+    return f"{counts}{tau}; ended, {why}: {status.askable - status.asked} pairs stay unjudged"
 
 
 def _lacking(state: BatchState) -> list[str]:
@@ -176,10 +174,10 @@ def _lacking(state: BatchState) -> list[str]:
     return [*lines, "open a new batch of the same runs to collect them"] if lines else []
 
 
-def _agreement(found: Estimate) -> str:
-    if found.value is None:
-        return f"agreement: {found.reason}"
-    return f"judges agree with alpha {found.value:.2f} over {found.items} pairs"
+def _agreement(alpha: Estimate) -> str:
+    if alpha.value is None:
+        return f"agreement: {alpha.reason}"
+    return f"judges agree with alpha {alpha.value:.2f} over {alpha.items} pairs"
 
 
 def _loss(loss: FilterLoss) -> str:

@@ -33,7 +33,7 @@ from evaluation.services.common import ImportRefused
 
 _ON_BATCH = Has((RESEARCHER,), on="batch", corpora=True)
 _ON_CORPUS = Has((RESEARCHER,), on="corpus", corpora=True)
-_ONE = listing.STORED_BATCH.address
+_BATCH = listing.STORED_BATCH.address
 _PLANNING = (BadItem, BadPool, BatchRefused, Busy, CampaignError, ImportRefused, LayerError, UnknownName)
 _EXAMPLE = {"corpus": "harbour", "runs": ["first-annotation", "second-annotation"], "depth": 10}
 
@@ -66,7 +66,7 @@ register(
     permission=_ON_BATCH,
     run=listing.batch_status,
     errors=(BatchRefused, BadPool, UnknownMeasure),
-    rest=Rest("GET", _ONE, "batches", route="batch"),
+    rest=Rest("GET", _BATCH, "batches", route="batch"),
     command=CommandLine(positional=("batch",), text=texts.status_text),
     page=FormPage("evaluation:batch"),
 )
@@ -76,7 +76,7 @@ register(
     run=collecting.collect_judgments,
     errors=(BatchRefused, ImportRefused, Busy),
     as_job=True,
-    rest=Rest("POST", f"{_ONE}/judgments", "batches", example={}),
+    rest=Rest("POST", f"{_BATCH}/judgments", "batches", example={}),
     command=CommandLine(positional=("batch",), text=texts.collected_text),
     page=FormPage(started=_("Collecting the answers.")),
 )
@@ -87,7 +87,7 @@ register(
     before_job=closing.check_rule,
     errors=(UnknownName, BatchRefused, ImportRefused, Busy),
     as_job=True,
-    rest=Rest("POST", f"{_ONE}/qrels", "batches", example={"qrels": "pool-1"}),
+    rest=Rest("POST", f"{_BATCH}/qrels", "batches", example={"qrels": "pool-1"}),
     command=CommandLine(positional=("batch", "qrels"), text=texts.closed_text),
     page=FormPage(started=_("Collecting and freezing the answers.")),
 )
@@ -97,7 +97,7 @@ register(
     permission=_ON_BATCH,
     run=reassignment.reassignment_plan,
     errors=(BatchRefused,),
-    rest=Rest("GET", f"{_ONE}/reassignment", "batches", route="reassignment"),
+    rest=Rest("GET", f"{_BATCH}/reassignment", "batches", route="reassignment"),
     command=CommandLine(positional=("batch",), text=texts.reassignment_text),
     page=FormPage("evaluation:batch"),
 )
@@ -107,7 +107,7 @@ register(
     run=reassignment.reassign_pages,
     errors=(BatchRefused, CannotDo),
     as_job=True,
-    rest=Rest("POST", f"{_ONE}/reassignment", "batches", route="reassignment", example={}),
+    rest=Rest("POST", f"{_BATCH}/reassignment", "batches", route="reassignment", example={}),
     command=CommandLine(positional=("batch",), text=texts.reassignment_text),
     page=FormPage(started=_("Withdrawing their answers and reassigning the pages.")),
 )
@@ -118,7 +118,7 @@ register(
     before_job=rounds.number_round,
     errors=(BadPool, BatchRefused, Busy, CampaignError),
     as_job=True,
-    rest=Rest("POST", f"{_ONE}/rounds", "batches", example={}),
+    rest=Rest("POST", f"{_BATCH}/rounds", "batches", example={}),
     command=CommandLine(positional=("batch",), text=texts.round_text),
     page=FormPage(started=_("Selecting the pairs of the next round.")),
 )

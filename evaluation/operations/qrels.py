@@ -26,7 +26,7 @@ from evaluation.services.stored import InUse
 from evaluation.services.stored_kinds import QRELS
 
 _ON_CORPUS = Has((RESEARCHER,), on="corpus", corpora=True)
-_REFUSED = (UnknownName, FormatError, BadScale, BadSubset, ImportRefused, Busy, OSError)
+_IMPORT_ERRORS = (UnknownName, FormatError, BadScale, BadSubset, ImportRefused, Busy, OSError)
 
 register_stored(
     StoredThing(
@@ -54,7 +54,7 @@ register(
     permission=_ON_CORPUS,
     run=freeze_request.freeze,
     before_job=freeze_request.check_freezing,
-    errors=_REFUSED,
+    errors=_IMPORT_ERRORS,
     as_job=True,
     rest=Rest(
         "POST",
@@ -75,7 +75,7 @@ register(
     title=_("Import qrels"),
     permission=_ON_CORPUS,
     run=qrels_files.import_qrels,
-    errors=_REFUSED,
+    errors=_IMPORT_ERRORS,
     rest=Rest(
         "POST",
         "qrels-uploads",

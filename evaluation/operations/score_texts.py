@@ -1,7 +1,5 @@
 """Commands whose result is a report of figures: tables, below what is to be known about them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,8 +15,8 @@ def report_command(
     """The command whose result has a `report`: its tables by their titles, in text below the remarks."""
 
     def titled(result: Any) -> Mapping[str, Table]:
-        made = tables(result.report)
-        return {"": made} if isinstance(made, Table) else made
+        result_tables = tables(result.report)
+        return {"": result_tables} if isinstance(result_tables, Table) else result_tables
 
     def text(result: Any) -> str:
         parts = [f"{title}\n{LAYOUTS.get('text')(table)}".strip() for title, table in titled(result).items()]

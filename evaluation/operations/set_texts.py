@@ -1,7 +1,5 @@
 """What commands about captions, tags, localizations, feature sets, parses and weak collections print."""
 
-from __future__ import annotations
-
 from evaluation.services.captions.judging import Mixed
 from evaluation.services.captions.writing import WrittenSet
 from evaluation.services.collection_requests import StoredCollection, StoredParses
@@ -97,33 +95,33 @@ def _already(unchanged: bool) -> str:
     return ", which already exists" if unchanged else ""
 
 
-def stored_text(made: StoredFeatures) -> str:
+def stored_text(stored: StoredFeatures) -> str:
     """The feature set, and what is to be known of it."""
-    end = _SAME if made.unchanged else "stored"
-    what = f"{made.rows} {made.kind} vectors of {made.dimensions} numbers, {made.dtype}"
-    head = f"feature set {made.label} of corpus {made.corpus!r} {end}: {what}"
-    origin = made.origin
+    end = _SAME if stored.unchanged else "stored"
+    what = f"{stored.rows} {stored.kind} vectors of {stored.dimensions} numbers, {stored.dtype}"
+    head = f"feature set {stored.label} of corpus {stored.corpus!r} {end}: {what}"
+    origin = stored.origin
     read = [f"{origin['captions']:,} captions ({origin['split']}) were read"] if "captions" in origin else []
-    return "\n".join([head, *read, *made.remarks, f"SHA-256 {made.digest}"])
+    return "\n".join([head, *read, *stored.remarks, f"SHA-256 {stored.digest}"])
 
 
-def parses_text(made: StoredParses) -> str:
+def parses_text(parses: StoredParses) -> str:
     """The parses, and what is to be known of them."""
-    end = "already exist, nothing changed" if made.unchanged else "imported"
-    head = f"parses of corpus {made.corpus!r} {end}: {made.captions} captions, {made.words} words"
-    return "\n".join([head, *made.remarks, f"SHA-256 {made.digest}"])
+    end = "already exist, nothing changed" if parses.unchanged else "imported"
+    head = f"parses of corpus {parses.corpus!r} {end}: {parses.captions} captions, {parses.words} words"
+    return "\n".join([head, *parses.remarks, f"SHA-256 {parses.digest}"])
 
 
-def collection_text(made: StoredCollection) -> str:
+def collection_text(stored: StoredCollection) -> str:
     """The collection, and the kinds of its texts."""
-    end = _SAME if made.unchanged else "imported"
-    return f"collection {made.name!r} {end}: {made.rows} images with {', '.join(made.kinds)}"
+    end = _SAME if stored.unchanged else "imported"
+    return f"collection {stored.name!r} {end}: {stored.rows} images with {', '.join(stored.kinds)}"
 
 
-def words_text(made: Extracted) -> str:
+def words_text(words: Extracted) -> str:
     """How many pictures were described, and where their histograms are."""
-    written = f"\nhistograms written to {made.out}" if made.out else ""
+    written = f"\nhistograms written to {words.out}" if words.out else ""
     return (
-        f"{made.images} pictures of corpus {made.corpus!r} described, {made.left_out} images have none\n"
-        f"codebooks {made.codebooks[:16]}{written}"
+        f"{words.images} pictures of corpus {words.corpus!r} described, {words.excluded} images have none\n"
+        f"codebooks {words.codebooks[:16]}{written}"
     )

@@ -1,7 +1,5 @@
 """What the commands of studies print: cross-validation, simulated judges, and what was printed before."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
@@ -29,12 +27,12 @@ _HODOSH = FigureBasis(
 def simulated_text(done: SimulatedJudges) -> str:
     """Who came, and what is left over."""
     crowd = ", ".join(f"{count} {kind}" for kind, count in done.crowd.items()) or "judges as recorded"
-    wrong = [f"{what}: {count}" for what, count in done.violations.items() if count]
+    violations = [f"{what}: {count}" for what, count in done.violations.items() if count]
     lines = [
         f"batch {done.batch!r}: {done.answers} answers by {crowd}, seed {done.seed}",
         f"suspended: {', '.join(done.suspended) or 'nobody'}",
         f"left over: {done.open_tasks} open tasks, {done.leased} of them leased",
-        "; ".join([*wrong, *done.amiss]) or "no task over-assigned, no answer lost or duplicated",
+        "; ".join([*violations, *done.amiss]) or "no task over-assigned, no answer lost or duplicated",
     ]
     return "\n".join(lines)
 
@@ -42,11 +40,11 @@ def simulated_text(done: SimulatedJudges) -> str:
 def crossed_text(crossed: FigureReport) -> str:
     """The figures of recipes, and the tests of pairs."""
     report = crossed.report
-    found = f"{_remarks(report)}\n\n{as_text(_figures(report))}"
+    figures = f"{_remarks(report)}\n\n{as_text(_figures(report))}"
     if not report["tests"]:
-        return found
+        return figures
     return (
-        f"{found}\n\nMcNemar's exact test at R@{TESTED}; p adjusted by Holm for {len(report['tests'])} "
+        f"{figures}\n\nMcNemar's exact test at R@{TESTED}; p adjusted by Holm for {len(report['tests'])} "
         f"tests; * p <= 0.1, ** p <= 0.05, *** p <= 0.01\n\n{as_text(_tests(report))}"
     )
 
@@ -59,7 +57,7 @@ def _remarks(report: dict[str, Any]) -> str:
     whom = (
         f"{report['images']} images of corpus {report['corpus']!r} in {report['folds']} folds (seed "
         f"{report['seed']}), each a query once among the {report['pool']} of its fold; "
-        f"{report['left_out']} images are left out."
+        f"{report['excluded']} images are left out."
     )
     how = (
         f"Images: {report['image']}. In brackets: 95 % intervals; Wilson for shares, bootstrap over "
@@ -67,16 +65,18 @@ def _remarks(report: dict[str, Any]) -> str:
     )
     lines = [whom, how]
     if report["background"]:
-        dropped = (
+        removed = (
             f"dropped {report['background_dropped']:,} of {report['background_lines']:,} lines, captions of "
             "the corpus"
         )
-        lines.append(f"Background text in place of the BNC: {', '.join(report['background'])}; {dropped}.")
+        lines.append(f"Background text in place of the BNC: {', '.join(report['background'])}; {removed}.")
     if report["lemmas"]:
         lines.append(f"Lemmas: {Path(report['lemmas']).name}.")
     if report["same"]:
         lines.append(f"Left out, as they equal others with these features: {', '.join(report['same'])}.")
-    lines += [f"{one['system']}, {remark}." for one in report["systems"] for remark in one["remarks"]]
+    lines += [
+        f"{system['system']}, {remark}." for system in report["systems"] for remark in system["remarks"]
+    ]
     return "\n".join(lines)
 
 
@@ -92,21 +92,23 @@ def _figures(report: dict[str, Any], *, spread: bool = False) -> Table:
             head += [f"{direction} {measure} low", f"{direction} {measure} high"] if spread else []
     head += ["remark"] if spread else []
     rows: list[list[Cell]] = []
-    for one in report["systems"]:
-        row: list[Cell] = [one["system"]]
-        said: dict[str, None] = {}
+    for system in report["systems"]:
+        row: list[Cell] = [system["system"]]
+        remarks: dict[str, None] = {}
         for direction in DIRECTIONS:
             for measure in _MEASURES:
-                found = one["figures"][direction][measure]
+                interval = system["figures"][direction][measure]
                 value, low, high = (
-                    found[key] * (1 if measure == MEDIAN_RANK else 100) for key in ("value", "low", "high")
+                    interval[key] * (1 if measure == MEDIAN_RANK else 100) for key in ("value", "low", "high")
                 )
                 if spread:
                     row += [value, low, high]
-                    said.setdefault(found["remark"], None)
+                    remarks.setdefault(interval["remark"], None)
                 else:
-                    row.append(bracketed(value, low, high, images=found["clusters"], remark=found["remark"]))
-        rows.append([*row, "; ".join(filter(None, said))] if spread else row)
+                    row.append(
+                        bracketed(value, low, high, images=interval["clusters"], remark=interval["remark"])
+                    )
+        rows.append([*row, "; ".join(filter(None, remarks))] if spread else row)
     return Table(head, rows, places=dict.fromkeys(head[1:], 1), basis=basis_from_dict(report["basis"]))
 
 
@@ -143,9 +145,9 @@ def similar_words_text(figure: Figure3) -> str:
         for column in figure.ours
     )
     lists = "\n".join(
-        f"{column}, {word}: " + ", ".join(f"{other} {value:.2f}" for other, value in own)
+        f"{column}, {word}: " + ", ".join(f"{similar} {value:.2f}" for similar, value in neighbours)
         for column, words in figure.ours.items()
-        for word, own in words.items()
+        for word, neighbours in words.items()
     )
     table = as_text(_similar_words(figure))
     return f"{sizes}\n\n{counted}\n\nOur own lists\n{lists}\n\n{table}"
@@ -155,10 +157,15 @@ def _similar_words(figure: Figure3) -> Table:
     head = ["similarity", "word", "similar", "printed", "ours", "within", "our rank", "remark"]
     rows: list[list[Cell]] = [
         [
-            *(one.cell.column, *one.cell.row.split(", "), one.cell.printed, one.cell.ours),
-            *(_WITHIN[one.cell.within], one.place, one.cell.why),
+            *(
+                neighbour.cell.column,
+                *neighbour.cell.row.split(", "),
+                neighbour.cell.printed,
+                neighbour.cell.ours,
+            ),
+            *(_WITHIN[neighbour.cell.within], neighbour.place, neighbour.cell.why),
         ]
-        for one in figure.neighbours
+        for neighbour in figure.neighbours
     ]
     basis = FigureBasis(
         cases="images",
@@ -174,20 +181,20 @@ _WITHIN = {True: "yes", False: "no", None: ""}
 SIMILAR_WORDS_LAYOUTS = {layout: _as(layout, _similar_words) for layout in ("csv", "latex")}
 
 
-def reproduced_text(found: ReproductionReport) -> str:
+def reproduced_text(report: ReproductionReport) -> str:
     """Every cell beside what was printed, and what other conventions would have given."""
-    parts = (_cells(found), _summary(found), _not_within(found), _others(found), *_HODOSH.lines())
+    parts = (_cells(report), _summary(report), _not_within(report), _others(report), *_HODOSH.lines())
     return "\n\n".join(parts)
 
 
-def _reproduced(found: ReproductionReport) -> Table:
+def _reproduced(report: ReproductionReport) -> Table:
     head = ["table", "row", "column", "printed", "ours", "unit", "within", "remark"]
     rows: list[list[Cell]] = [
         [
             *(cell.table, cell.row, cell.column, cell.printed, cell.ours, cell.unit),
-            *(_WITHIN[cell.within], "; ".join(_said(cell))),
+            *(_WITHIN[cell.within], "; ".join(_cell_row(cell))),
         ]
-        for cell in found.cells
+        for cell in report.cells
     ]
     return Table(head, rows, basis=_HODOSH)
 
@@ -195,19 +202,19 @@ def _reproduced(found: ReproductionReport) -> Table:
 REPRODUCED_LAYOUTS = {layout: _as(layout, _reproduced) for layout in ("csv", "latex")}
 
 
-def _cells(found: ReproductionReport) -> str:
+def _cells(report: ReproductionReport) -> str:
     """Every cell, table by table."""
     parts = []
-    for name, own in groupby(found.cells, key=lambda cell: cell.table):
+    for name, cells in groupby(report.cells, key=lambda cell: cell.table):
         rows = [
-            [cell.row, cell.column, _shown(cell.printed, cell.unit), *_ours(cell), _remark(cell)]
-            for cell in own
+            [cell.row, cell.column, _cell_text(cell.printed, cell.unit), *_ours(cell), _remark(cell)]
+            for cell in cells
         ]
         parts.append(f"{name}\n{plain_table(['row', 'column', 'printed', 'ours', 'off', ''], rows)}")
     return "\n\n".join(parts)
 
 
-def _shown(value: float, unit: str) -> str:
+def _cell_text(value: float, unit: str) -> str:
     """A figure with the places that make sense in its unit."""
     if unit == COUNT:
         return f"{value:,.0f}"
@@ -227,16 +234,16 @@ def _ours(cell: PrintedCell) -> list[str]:
 
 def _remark(cell: PrintedCell) -> str:
     outside = ["OUTSIDE"] if cell.within is False else []
-    return "; ".join([*outside, *_said(cell)])
+    return "; ".join([*outside, *_cell_row(cell)])
 
 
-def _said(cell: PrintedCell) -> list[str]:
+def _cell_row(cell: PrintedCell) -> list[str]:
     again = f"not counted: repeats {cell.again}" if cell.again else ""
     return [text for text in (cell.why, cell.note, again) if text]
 
 
-def _summary(found: ReproductionReport) -> str:
-    counted, again = found.tally, len(found.cells) - len(found.counted)
+def _summary(report: ReproductionReport) -> str:
+    counted, again = report.tally, len(report.cells) - len(report.counted)
     return (
         f"{counted.within} of {counted.cells} cells are within tolerance ({counted.share:.1%}): 0.02 for "
         f"coefficients, two points for percentages, 2 % or 5 items for counts. {again} more cells repeat a "
@@ -244,13 +251,13 @@ def _summary(found: ReproductionReport) -> str:
     )
 
 
-def _not_within(found: ReproductionReport) -> str:
+def _not_within(report: ReproductionReport) -> str:
     """The cells outside tolerance once more, and those that cannot be had."""
-    outside = [cell for cell in found.counted if cell.within is False]
-    missing = [cell for cell in found.cells if cell.ours is None]
+    outside = [cell for cell in report.counted if cell.within is False]
+    missing = [cell for cell in report.cells if cell.ours is None]
     lines = [f"{len(outside)} cells outside:"]
     lines += [
-        f"  {cell.table}, {cell.row}, {cell.column}: printed {_shown(cell.printed, cell.unit)}, "
+        f"  {cell.table}, {cell.row}, {cell.column}: printed {_cell_text(cell.printed, cell.unit)}, "
         f"ours {_ours(cell)[0]}" + (f" ({cell.note})" if cell.note else "")
         for cell in outside
     ]
@@ -259,7 +266,7 @@ def _not_within(found: ReproductionReport) -> str:
     return "\n".join(lines)
 
 
-def _others(found: ReproductionReport) -> str:
+def _others(report: ReproductionReport) -> str:
     """What each family of cells does under other conventions."""
     head = [
         "convention",
@@ -272,18 +279,18 @@ def _others(found: ReproductionReport) -> str:
     ]
     rows = [
         [
-            other.convention,
-            other.family,
-            other.chosen.cells,
-            other.chosen.within,
-            other.other.within,
-            other.chosen.mean,
-            other.other.mean,
+            alternative.convention,
+            alternative.family,
+            alternative.chosen.cells,
+            alternative.chosen.within,
+            alternative.other.within,
+            alternative.chosen.mean,
+            alternative.other.mean,
         ]
-        for other in found.alternatives
+        for alternative in report.alternatives
     ]
     return (
         "Other conventions: cells within tolerance and their mean difference in units of the tolerance "
         "(off), as chosen and then so. "
-        f"Chosen: {found.conventions.described()}\n{plain_table(head, rows)}"
+        f"Chosen: {report.conventions.described()}\n{plain_table(head, rows)}"
     )

@@ -1,7 +1,5 @@
 """What commands about systems print."""
 
-from __future__ import annotations
-
 from evaluation.services.alignments.decoding import Decoded
 from evaluation.services.runs.ranking import RankedRuns
 from evaluation.services.systems.training import Trained
@@ -12,13 +10,13 @@ from models_core.processes import is_first_process
 def ranked_text(ranked: RankedRuns) -> str:
     """The runs, and what the system has seen of their images."""
     lines = [
-        f"run {one.run!r}: {one.queries} queries, {one.items} items each, "
-        f"{'already exists, nothing changed' if one.unchanged else 'stored'}"
-        for one in ranked.runs
+        f"run {run.run!r}: {run.queries} queries, {run.items} items each, "
+        f"{'already exists, nothing changed' if run.unchanged else 'stored'}"
+        for run in ranked.runs
     ]
     # Both directions are of the same vectors and images.
-    lines += dict.fromkeys(remark for one in ranked.runs for remark in one.remarks)
-    lines += dict.fromkeys(one.provenance["sentence"] for one in ranked.runs)
+    lines += dict.fromkeys(remark for run in ranked.runs for remark in run.remarks)
+    lines += dict.fromkeys(run.provenance["sentence"] for run in ranked.runs)
     return "\n".join(lines)
 
 
@@ -32,11 +30,11 @@ def decoded_text(decoded: Decoded) -> str:
     if decoded.chosen_on:
         number = decoded.chosen_on
         lines.append(f"beta was chosen on {number} of these images, so what is found there is not told")
-    if (found := decoded.localized) is not None:
+    if (localized := decoded.localized) is not None:
         lines.append(
-            f"of {found.mentions} mentions with boxes {found.share:.1%} are found "
-            f"({found.low:.1%} to {found.high:.1%}); by a region at random {found.random:.1%}, "
-            f"by the largest {found.largest:.1%}, by the best of all {found.possible:.1%}"
+            f"of {localized.mentions} mentions with boxes {localized.share:.1%} are found "
+            f"({localized.low:.1%} to {localized.high:.1%}); by a region at random {localized.random:.1%}, "
+            f"by the largest {localized.largest:.1%}, by the best of all {localized.possible:.1%}"
         )
     return "\n".join(lines)
 
@@ -46,12 +44,12 @@ def trained_text(trained: Trained) -> str:
     if not is_first_process():
         return ""
     images = f"{trained.training} training and {trained.held_out} held-out images"
-    lines = [f"{images} of corpus {trained.corpus!r}; {trained.left_out} of its images cannot be used"]
+    lines = [f"{images} of corpus {trained.corpus!r}; {trained.excluded} of its images cannot be used"]
     if number := trained.background_lines:
-        dropped = f"dropped {trained.background_dropped:,} of {number:,} lines, captions of the corpus"
-        lines.append(f"background text: {dropped}")
-    if trained.mentions or trained.mentions_left_out:
-        left = f"{trained.mentions_left_out:,} are of none, and left out"
+        removed = f"dropped {trained.background_dropped:,} of {number:,} lines, captions of the corpus"
+        lines.append(f"background text: {removed}")
+    if trained.mentions or trained.mentions_excluded:
+        left = f"{trained.mentions_excluded:,} are of none, and left out"
         lines.append(f"{trained.mentions:,} mentions with boxes are those of a region; {left}")
     end = "already exists, nothing changed" if trained.unchanged else "trained"
     lines.append(f"system {trained.system!r} ({trained.recipe}) {end}")

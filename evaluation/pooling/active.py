@@ -20,8 +20,6 @@ ask people next, from what they answered so far: it goes through the order anew,
 the first pairs that nobody was asked about. So it hangs on answers alone, not on how they came.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ lose that comes after the pool was judged. Originals stay relevant.
 Source: Zobel 1998; Buckley, Dimmick, Soboroff and Voorhees 2007.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

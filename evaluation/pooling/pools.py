@@ -8,8 +8,6 @@ Source: Hodosh et al. 2013, section 4.3.2: "all image-caption pairs among the to
 query", two tasks, 30 systems; Sparck Jones and van Rijsbergen 1975 (pooling).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -4,8 +4,6 @@ Relevance is asked on pages, which are laid out to be counted; graded pairs are 
 pages of known images alone that newcomers see, and what is asked again when a judge is discarded.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -13,8 +13,6 @@ Source: Hodosh et al. 2013, section 4.3.2 (threshold 0.25; 98.3 % of 10,374 filt
 irrelevant by all judges, 99.8 % by the majority).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

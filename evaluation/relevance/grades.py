@@ -19,8 +19,6 @@ where the name ends in "exponential", 2 to the power of that, less 1 (Burges et 
 using gradient descent"), in three hundredths where they fit.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass

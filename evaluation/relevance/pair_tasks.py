@@ -1,7 +1,5 @@
 """What batches may ask about pairs, and how the answers are read: by what the kinds of questions say."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

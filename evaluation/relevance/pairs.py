@@ -1,7 +1,5 @@
 """Answers about pairs of query and document, wherever they come from."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

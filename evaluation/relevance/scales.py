@@ -1,7 +1,5 @@
 """Scales of judgments: votes of no and yes, grades from 1 to 4, or any range of numbers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

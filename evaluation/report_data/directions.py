@@ -6,8 +6,6 @@ less, each that the paired bootstrap does not tell from it: the interval of thei
 adjusted for how many are compared.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -103,7 +101,7 @@ class DirectionTable:
 
 def basis_of_directions(directions: Sequence[DirectionTable]) -> FigureBasis:
     """What figures of all directions together are of."""
-    return basis_of_several({one.direction: one.basis for one in directions})
+    return basis_of_several({direction.direction: direction.basis for direction in directions})
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,42 +145,43 @@ def direction_of(
     tests: Sequence[SignificanceTest],
     *,
     draws: Bootstrap,
-    told: Callable[[str], None],
+    report_progress: Callable[[str], None],
 ) -> DirectionTable:
     """Put a direction together; `draws.clusters` names each query's image.
 
-    `told` is handed each measure and each run before its intervals are drawn, which takes its time.
+    `report_progress` is handed each measure and each run before its intervals are drawn, which takes its
+    time.
     """
-    labels = labels_of([(one.run, one.system) for one in measured])
+    labels = labels_of([(scored.run, scored.system) for scored in measured])
     measures = list(measured[0].scores)
     marks = {(test.run, test.measure): test.mark for test in tests}
     weights = {}
     for name in measures:
-        told(name)
-        weights[name] = weights_of([one.scores[name] for one in measured], draws)
+        report_progress(name)
+        weights[name] = weights_of([scored.scores[name] for scored in measured], draws)
     systems = []
-    for number, (one, label) in enumerate(zip(measured, labels, strict=True)):
-        told(one.run)
+    for number, (scored, label) in enumerate(zip(measured, labels, strict=True)):
+        report_progress(scored.run)
         figures = {
             name: _figure(
-                one.scores[name],
-                one.judged[name],
+                scored.scores[name],
+                scored.judged[name],
                 draws,
-                marks.get((one.run, name), ""),
+                marks.get((scored.run, name), ""),
                 weights[name][number],
             )
             for name in measures
         }
         systems.append(
             SystemFigures(
-                one.run,
-                one.system,
+                scored.run,
+                scored.system,
                 label,
-                one.missing,
-                one.candidates,
+                scored.missing,
+                scored.candidates,
                 figures,
-                one.curves,
-                binned(one.first_ranks),
+                scored.curves,
+                binned(scored.first_ranks),
             )
         )
     return DirectionTable(
@@ -203,18 +202,18 @@ def weights_of(scores: Sequence[Score], draws: Bootstrap) -> list[Weight]:
     Where all figures are equal, or there is one alone, nothing is emphasised.
     """
     measure = METRICS.find(scores[0].measure).measure
-    values = np.array([one.value for one in scores])
+    values = np.array([score.value for score in scores])
     weights: list[Weight] = [""] * len(scores)
     there = np.flatnonzero(~np.isnan(values))
     if len(there) < 2 or (values[there] == values[there[0]]).all():
         return weights
     best = values[there].max() if measure.higher_is_better else values[there].min()
     first = int(there[values[there] == best][0])
-    for one in there.tolist():
-        if values[one] == best:
-            weights[one] = "best"
-        elif _not_told_apart(scores[first], scores[one], draws):
-            weights[one] = "near"
+    for score in there.tolist():
+        if values[score] == best:
+            weights[score] = "best"
+        elif _not_told_apart(scores[first], scores[score], draws):
+            weights[score] = "near"
     return weights
 
 
@@ -230,32 +229,32 @@ def _figure(
     score: Score, judged: tuple[int, float], draws: Bootstrap, mark: str, weight: Weight
 ) -> MeasuredFigure:
     measure = METRICS.find(score.measure).measure
-    found: Interval | None = None
+    interval: Interval | None = None
     try:
-        found = figure_interval(
+        interval = figure_interval(
             score.per_query, draws, statistic=_statistic(score), share=measure.unit == "share"
         )
     except ValueError:  # no query has a value, or the mean is not finite: there is no interval
         pass
     return MeasuredFigure(
         value=finite_or_none(score.value),
-        low=finite_or_none(found.low) if found else None,
-        high=finite_or_none(found.high) if found else None,
+        low=finite_or_none(interval.low) if interval else None,
+        high=finite_or_none(interval.high) if interval else None,
         at_best=finite_or_none(score.optimistic),
         queries=score.queries,
         judged_at=judged[0],
         judged=finite_or_none(judged[1]),
         mark=mark,
         weight=weight,
-        interval=found.kind if found else "",
-        images=found.clusters if found else 0,
-        remark=found.remark if found else "",
+        interval=interval.kind if interval else "",
+        images=interval.clusters if interval else 0,
+        remark=interval.remark if interval else "",
     )
 
 
-def _not_told_apart(best: Score, other: Score, draws: Bootstrap) -> bool:
+def _not_told_apart(best: Score, compared: Score, draws: Bootstrap) -> bool:
     try:
-        apart = bootstrap_difference(best.per_query, other.per_query, draws, statistic=_statistic(best))
+        apart = bootstrap_difference(best.per_query, compared.per_query, draws, statistic=_statistic(best))
     except ValueError:  # a mean that is not finite
         return False
     return apart.low <= 0 <= apart.high

@@ -6,8 +6,6 @@ highest, a single judge agrees best with what the others settle. With a second s
 pairs (experts, say) the sets' means are compared with each other, as in Table 10 of Hodosh et al. 2013.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -87,12 +85,12 @@ def judging_of(
     Raises AgreementError where the two sets share no pair.
     """
     grades = [pair.grades for pair in pairs]
-    scale = sorted({grade for own in grades for grade in own})
+    scale = sorted({grade for pair_grades in grades for grade in pair_grades})
     draws = resampling.over([pair.query for pair in pairs])
     named = {judge for pair in pairs for judge in pair.judges}
-    sweeps = [found] if (found := _with_the_others(pairs, resampling)) else []
-    if others is not None and (found := _between(name, pairs, *others, resampling)):
-        sweeps.append(found)
+    sweeps = [kappas] if (kappas := _with_the_others(pairs, resampling)) else []
+    if others is not None and (kappas := _between(name, pairs, *others, resampling)):
+        sweeps.append(kappas)
     return JudgingSummary(
         judgments=name,
         pairs=len(pairs),
@@ -108,7 +106,10 @@ def judging_of(
 
 
 def _per_pair(grades: Sequence[Sequence[float]]) -> list[AnswersPerPair]:
-    pairs, unanimous = Counter(map(len, grades)), Counter(len(own) for own in grades if len(set(own)) == 1)
+    pairs, unanimous = (
+        Counter(map(len, grades)),
+        Counter(len(pair_grades) for pair_grades in grades if len(set(pair_grades)) == 1),
+    )
     return [AnswersPerPair(number, pairs[number], unanimous[number]) for number in sorted(pairs)]
 
 
@@ -119,44 +120,52 @@ def _coefficients(
     counts, _ = answer_counts(grades)
     # Of two answers all levels of alpha are the same.
     levels = ("nominal",) if len(scale) <= 2 else ("nominal", "ordinal", "interval")
-    found = {
+    coefficients = {
         f"Krippendorff's alpha, {level}": krippendorff(ratings, level=level, bootstrap=draws)
         for level in levels
     }
-    return {**found, "Fleiss' kappa": fleiss(counts, bootstrap=draws)}
+    return {**coefficients, "Fleiss' kappa": fleiss(counts, bootstrap=draws)}
 
 
 def _with_the_others(pairs: Sequence[JudgedPair], resampling: Resampling) -> SweptKappas | None:
     """Each answer against the mean of the others to its pair; None where no pair has two answers."""
-    one: list[float] = []
+    first_grades: list[float] = []
     rest: list[float] = []
     owners: list[str] = []
     for pair in pairs:
         total, number = sum(pair.grades), len(pair.grades)
         if number > 1:
-            one += pair.grades
+            first_grades += pair.grades
             rest += [(total - grade) / (number - 1) for grade in pair.grades]
             owners += [pair.query] * number
-    if not one:
+    if not first_grades:
         return None
     return _swept(
-        "one judge", "the others' mean", np.array(one), np.array(rest), owners, resampling, unit="answers"
+        "one judge",
+        "the others' mean",
+        np.array(first_grades),
+        np.array(rest),
+        owners,
+        resampling,
+        unit="answers",
     )
 
 
 def _between(
     name: str,
     pairs: Sequence[JudgedPair],
-    other: str,
+    others_name: str,
     theirs: Sequence[JudgedPair],
     resampling: Resampling,
 ) -> SweptKappas | None:
     means = {(pair.query, pair.document): pair.mean for pair in theirs}
     shared = [pair for pair in pairs if (pair.query, pair.document) in means]
     if not shared:
-        raise AgreementError(f"judgments {name!r} and {other!r} have no pair in common; choose another set")
+        raise AgreementError(
+            f"judgments {name!r} and {others_name!r} have no pair in common; choose another set"
+        )
     return _swept(
-        other,
+        others_name,
         name,
         np.array([means[pair.query, pair.document] for pair in shared]),
         np.array([pair.mean for pair in shared]),
@@ -169,21 +178,31 @@ def _between(
 def _swept(
     first: str,
     second: str,
-    one: Floats,
-    other: Floats,
+    first_values: Floats,
+    second_values: Floats,
     owners: Sequence[str],
     resampling: Resampling,
     *,
     unit: str,
 ) -> SweptKappas | None:
-    rows, columns = _cuts(one), _cuts(other)
+    rows, columns = _cuts(first_values), _cuts(second_values)
     if not len(rows) or not len(columns):
         return None
     if len(rows) > MOST_ROWS or len(columns) > MOST_COLUMNS:
         # Without intervals all cuts are cheap; those shown must not leave out where kappa is highest.
-        rows, columns = _shown(sweep(one, other, rows=rows.tolist(), columns=columns.tolist()))
-    found = sweep(one, other, rows=rows.tolist(), columns=columns.tolist(), bootstrap=resampling.over(owners))
-    return SweptKappas(first, second, len(one), unit, list(found.rows), list(found.columns), found.kappa)
+        rows, columns = _cuts_to_show(
+            sweep(first_values, second_values, rows=rows.tolist(), columns=columns.tolist())
+        )
+    swept = sweep(
+        first_values,
+        second_values,
+        rows=rows.tolist(),
+        columns=columns.tolist(),
+        bootstrap=resampling.over(owners),
+    )
+    return SweptKappas(
+        first, second, len(first_values), unit, list(swept.rows), list(swept.columns), swept.kappa
+    )
 
 
 def _cuts(scores: Floats) -> Floats:
@@ -191,7 +210,7 @@ def _cuts(scores: Floats) -> Floats:
     return _evenly(np.unique(scores)[1:], MOST_CUTS)
 
 
-def _shown(every: Sweep) -> tuple[Floats, Floats]:
+def _cuts_to_show(every: Sweep) -> tuple[Floats, Floats]:
     """Rows and columns of a sweep for showing, the one of the highest kappa among them."""
     row, column, _ = every.best or (None, None, 0.0)
     return (
@@ -200,12 +219,12 @@ def _shown(every: Sweep) -> tuple[Floats, Floats]:
     )
 
 
-def _evenly(values: Floats, most: int, kept: float | None = None) -> Floats:
+def _evenly(values: Floats, most: int, included: float | None = None) -> Floats:
     """`most` of the sorted `values`, evenly chosen; `kept`, one of them, instead of its nearest."""
     if len(values) <= most:
         return values
     chosen = np.linspace(0, len(values) - 1, most).round().astype(int)
-    if kept is not None:
-        place = int(np.searchsorted(values, kept))
-        chosen[np.abs(chosen - place).argmin()] = place
+    if included is not None:
+        index = int(np.searchsorted(values, included))
+        chosen[np.abs(chosen - index).argmin()] = index
     return values[chosen]

@@ -4,8 +4,6 @@ R@k is compared with S@k of the same k, and all that asks for originals with R-p
 median rank falls as systems improve, so its correlations are negative where the rankings agree.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -33,10 +31,10 @@ class OrderAgreement:
 def orders_of(directions: Sequence[DirectionTable]) -> list[OrderAgreement]:
     """Every two measures that a report can compare with each other."""
     return [
-        _order(one, originals, judged)
-        for one in directions
-        for originals, judged in _held_together(list(one.measures))
-        if len(one.systems) > 1
+        _order(direction, originals, judged)
+        for direction in directions
+        for originals, judged in _held_together(list(direction.measures))
+        if len(direction.systems) > 1
     ]
 
 
@@ -59,9 +57,9 @@ def _held_together(measures: list[str]) -> Iterator[tuple[str, str]]:
 def _order(direction: DirectionTable, originals: str, judged: str) -> OrderAgreement:
     pairs = [
         (first, second)
-        for one in direction.systems
-        if (first := one.figures[originals].value) is not None
-        and (second := one.figures[judged].value) is not None
+        for system in direction.systems
+        if (first := system.figures[originals].value) is not None
+        and (second := system.figures[judged].value) is not None
     ]
     if len(pairs) < 2:
         reason = f"{len(pairs)} of {len(direction.systems)} systems have both values; at least two are needed"

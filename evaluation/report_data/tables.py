@@ -3,8 +3,6 @@
 Shares are in per cent in tables for reading; `tidy` holds every figure unrounded, a line each.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -44,21 +42,21 @@ class Titled:
 def figures(direction: DirectionTable, *, judged: bool, level: float) -> Titled:
     """Systems by measures, marked against the baseline, as Tables 3 and 4 of Hodosh et al. 2013."""
     deepest = max(
-        (one.judged_at for system in direction.systems for one in system.figures.values()), default=0
+        (figure.judged_at for system in direction.systems for figure in system.figures.values()), default=0
     )
     head = ["system", *direction.measures, *([f"judged@{deepest}"] if judged else [])]
     rows: list[list[Cell]] = []
     for system in direction.systems:
-        found = [system.figures[name] for name in direction.measures]
+        figures_row = [system.figures[name] for name in direction.measures]
         rows.append(
             [
                 system.label,
                 *(
-                    Marked(_shown(name, one.value), one.mark, one.weight)
-                    for name, one in zip(direction.measures, found, strict=True)
+                    Marked(_in_percent(name, figure.value), figure.mark, figure.weight)
+                    for name, figure in zip(direction.measures, figures_row, strict=True)
                 ),
                 *(
-                    [_percent(next(one.judged for one in found if one.judged_at == deepest))]
+                    [_percent(next(figure.judged for figure in figures_row if figure.judged_at == deepest))]
                     if judged
                     else []
                 ),
@@ -68,7 +66,7 @@ def figures(direction: DirectionTable, *, judged: bool, level: float) -> Titled:
     note = ["Shares in per cent; ranks count from 1."]
     if judged:
         note.append("Unjudged items count as not relevant.")
-    if any(one.weight for system in direction.systems for one in system.figures.values()):
+    if any(figure.weight for system in direction.systems for figure in system.figures.values()):
         note.append(EMPHASIS.format(level=level_text(level)))
     if tests:
         note.append(_MARKS.format(baseline=direction.baseline, tests=tests))
@@ -98,14 +96,14 @@ def intervals(direction: DirectionTable, *, level: float, resamples: int) -> Tit
 
 def _few_images(direction: DirectionTable) -> list[str]:
     """What is to be said of intervals of few images; nothing where there is none."""
-    if not any(one.remark for system in direction.systems for one in system.figures.values()):
+    if not any(figure.remark for system in direction.systems for figure in system.figures.values()):
         return []
-    said = (
+    text = (
         f"In round brackets: the number of images, if the bootstrap draws fewer than "
         f"{FEW_CLUSTERS} and may be "
         "too narrow"
     )
-    return [f"{said}; 'all alike', if every resample gave the same value."]
+    return [f"{text}; 'all alike', if every resample gave the same value."]
 
 
 def _kinds(direction: DirectionTable, level: float, resamples: int) -> str:
@@ -118,17 +116,19 @@ def _kinds(direction: DirectionTable, level: float, resamples: int) -> str:
         ]
         for kind in (WILSON, BOOTSTRAP)
     }
-    said = []
+    sentences = []
     if drawn[WILSON]:
-        said.append(
+        sentences.append(
             f"{level_text(level)} Wilson intervals with the effective number of queries, as queries of one "
             "image are correlated: "
         )
-        said[-1] += f"{', '.join(drawn[WILSON])}."
+        sentences[-1] += f"{', '.join(drawn[WILSON])}."
     if drawn[BOOTSTRAP]:
-        said.append(f"{level_text(level)} intervals from {resamples:,} bootstrap resamples of the images: ")
-        said[-1] += f"{', '.join(drawn[BOOTSTRAP])}."
-    return " ".join(said)
+        sentences.append(
+            f"{level_text(level)} intervals from {resamples:,} bootstrap resamples of the images: "
+        )
+        sentences[-1] += f"{', '.join(drawn[BOOTSTRAP])}."
+    return " ".join(sentences)
 
 
 def bounds(direction: DirectionTable) -> Titled | None:
@@ -141,8 +141,8 @@ def bounds(direction: DirectionTable) -> Titled | None:
         name
         for name in direction.measures
         if any(
-            one.at_best is not None and one.value is not None and one.at_best > one.value
-            for one in (system.figures[name] for system in direction.systems)
+            figure.at_best is not None and figure.value is not None and figure.at_best > figure.value
+            for figure in (system.figures[name] for system in direction.systems)
         )
     ]
     if not measures:
@@ -152,8 +152,8 @@ def bounds(direction: DirectionTable) -> Titled | None:
     for system in direction.systems:
         row: list[Cell] = [system.label]
         for name in measures:
-            one = system.figures[name]
-            row += [_shown(name, one.value), _shown(name, one.at_best)]
+            figure = system.figures[name]
+            row += [_in_percent(name, figure.value), _in_percent(name, figure.at_best)]
         rows.append(row)
     return Titled(
         key=f"bounds-{direction.direction}",
@@ -170,17 +170,23 @@ def tests(direction: DirectionTable) -> Titled | None:
     head = ["system", "against", "measure", "difference", "test", "p", "adjusted p", "mark", "remark"]
     rows: list[list[Cell]] = [
         [
-            *(one.label, direction.baseline, one.measure, _shown(one.measure, one.difference), one.test),
-            *(_p(one.p), _p(one.adjusted), one.mark, one.reason),
+            *(
+                test.label,
+                direction.baseline,
+                test.measure,
+                _in_percent(test.measure, test.difference),
+                test.test,
+            ),
+            *(_p(test.p), _p(test.adjusted), test.mark, test.reason),
         ]
-        for one in direction.tests
+        for test in direction.tests
     ]
     raw: list[list[Cell]] = [
         [
-            *(one.label, direction.baseline, one.measure, one.difference, one.test),
-            *(one.p, one.adjusted, one.mark, one.reason),
+            *(test.label, direction.baseline, test.measure, test.difference, test.test),
+            *(test.p, test.adjusted, test.mark, test.reason),
         ]
-        for one in direction.tests
+        for test in direction.tests
     ]
     return Titled(
         key=f"tests-{direction.direction}",
@@ -199,19 +205,27 @@ def tidy(direction: DirectionTable) -> Table:
     rows: list[list[Cell]] = [
         [
             *(direction.direction, system.run, system.system, name),
-            *(one.value, one.low, one.high, one.at_best, one.queries, one.judged_at, one.judged),
-            *(system.missing, system.candidates, one.mark, one.weight),
-            *(one.interval, one.images, one.remark),
+            *(
+                figure.value,
+                figure.low,
+                figure.high,
+                figure.at_best,
+                figure.queries,
+                figure.judged_at,
+                figure.judged,
+            ),
+            *(system.missing, system.candidates, figure.mark, figure.weight),
+            *(figure.interval, figure.images, figure.remark),
         ]
         for system in direction.systems
-        for name, one in system.figures.items()
+        for name, figure in system.figures.items()
     ]
     return Table(head, rows, basis=direction.basis)
 
 
-def orders(found: Sequence[OrderAgreement], *, basis: FigureBasis) -> Titled | None:
+def orders(agreements: Sequence[OrderAgreement], *, basis: FigureBasis) -> Titled | None:
     """Rank correlations, as Table 7 of Hodosh et al. 2013; `basis` is that of the figures that rank."""
-    if not found:
+    if not agreements:
         return None
     head = [
         "direction",
@@ -223,7 +237,16 @@ def orders(found: Sequence[OrderAgreement], *, basis: FigureBasis) -> Titled | N
         "remark",
     ]
     rows: list[list[Cell]] = [
-        [one.direction, one.originals, one.judged, one.systems, one.rho, one.tau, one.reason] for one in found
+        [
+            agreement.direction,
+            agreement.originals,
+            agreement.judged,
+            agreement.systems,
+            agreement.rho,
+            agreement.tau,
+            agreement.reason,
+        ]
+        for agreement in agreements
     ]
     return Titled(
         key="orders",
@@ -240,8 +263,8 @@ def coefficients(judging: JudgingSummary, *, level: float) -> Titled:
     """Agreement of those who judged."""
     head = ["coefficient", "value", "low", "high", "pairs", "remark"]
     rows: list[list[Cell]] = [
-        [name, one.value, one.low, one.high, one.items, one.reason]
-        for name, one in judging.coefficients.items()
+        [name, estimate.value, estimate.low, estimate.high, estimate.items, estimate.reason]
+        for name, estimate in judging.coefficients.items()
     ]
     return Titled(
         key="coefficients",
@@ -263,42 +286,44 @@ def level_text(level: float) -> str:
     return f"{100 * level:g}%"
 
 
-def figure_text(name: str, one: MeasuredFigure) -> str:
+def figure_text(name: str, figure: MeasuredFigure) -> str:
     """A figure with its interval, for a sentence; a share in per cent."""
     sign = "" if METRICS.find(name).measure.unit == "rank" else " %"
-    value, low, high = (_shown(name, number) for number in (one.value, one.low, one.high))
+    value, low, high = (_in_percent(name, number) for number in (figure.value, figure.low, figure.high))
     if value is None or low is None or high is None:
         return f"{value:.1f}{sign}" if value is not None else "no value"
-    return f"{value:.1f}{sign} ({low:.1f} to {high:.1f}{f'; {one.remark}' if one.remark else ''})"
+    return f"{value:.1f}{sign} ({low:.1f} to {high:.1f}{f'; {figure.remark}' if figure.remark else ''})"
 
 
-def interval_text(one: Estimate) -> str:
+def interval_text(estimate: Estimate) -> str:
     """A figure with its interval, for a sentence."""
-    if one.value is None:
-        return f"undefined ({one.reason})"
-    if one.low is None or one.high is None:
-        return f"{one.value:.2f}"
-    return f"{one.value:.2f} [{one.low:.2f}, {one.high:.2f}]" + (f" ({one.reason})" if one.reason else "")
+    if estimate.value is None:
+        return f"undefined ({estimate.reason})"
+    if estimate.low is None or estimate.high is None:
+        return f"{estimate.value:.2f}"
+    return f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]" + (
+        f" ({estimate.reason})" if estimate.reason else ""
+    )
 
 
 def _without_empty(table: Table) -> Table:
     """Without columns that say nothing in any row."""
-    kept = [place for place in range(len(table.head)) if any(row[place] != "" for row in table.rows)]
+    filled = [column for column in range(len(table.head)) if any(row[column] != "" for row in table.rows)]
     return Table(
-        [table.head[place] for place in kept],
-        [[row[place] for place in kept] for row in table.rows],
+        [table.head[column] for column in filled],
+        [[row[column] for column in filled] for row in table.rows],
         table.places,
         basis=table.basis,
     )
 
 
-def _interval(name: str, one: MeasuredFigure) -> str:
-    value, low, high = (_shown(name, number) for number in (one.value, one.low, one.high))
+def _interval(name: str, figure: MeasuredFigure) -> str:
+    value, low, high = (_in_percent(name, number) for number in (figure.value, figure.low, figure.high))
     if value is None:
         return "-"
     if low is None or high is None:
         return f"{value:.1f}"
-    return bracketed(value, low, high, images=one.images, remark=one.remark)
+    return bracketed(value, low, high, images=figure.images, remark=figure.remark)
 
 
 def bracketed(value: float, low: float, high: float, *, images: int, remark: str) -> str:
@@ -312,7 +337,7 @@ def bracketed(value: float, low: float, high: float, *, images: int, remark: str
     return f"{value:.1f} [{low:.1f}, {high:.1f}]" + (f" ({', '.join(short)})" if short else "")
 
 
-def _shown(name: str, value: float | None) -> float | None:
+def _in_percent(name: str, value: float | None) -> float | None:
     """A figure as tables for reading have it: shares in per cent."""
     return _percent(value) if METRICS.find(name).measure.unit != "rank" else value
 

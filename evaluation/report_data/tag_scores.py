@@ -1,7 +1,5 @@
 """The scores of tag sets in a report, as `services.tagging.scores` found them: plain data, a mapping each."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,24 +16,38 @@ _WORDS = ("interval", "remark", "gain_remark")
 
 def tag_tables(scored: Sequence[ScoredTags], *, level: float) -> list[Titled]:
     """Sets by measures, with intervals in the second table and the gains over chance in the third."""
-    names = list(dict.fromkeys(_name(one) for set_ in scored for one in set_["measures"]))
+    names = list(dict.fromkeys(_name(measure) for set_ in scored for measure in set_["measures"]))
     rows: list[list[Cell]] = []
     between: list[list[Cell]] = []
     gains: list[list[Cell]] = []
     tidy: list[list[Cell]] = []
     for set_ in scored:
-        found = {_name(one): one for one in set_["measures"]}
-        rows.append([set_["name"], *(_percent(found[name]["value"]) for name in names)])
+        by_name = {_name(measure): measure for measure in set_["measures"]}
+        rows.append([set_["name"], *(_percent(by_name[name]["value"]) for name in names)])
         between.append(
-            [set_["name"], *(f"{100 * one['low']:.1f} to {100 * one['high']:.1f}" for one in found.values())]
+            [
+                set_["name"],
+                *(
+                    f"{100 * measure['low']:.1f} to {100 * measure['high']:.1f}"
+                    for measure in by_name.values()
+                ),
+            ]
         )
         gains.append(
-            [set_["name"], *(_percent(found[name]["gain"]) for name in names if "gain" in found[name])]
+            [set_["name"], *(_percent(by_name[name]["gain"]) for name in names if "gain" in by_name[name])]
         )
         tidy += [
-            [set_["name"], set_["system"], name, one["distractors"], one["value"], one["low"], one["high"]]
-            + [one.get(key) for key in ("chance", "gain", "gain_low", "gain_high", *_WORDS)]
-            for name, one in found.items()
+            [
+                set_["name"],
+                set_["system"],
+                name,
+                measure["distractors"],
+                measure["value"],
+                measure["low"],
+                measure["high"],
+            ]
+            + [measure.get(key) for key in ("chance", "gain", "gain_low", "gain_high", *_WORDS)]
+            for name, measure in by_name.items()
         ]
     head = ["tag set", *names]
     pools = [name for name in names if "@" in name and name[0] == "p"]
@@ -74,33 +86,36 @@ def tag_tables(scored: Sequence[ScoredTags], *, level: float) -> list[Titled]:
 def tag_remarks(scored: Sequence[ScoredTags]) -> list[str]:
     """What each set is compared with, in a sentence; and of which intervals something is to be known."""
     compared = [
-        f"{one['name']}{' of ' + one['system'] if one['system'] else ''}: {one['tags']:,} {one['unit']} of "
-        f"{one['images']:,} images' captions, ranked with alpha {one['alpha']:g}"
-        + (f", among {one['vocabulary']:,} that captions or lists name" if one["listed"] else "")
-        + (f"; {one['unknown']:,} more could not have been chosen." if one["unknown"] else ".")
-        for one in scored
+        f"{row['name']}{' of ' + row['system'] if row['system'] else ''}: {row['tags']:,} {row['unit']} of "
+        f"{row['images']:,} images' captions, ranked with alpha {row['alpha']:g}"
+        + (f", among {row['vocabulary']:,} that captions or lists name" if row["listed"] else "")
+        + (f"; {row['unknown']:,} more could not have been chosen." if row["unknown"] else ".")
+        for row in scored
     ]
-    return [*compared, *(f"{one['name']}: {said}." for one in scored for said in interval_remarks(one))]
+    return [
+        *compared,
+        *(f"{row['name']}: {remark}." for row in scored for remark in interval_remarks(row)),
+    ]
 
 
 def basis_of_tags(scored: Sequence[ScoredTags]) -> FigureBasis:
     """What the figures of these sets are of."""
-    return basis_of_several({one["name"]: basis_from_dict(one["basis"]) for one in scored})
+    return basis_of_several({tag_set["name"]: basis_from_dict(tag_set["basis"]) for tag_set in scored})
 
 
 def interval_remarks(scored: ScoredTags) -> list[str]:
     """What is to be known about a set's intervals, each with the measures that it is about."""
     about: dict[str, dict[str, None]] = {}
-    for one in scored["measures"]:
-        if one.get("remark"):
-            about.setdefault(one["remark"], {})[one["measure"]] = None
+    for measure in scored["measures"]:
+        if measure.get("remark"):
+            about.setdefault(measure["remark"], {})[measure["measure"]] = None
     return [f"{', '.join(measures)}: {remark}" for remark, measures in about.items()]
 
 
-def _name(one: Mapping[str, Any]) -> str:
+def _name(measure: Mapping[str, Any]) -> str:
     """A measure with its distractors, as a column is called."""
-    number = one["distractors"]
-    return str(one["measure"]) if number is None else f"{one['measure']}, {number} distractors"
+    number = measure["distractors"]
+    return str(measure["measure"]) if number is None else f"{measure['measure']}, {number} distractors"
 
 
 def _percent(share: float) -> float:

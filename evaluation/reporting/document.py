@@ -3,8 +3,6 @@
 Two reports of the same inputs are equal. `changed_inputs` says in words what of the inputs changed.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -45,7 +43,7 @@ class BatchNumbers:
     state: str
     depth: int
     threshold: float | None
-    wanted: int
+    answers_per_pair: int
     numbers: Mapping[str, Any]
     judged: int
     short: int
@@ -92,8 +90,8 @@ class ReportDocument:
     def findings(self) -> dict[str, Any]:
         """Every number, as plain data."""
         return {
-            "directions": [asdict(one) for one in self.directions],
-            "orders": [asdict(one) for one in self.orders],
+            "directions": [asdict(part) for part in self.directions],
+            "orders": [asdict(part) for part in self.orders],
             "batch": None if self.batch is None else asdict(self.batch),
             "judging": None if self.judging is None else asdict(self.judging),
             **({"tags": list(self.tags)} if self.tags else {}),
@@ -102,114 +100,122 @@ class ReportDocument:
 
 def sections_of(report: ReportDocument) -> list[Section]:
     """What a report shows, in the order in which it is read."""
-    found = [_of_direction(report, one) for one in report.directions]
+    sections = [_of_direction(report, direction) for direction in report.directions]
     if report.orders and (
         correlations := tables.orders(report.orders, basis=basis_of_directions(report.directions))
     ):
         scatter = systems.plot(report.directions, report.orders)
-        found.append(Section("Rankings of the systems", [], [correlations], [scatter] if scatter else []))
+        sections.append(Section("Rankings of the systems", [], [correlations], [scatter] if scatter else []))
     if report.tags:
-        found.append(_of_tags(report))
+        sections.append(_of_tags(report))
     if report.batch is not None:
-        found.append(_of_batch(report.batch))
-    found.append(_of_judging(report))
-    return found
+        sections.append(_of_batch(report.batch))
+    sections.append(_of_judging(report))
+    return sections
 
 
 def changed_inputs(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """What of a report's inputs is not as it was, a phrase each; empty where nothing changed."""
-    said: list[str] = []
+    changes: list[str] = []
     old, new = before["qrels"], now["qrels"]
     if any(old[key] != new[key] for key in ("name", "version", "digest")):
-        said.append(
+        changes.append(
             f"qrels are {new['name']} version {new['version']}, were {old['name']} version {old['version']}"
         )
     runs = {run["run"]: run for run in before["runs"]}
     for run in now["runs"]:
         if run["run"] not in runs:
-            said.append(f"run {run['run']!r} is new")
+            changes.append(f"run {run['run']!r} is new")
         elif run["digest"] != runs.pop(run["run"])["digest"]:
-            said.append(f"run {run['run']!r} has other rankings")
+            changes.append(f"run {run['run']!r} has other rankings")
     gone = sorted(set(runs) - {run["run"] for run in now["runs"]})
-    said += [f"run {name!r} was removed" for name in gone]
-    sets = {one["tags"]: one for one in before.get("tags", ())}
-    for one in now.get("tags", ()):
-        same = sets.get(one["tags"])
-        if same is None or same["digest"] != one["digest"]:
-            said.append(f"tag set {one['tags']!r} {'is new' if same is None else 'has other tags'}")
-    left = sorted(set(sets) - {one["tags"] for one in now.get("tags", ())})
-    said += [f"tag set {name!r} was left out" for name in left]
+    changes += [f"run {name!r} was removed" for name in gone]
+    sets = {tag_set["tags"]: tag_set for tag_set in before.get("tags", ())}
+    for tag_set in now.get("tags", ()):
+        same = sets.get(tag_set["tags"])
+        if same is None or same["digest"] != tag_set["digest"]:
+            changes.append(f"tag set {tag_set['tags']!r} {'is new' if same is None else 'has other tags'}")
+    left = sorted(set(sets) - {tag_set["tags"] for tag_set in now.get("tags", ())})
+    changes += [f"tag set {name!r} was left out" for name in left]
     for key, word in (("settings", ""), ("batch", "batch "), ("versions", "version of ")):
         olds, news = before.get(key) or {}, now.get(key) or {}
         changed = [name for name in sorted({*olds, *news}) if olds.get(name) != news.get(name)]
         if key == "batch" and changed == ["digest"]:
-            said.append("other data of the batch changed")
+            changes.append("other data of the batch changed")
             continue
-        said += [
+        changes += [
             f"{word}{name} is {news.get(name)!r}, was {olds.get(name)!r}"
             for name in changed
             if (key, name) != ("batch", "digest")
         ]
-    if not said and dict(before) != dict(now):
-        said.append("other data of the runs, or their order, changed")
-    return said
+    if not changes and dict(before) != dict(now):
+        changes.append("other data of the runs, or their order, changed")
+    return changes
 
 
-def _of_direction(report: ReportDocument, one: DirectionTable) -> Section:
+def _of_direction(report: ReportDocument, direction: DirectionTable) -> Section:
     settings = report.inputs["settings"]
     judged = not report.inputs["qrels"]["pool"]
     level, resamples = settings["level"], settings["resamples"]
-    shown = [
-        tables.figures(one, judged=judged, level=level),
-        tables.intervals(one, level=level, resamples=resamples),
-        tables.bounds(one) if judged else None,
-        tables.tests(one),
+    section_tables = [
+        tables.figures(direction, judged=judged, level=level),
+        tables.intervals(direction, level=level, resamples=resamples),
+        tables.bounds(direction) if judged else None,
+        tables.tests(direction),
     ]
-    remarks = _lead(one)
-    remarks += [*one.remarks, *_few(one)]
-    undefined = [name for name in one.measures if all(s.figures[name].value is None for s in one.systems)]
+    remarks = _lead(direction)
+    remarks += [*direction.remarks, *_few(direction)]
+    undefined = [
+        name for name in direction.measures if all(s.figures[name].value is None for s in direction.systems)
+    ]
     if undefined:
         remarks.append(f"No system has a value for: {', '.join(undefined)}.")
-    plots = [curves.plot(one), ranks.plot(one)]
-    asks, ranked = ("images", "captions") if one.direction == ANNOTATION_TABLE else ("captions", "images")
+    plots = [curves.plot(direction), ranks.plot(direction)]
+    asks, ranked = (
+        ("images", "captions") if direction.direction == ANNOTATION_TABLE else ("captions", "images")
+    )
     return Section(
-        f"{one.direction.capitalize()}: {asks} are the queries, {ranked} are ranked",
+        f"{direction.direction.capitalize()}: {asks} are the queries, {ranked} are ranked",
         remarks,
-        [table for table in shown if table is not None],
+        [table for table in section_tables if table is not None],
         [plot for plot in plots if plot is not None],
     )
 
 
-def _few(one: DirectionTable) -> list[str]:
+def _few(direction: DirectionTable) -> list[str]:
     """That the bootstrap, of intervals and of what is emphasised, rests on few images."""
     images = [
-        figure.images for system in one.systems for figure in system.figures.values() if figure.interval
+        figure.images for system in direction.systems for figure in system.figures.values() if figure.interval
     ]
     if not images or min(images) >= FEW_CLUSTERS:
         return []
-    said = (
+    sentence = (
         f"The bootstrap, for intervals and for underlining, draws only {min(images)} images for some results"
     )
-    return [f"{said}. With fewer than {FEW_CLUSTERS} images, intervals may be too narrow."]
+    return [f"{sentence}. With fewer than {FEW_CLUSTERS} images, intervals may be too narrow."]
 
 
-def _lead(one: DirectionTable) -> list[str]:
+def _lead(direction: DirectionTable) -> list[str]:
     """What the table comes to: the best system, and how many differ from the baseline."""
-    said = []
-    name = first_of((*BY_JUDGMENTS, *BY_ORIGINALS), one.measures)
-    best = [system for system in one.systems if name and system.figures[name].weight == "best"]
+    sentences = []
+    name = first_of((*BY_JUDGMENTS, *BY_ORIGINALS), direction.measures)
+    best = [system for system in direction.systems if name and system.figures[name].weight == "best"]
     if best:
         figure = tables.figure_text(name, best[0].figures[name])
-        near = sum(system.figures[name].weight == "near" for system in one.systems)
+        near = sum(system.figures[name].weight == "near" for system in direction.systems)
         others = f"; {near} others are not significantly different" if near else ""
-        said.append(f"By {name}, {' and '.join(system.label for system in best)} is best: {figure}{others}.")
-    if one.tests:
-        runs = {test.run for test in one.tests}
-        apart = {test.run for test in one.tests if test.adjusted is not None and test.adjusted <= 0.05}
+        sentences.append(
+            f"By {name}, {' and '.join(system.label for system in best)} is best: {figure}{others}."
+        )
+    if direction.tests:
+        runs = {test.run for test in direction.tests}
+        apart = {test.run for test in direction.tests if test.adjusted is not None and test.adjusted <= 0.05}
         word = "system" if len(runs) == 1 else "systems"
         differ = f"{len(apart)} differ on at least one measure" if apart else "none differs on any measure"
-        said.append(f"Of {len(runs)} {word} compared with {one.baseline}, {differ} (adjusted p <= 0.05).")
-    return said
+        sentences.append(
+            f"Of {len(runs)} {word} compared with {direction.baseline}, {differ} (adjusted p <= 0.05)."
+        )
+    return sentences
 
 
 def _of_batch(batch: BatchNumbers) -> Section:
@@ -224,7 +230,7 @@ def _of_batch(batch: BatchNumbers) -> Section:
         ("of them judged less often now", batch.lacking),
         *([] if batch.askable is None else [("that could be asked, in rounds", batch.askable)]),
         ("asked", numbers["asked"]),
-        ("judgments wanted for each", batch.wanted),
+        ("judgments wanted for each", batch.answers_per_pair),
         ("asked, and judged as often", batch.judged),
         ("asked, and judged less often", batch.short),
         *([] if not filling["pages"] else _of_pages(filling)),
@@ -285,11 +291,16 @@ def _of_batch(batch: BatchNumbers) -> Section:
 def _of_tags(report: ReportDocument) -> Section:
     swept = [
         sweeps.SweptFigure(
-            set_["name"], one["measure"], one["distractors"], one["value"], one["low"], one["high"]
+            set_["name"],
+            measure["measure"],
+            measure["distractors"],
+            measure["value"],
+            measure["low"],
+            measure["high"],
         )
         for set_ in report.tags
-        for one in set_["measures"]
-        if one["distractors"] is not None
+        for measure in set_["measures"]
+        if measure["distractors"] is not None
     ]
     return Section(
         "Tags",
@@ -333,7 +344,7 @@ def _of_judging(report: ReportDocument) -> Section:
         f"Judgments {judging.judgments}: {judging.answers:,} answers about {judging.pairs:,} pairs of "
         f"{judging.images:,} images, {judges}. {first}: {tables.interval_text(estimate)}."
     )
-    sweeps = [agreement.plot(one, number) for number, one in enumerate(judging.sweeps, start=1)]
+    sweeps = [agreement.plot(sweep, number) for number, sweep in enumerate(judging.sweeps, start=1)]
     level = report.inputs["settings"]["level"]
     return Section(
         "Judgments",

@@ -1,7 +1,5 @@
 """A report as files: JSON without NaN, tables as LaTeX and CSV, and cells ready for a page."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +17,7 @@ def report_json(report: ReportDocument, sections: list[Section]) -> str:
         "definition": REPORT_DEFINITION,
         "inputs": report.inputs,
         "findings": report.findings(),
-        "sections": [_section(one) for one in sections],
+        "sections": [_section(section) for section in sections],
     }
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -63,10 +61,10 @@ def _section(section: Section) -> Mapping[str, Any]:
         "title": section.title,
         "remarks": list(section.remarks),
         "tables": [
-            {"key": one.key, "title": one.title, "note": one.note, **cells(one.table)}
-            for one in section.tables
+            {"key": item.key, "title": item.title, "note": item.note, **cells(item.table)}
+            for item in section.tables
         ],
-        "figures": [_plot(one) for one in section.plots],
+        "figures": [_plot(item) for item in section.plots],
     }
 
 

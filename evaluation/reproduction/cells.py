@@ -4,8 +4,6 @@ Tolerances: 0.02 for coefficients and scores (unit `kappa`: kappa, alpha, rho, t
 two points for percentages, 2 % of the printed value or 5 items, whichever is more, for counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ One `Conventions` serves all cells. Each alternative changes one of its fields; 
 the report shows what that does to each family of cells.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal

@@ -6,8 +6,6 @@ among the data. Beside it stand the sizes of the vocabularies, section 3.5.3 and
 3.5.4.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What several tables share: scores of the experts' pairs, kappa against the experts, cells."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

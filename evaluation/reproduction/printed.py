@@ -3,8 +3,6 @@
 Nothing here is computed. Systems' scores (Tables 11 and 12) stand in `printed_systems`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -4,8 +4,6 @@ Each line: a system, then annotation (images ask, captions answer), then search.
 "TRI5, sqrt-idf, A, D_BNC+ic"; `histo` for the image kernel of histograms, all others have pyramids.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -5,8 +5,6 @@ alternative only the families that read the changed convention are computed agai
 cells are shown.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 

@@ -1,7 +1,5 @@
 """The cells of what Hodosh et al. 2013 print in their text: sections 3.5.3, 4.2.1, 4.2.2 and 4.3.2."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace

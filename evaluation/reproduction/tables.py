@@ -1,7 +1,5 @@
 """The cells of Tables 2, 7, 8, 9 and 10 of Hodosh et al. 2013, computed under given conventions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from evaluation.agreement.estimates import Estimate

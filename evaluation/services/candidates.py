@@ -7,8 +7,6 @@ compared and reported as rankings are. Who gave a text stands nowhere on a page.
 Source: Hodosh et al. 2013, section 4.3 (judging a pool).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -45,33 +43,33 @@ class Candidates:
     source: str
 
 
-def import_candidates(made: Candidates, *, phase: str, progress: PhaseProgress = no_progress) -> None:
+def import_candidates(candidates: Candidates, *, phase: str, progress: PhaseProgress = no_progress) -> None:
     """Import the corpus; the same again changes nothing. Raises UnknownName, IntakeError and Busy."""
-    corpus, names = corpus_named(made.corpus), names_of(made.corpus)
-    wanted = {**made.judged, **made.controls}
+    corpus, names = corpus_named(candidates.corpus), names_of(candidates.corpus)
+    texts_of_image = {**candidates.judged, **candidates.controls}
 
     def records() -> Iterator[ImageRecord]:
         done = 0
         for pk, record in zip(names.image_name, stream_records(corpus=corpus), strict=True):
-            if pk in wanted:
-                progress(phase, done, len(wanted))
+            if pk in texts_of_image:
+                progress(phase, done, len(texts_of_image))
                 done += 1
                 yield ImageRecord(
                     record.id,
                     record.filename,
-                    tuple(wanted[pk]),
-                    JUDGED if pk in made.judged else CONTROLS,
+                    tuple(texts_of_image[pk]),
+                    JUDGED if pk in candidates.judged else CONTROLS,
                     record.width,
                     record.height,
                     record.picture,
                     external_id=record.external_id,
                 )
 
-    import_records(name=made.name, records=records(), format=CANDIDATES, source=made.source)
+    import_records(name=candidates.name, records=records(), format=CANDIDATES, source=candidates.source)
 
 
 def store_candidate_runs(
-    made: Candidates,
+    candidates: Candidates,
     by_system: Mapping[str, Mapping[int, RankedTexts]],
     *,
     what: str,
@@ -83,15 +81,15 @@ def store_candidate_runs(
     `what` the texts are, for the run's source; `digests` are those of the files that they come from. Returns
     the names of the runs, CORPUS-SYSTEM. Raises as `store_run` does.
     """
-    names, target = names_of(made.name), corpus_named(made.name)
-    key_of = dict(corpus_named(made.corpus).images.values_list("pk", "key"))
+    names, target = names_of(candidates.name), corpus_named(candidates.name)
+    key_of = dict(corpus_named(candidates.corpus).images.values_list("pk", "key"))
     written: dict[str, dict[str, str]] = {}
     asks: dict[str, str] = {}
     rows = target.images.filter(split=JUDGED).order_by("position", "captions__number")
     for image, key, caption, text in rows.values_list("pk", "key", "captions__pk", "captions__text"):
         asks[key] = names.image_name[image]
         written.setdefault(key, {})[text] = names.caption_name[caption]
-    facts = RunFacts(
+    base_record = RunFacts(
         name="",
         direction=Run.ANNOTATION,
         system="",
@@ -101,12 +99,12 @@ def store_candidate_runs(
         depth=depth,
         split=JUDGED,
     )
-    found = []
+    run_names = []
     for system, images in by_system.items():
-        own = {key_of[pk]: texts for pk, texts in images.items()}
+        texts_of_key = {key_of[pk]: texts for pk, texts in images.items()}
         its = replace(
-            facts,
-            name=f"{made.name}-{system}",
+            base_record,
+            name=f"{candidates.name}-{system}",
             system=system,
             source=f"{what} of {system}",
             source_digest=(digests or {}).get(system, ""),
@@ -114,17 +112,17 @@ def store_candidate_runs(
         rankings = (
             (
                 name,
-                [written[key][text] for text, _ in own[key]],
-                np.array([score for _, score in own[key]], np.float32),
+                [written[key][text] for text, _ in texts_of_key[key]],
+                np.array([score for _, score in texts_of_key[key]], np.float32),
             )
             for key, name in asks.items()
-            if own.get(key)
+            if texts_of_key.get(key)
         )
-        found.append(store_run(its, rankings, made.name).run)
-    return tuple(found)
+        run_names.append(store_run(its, rankings, candidates.name).run)
+    return tuple(run_names)
 
 
-def shuffled(dice: np.random.Generator, texts: set[str]) -> list[str]:
+def shuffled(rng: np.random.Generator, texts: set[str]) -> list[str]:
     """The texts in an order that says nothing."""
     ordered = sorted(texts)
-    return [ordered[place] for place in dice.permutation(len(ordered))]
+    return [ordered[index] for index in rng.permutation(len(ordered))]

@@ -1,7 +1,5 @@
 """Weak collections and parses of captions as people and programs ask for them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
@@ -103,17 +101,17 @@ def import_asked_parses(request: ImportParsesRequest, context: OperationContext)
     """Import parses; raises as `import_parses` does."""
     path = PARSE_FILES.path(request.file, by_path=context.by_path)
     with file_as_sent(path, context):
-        made = import_parses(
+        imported = import_parses(
             request.corpus, path, replace=request.replace, progress=PhaseShares(context.tell)
         )
-    parses = made.parses
+    parses = imported.parses
     return StoredParses(
         corpus=parses.corpus,
         captions=parses.captions,
         words=parses.words,
         digest=parses.digest,
-        unchanged=made.unchanged,
-        remarks=tuple(made.remarks),
+        unchanged=imported.unchanged,
+        remarks=tuple(imported.remarks),
     )
 
 
@@ -124,14 +122,14 @@ def collection_summary(row: WeakCollection) -> CollectionSummary:
 
 def list_collections(request: WeakCollectionsRequest, context: OperationContext) -> Listing:
     """All weak collections: they belong to no corpus."""
-    return Listing(weak_collections(), lambda one: str(one.name), collection_summary)
+    return Listing(weak_collections(), lambda collection: str(collection.name), collection_summary)
 
 
 def check_new_collection(
     request: ImportCollectionRequest, context: OperationContext
 ) -> ImportCollectionRequest:
     """Raise Invalid where a collection or a corpus has the name."""
-    taken = any(one.name == request.name for one in weak_collections())
+    taken = any(collection.name == request.name for collection in weak_collections())
     if taken or Corpus.objects.filter(name=request.name).exists():
         raise invalid("name", "taken", value=request.name)
     return request
@@ -152,4 +150,4 @@ def remove_asked_collection(request: RemoveCollectionRequest, context: Operation
 
 def _collection_values(row: WeakCollection) -> dict[str, Any]:
     values = {name: getattr(row, name) for name in ("name", "rows", "kinds", "digest", "made_at")}
-    return {**values, "features": tuple(one.label for one in feature_sets(row.name))}
+    return {**values, "features": tuple(stored.label for stored in feature_sets(row.name))}

@@ -1,7 +1,5 @@
 """What the writers share: names, one writer at a time, and no trace of what failed."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Iterator, Mapping
@@ -80,7 +78,7 @@ def phase_cache(progress: PhaseProgress = no_progress) -> PhaseCache:
 
 
 #: What facts of a set of predictions are called that do not bear their own name.
-_FACTS = {
+_COLUMN_NAMES = {
     "made_by": "system",
     "system_digest": "training of its system",
     "asked_digest": "images or mentions",
@@ -88,19 +86,19 @@ _FACTS = {
 }
 
 
-def check_made_alike(standing: StoredPredictions, facts: Mapping[str, Any], word: str) -> None:
+def check_made_alike(existing: StoredPredictions, columns: Mapping[str, Any], word: str) -> None:
     """Raise ImportRefused where a set of predictions, a `word`, has other facts, and name those.
 
     A file's name is none of them (`source`): its content is; nor are remarks.
     """
     others = [
-        _FACTS.get(key, key)
-        for key, value in facts.items()
-        if key not in ("source", "remarks") and getattr(standing, key) != value
+        _COLUMN_NAMES.get(key, key)
+        for key, value in columns.items()
+        if key not in ("source", "remarks") and getattr(existing, key) != value
     ]
     if others:
         raise ImportRefused(
-            f"{word} {standing.name!r} already exists, made otherwise ({', '.join(others)}); choose another "
+            f"{word} {existing.name!r} already exists, made otherwise ({', '.join(others)}); choose another "
             "name, or remove it first"
         )
 
@@ -111,14 +109,14 @@ def check_file(path: Path, expected: str) -> None:
         raise ImportRefused(f"{path}: no such file or folder; expected {expected}")
 
 
-def replace_folder(made: Path, target: Path) -> None:
+def replace_folder(new_folder: Path, target: Path) -> None:
     """Move a whole folder to `target`. What stood there is moved away first, and comes back by
     `recover_folder` if we die."""
     target.parent.mkdir(parents=True, exist_ok=True)
     old, near = _moved_away(target), target.with_name(f".{target.name}.new")
     shutil.rmtree(near, ignore_errors=True)
     # Elsewhere may be another disk, from which nothing moves in one step.
-    shutil.move(made, near)
+    shutil.move(new_folder, near)
     if target.exists():
         target.rename(old)
     near.rename(target)

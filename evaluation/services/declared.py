@@ -1,7 +1,5 @@
 """Fields of requests that bring something from elsewhere: arrays, their ids, and what it was trained on."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Features that are computed here, as people and programs ask for them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -155,7 +153,7 @@ def check_regions(request: ExtractRegionsRequest, context: OperationContext) -> 
 
 def extract_asked_features(request: ExtractFeaturesRequest, context: OperationContext) -> StoredFeatures:
     """Compute a feature set; raises as `extract_set` does."""
-    wanted = ExtractRequest(
+    extraction = ExtractRequest(
         corpus=request.corpus,
         name=request.name,
         extractor=request.extractor,
@@ -165,7 +163,7 @@ def extract_asked_features(request: ExtractFeaturesRequest, context: OperationCo
         dtype=request.dtype,
         declared=declared_training(request.trained_on, context),
     )
-    stored, new, absent = extract_set(wanted, progress=PhaseShares(context.tell))
+    stored, new, absent = extract_set(extraction, progress=PhaseShares(context.tell))
     return StoredFeatures(**set_values(stored), unchanged=not new, remarks=_without_pictures(absent))
 
 
@@ -175,7 +173,7 @@ def extract_asked_regions(request: ExtractRegionsRequest, context: OperationCont
     file = request.boxes
     if request.server_boxes is not None:
         file = _BOX_FILES.path(request.server_boxes, by_path=context.by_path)
-    wanted = RegionsRequest(
+    extraction = RegionsRequest(
         corpus=request.corpus,
         name=request.name,
         extractor=request.extractor,
@@ -191,13 +189,13 @@ def extract_asked_regions(request: ExtractRegionsRequest, context: OperationCont
         declared=declared_training(request.trained_on, context),
     )
     if file is None:
-        made = extract_regions(wanted, progress=PhaseShares(context.tell))
+        extracted = extract_regions(extraction, progress=PhaseShares(context.tell))
     else:
         with file_as_sent(file, context):
-            made = extract_regions(wanted, progress=PhaseShares(context.tell))
-    without = (f"{made.without} images have no region besides the whole",) if made.without else ()
-    remarks = (*_without_pictures(made.left_out), *without, *made.remarks)
-    return StoredFeatures(**set_values(made.stored), unchanged=not made.made, remarks=remarks)
+            extracted = extract_regions(extraction, progress=PhaseShares(context.tell))
+    without = (f"{extracted.without} images have no region besides the whole",) if extracted.without else ()
+    remarks = (*_without_pictures(extracted.excluded), *without, *extracted.remarks)
+    return StoredFeatures(**set_values(extracted.stored), unchanged=not extracted.created, remarks=remarks)
 
 
 def extract_visual_words(request: VisualWordsRequest, context: OperationContext) -> Extracted:

@@ -1,7 +1,5 @@
 """Feature sets as people and programs ask for them: listed, removed, imported, computed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -64,7 +62,7 @@ class _FeatureOwners(StoredKind):
     """What feature sets are of: corpora, and for commands weak collections, which belong to no corpus."""
 
     def find(self, name: str, account: Any, roles: Any) -> Any:
-        if account is None and any(one.name == name for one in weak_collections()):
+        if account is None and any(collection.name == name for collection in weak_collections()):
             return weak_collection(name)
         return super().find(name, account, roles)
 
@@ -223,19 +221,19 @@ def list_features(request: FeaturesRequest, context: OperationContext) -> Listin
         rows = feature_sets()
     else:
         names = CORPORA.rows(context.actor, RESEARCHER).values_list("name", flat=True)
-        rows = [one for name in names for one in feature_sets(name)]
-    return Listing(rows, lambda one: f"{one.corpus} {one.name} {one.version:09d}", set_summary)
+        rows = [stored for name in names for stored in feature_sets(name)]
+    return Listing(rows, lambda stored: f"{stored.corpus} {stored.name} {stored.version:09d}", set_summary)
 
 
 def remove_features(request: RemoveFeaturesRequest, context: OperationContext) -> None:
     """Remove a feature set. Raises InUse and Busy."""
     try:
-        found = feature_set(request.corpus, request.set)
+        stored = feature_set(request.corpus, request.set)
     except UnknownName as error:
-        known = ", ".join(one.label for one in feature_sets(request.corpus))
+        known = ", ".join(other_set.label for other_set in feature_sets(request.corpus))
         code, kind = "unknown_of" if known else "unknown", _("feature set")
         raise invalid("set", code, kind=kind, value=request.set, known=known) from error
-    remove_unused(found, actor=context.actor)
+    remove_unused(stored, actor=context.actor)
 
 
 def import_asked_features(request: ImportFeaturesRequest, context: OperationContext) -> StoredFeatures:
@@ -245,7 +243,7 @@ def import_asked_features(request: ImportFeaturesRequest, context: OperationCont
         assert request.server_file is not None
         path = FEATURE_FILES.path(request.server_file, by_path=context.by_path)
     with file_as_sent(path, context):
-        wanted = FeatureImport(
+        feature_import = FeatureImport(
             corpus=request.corpus,
             name=request.name,
             path=path,
@@ -255,14 +253,14 @@ def import_asked_features(request: ImportFeaturesRequest, context: OperationCont
             network=request.network,
             declared=declared_training(request.trained_on, context),
         )
-        return _imported(wanted, context)
+        return _imported(feature_import, context)
 
 
 def check_collection(
     request: CollectionFeaturesRequest, context: OperationContext
 ) -> CollectionFeaturesRequest:
     """Raise Invalid where there is no such collection."""
-    known = [one.name for one in weak_collections()]
+    known = [collection.name for collection in weak_collections()]
     if request.collection not in known:
         code, kind = "unknown_of" if known else "unknown", _("weak collection")
         raise invalid("collection", code, kind=kind, value=request.collection, known=", ".join(known))
@@ -274,14 +272,14 @@ def import_collection_features(
 ) -> StoredFeatures:
     """Import features of a collection's images; raises as `import_features` does."""
     check_collection(request, context)
-    wanted = FeatureImport(
+    feature_import = FeatureImport(
         corpus=request.collection,
         name=request.name,
         path=_VECTOR_FILES.path(request.file, by_path=context.by_path),
         dtype=request.dtype,
         declared=UNDECLARED,
     )
-    return _imported(wanted, context)
+    return _imported(feature_import, context)
 
 
 def check_word_vectors(request: WordVectorsRequest, context: OperationContext) -> WordVectorsRequest:
@@ -300,9 +298,11 @@ def train_asked_vectors(request: WordVectorsRequest, context: OperationContext) 
     return StoredFeatures(**set_values(row), unchanged=not new)
 
 
-def _imported(wanted: FeatureImport, context: OperationContext) -> StoredFeatures:
-    made = import_features(wanted, progress=PhaseShares(context.tell))
-    return StoredFeatures(**set_values(made.set), unchanged=made.unchanged, remarks=tuple(made.remarks))
+def _imported(feature_import: FeatureImport, context: OperationContext) -> StoredFeatures:
+    imported = import_features(feature_import, progress=PhaseShares(context.tell))
+    return StoredFeatures(
+        **set_values(imported.set), unchanged=imported.unchanged, remarks=tuple(imported.remarks)
+    )
 
 
 def _kind(word: str) -> FeatureKind:

@@ -1,7 +1,5 @@
 """What requests for figures of a stored set share: of which images, and how intervals are drawn."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, Any
 

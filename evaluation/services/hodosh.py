@@ -1,7 +1,5 @@
 """The figures of Hodosh et al. 2013, computed again from Flickr8k's published files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,12 +70,20 @@ def word_similarity(request: WordSimilarityRequest, context: OperationContext) -
         if request.wordnet:
             raise
         why = str(missing)
-    written = {one.id: one for one in Flickr8k().read(request.folder) if one.split == "train"}
+    written = {
+        caption_record.id: caption_record
+        for caption_record in Flickr8k().read(request.folder)
+        if caption_record.split == "train"
+    }
     if not written:
         expected = "Flickr_8k.trainImages.txt"
         raise FormatError("names no training images", file=request.folder, expected=expected)
     file = request.folder / LEMMAS
-    lemmas = {one.id: one for one in Flickr8k().read(file) if one.id in written}
+    lemmas = {
+        caption_record.id: caption_record
+        for caption_record in Flickr8k().read(file)
+        if caption_record.id in written
+    }
     for key, record in written.items():
         if key not in lemmas or len(lemmas[key].captions) != len(record.captions):
             what = f"has too few captions of {record.filename}"

@@ -1,8 +1,6 @@
 """Which images of a corpus a request asks for, and which layer: a split, a fold, or a run's images; on the
 server a file of names."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from django.utils.translation import gettext_lazy as _

@@ -1,7 +1,5 @@
 """Half-written feature sets and half-done trainings that nobody has resumed are removed after a while."""
 
-from __future__ import annotations
-
 import shutil
 import time
 from collections.abc import Iterator
@@ -41,4 +39,4 @@ def _left() -> Iterator[tuple[Path, str, str, str]]:
 
 
 def _last_written(folder: Path) -> float:
-    return max(each.stat().st_mtime for each in (folder, *folder.rglob("*")))
+    return max(path.stat().st_mtime for path in (folder, *folder.rglob("*")))

@@ -3,8 +3,6 @@
 What a listener raises ends the work, which then leaves nothing half done.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
@@ -58,17 +56,19 @@ def silent(phase: str, share: float) -> None:
     """For whoever does not listen."""
 
 
-def tell_steps(things: Iterable[_T], *, total: int, tell: PhaseListener, phase: str) -> Iterator[_T]:
+def tell_steps(
+    things: Iterable[_T], *, total: int, report_progress: PhaseListener, phase: str
+) -> Iterator[_T]:
     """`things`, `total` in number, while the share goes from 0 to 1."""
     for number, thing in enumerate(things):
         if number % _OFTEN == 0:
-            tell(phase, min(1.0, number / max(1, total)))
+            report_progress(phase, min(1.0, number / max(1, total)))
         yield thing
 
 
-def part_listener(tell: PhaseListener, start: float, end: float) -> PhaseListener:
+def part_listener(report_progress: PhaseListener, start: float, end: float) -> PhaseListener:
     """A listener to a part of some work: its shares, from 0 to 1, become those from `start` to `end`."""
-    return lambda phase, share: tell(phase, start + (end - start) * share)
+    return lambda phase, share: report_progress(phase, start + (end - start) * share)
 
 
 class PhaseShares:
@@ -79,8 +79,8 @@ class PhaseShares:
     trials where there is nothing to choose, leaves its share to those after it.
     """
 
-    def __init__(self, tell: PhaseListener, method: Method | None = None) -> None:
-        self.tell, self.share = tell, 0.0
+    def __init__(self, report_progress: PhaseListener, method: Method | None = None) -> None:
+        self.report_progress, self.share = report_progress, 0.0
         forms = method.takes.values() if method is not None else ()
         #: The share after what was told of the method's phases so far, the phases to come, and where the
         #: first of them began.
@@ -96,16 +96,16 @@ class PhaseShares:
             start, end = SHARES[phase]
             share = start + (end - start) * part
         self.share = max(self.share, share or 0.0)
-        self.tell(phase, self.share)
+        self.report_progress(phase, self.share)
 
     def _learned(self, phase: str, part: float) -> float | None:
         """The share of the whole where `phase` is one of the method's to come; None where it is none."""
-        place = next((n for n, (name, _) in enumerate(self._coming) if name == phase), None)
-        if place is None:
+        index = next((n for n, (name, _) in enumerate(self._coming) if name == phase), None)
+        if index is None:
             return None
-        if place or self._began is None:
-            del self._coming[:place]
+        if index or self._began is None:
+            del self._coming[:index]
             self._began = self._reached
-        own = self._coming[0][1] / (sum(share for _, share in self._coming) or 1)
-        self._reached = self._began + (_LEARNED - self._began) * own * part
+        part_of_learning = self._coming[0][1] / (sum(share for _, share in self._coming) or 1)
+        self._reached = self._began + (_LEARNED - self._began) * part_of_learning * part
         return self._reached

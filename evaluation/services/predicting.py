@@ -1,7 +1,5 @@
 """What captions, tags and localizations share: what is asked of a system, and what is said of a set."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -94,13 +92,13 @@ def method_of(system: System) -> Method | None:
 
 def region_sets(corpus: str, *, proposed: bool = False) -> list[FeatureSet]:
     """The sets of regions of a corpus; only those that nobody drew where they are to be `proposed`."""
-    sets = [one for one in feature_sets(corpus) if one.kind == "region"]
-    return [one for one in sets if not proposed or one.origin.get("regions") != "gold"]
+    sets = [stored for stored in feature_sets(corpus) if stored.kind == "region"]
+    return [stored for stored in sets if not proposed or stored.origin.get("regions") != "gold"]
 
 
 def check_set(field: str, label: str, sets: Iterable[FeatureSet]) -> None:
     """Raise Invalid where a field names none of these sets; "" is always right."""
-    known = sorted({one.label for one in sets})
-    if label and not any(label in (one, one.partition(":")[0]) for one in known):
+    known = sorted({known_label.label for known_label in sets})
+    if label and not any(label in (known_label, known_label.partition(":")[0]) for known_label in known):
         about: dict[str, Any] = {"kind": _("feature set"), "value": label, "known": ", ".join(known)}
         raise invalid(field, "unknown_of" if known else "unknown", **about)

@@ -1,8 +1,6 @@
 """What is stored under a name: written by one process at a time, seen when it is whole, and removed where
 nothing else uses it."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -98,7 +96,7 @@ def set_archived(row: Any, archived: bool, actor: Any = None) -> bool:
 
 
 def get_or_publish(
-    model: type[_P], name: str, facts: Mapping[str, Any], fill: Callable[[_P], object]
+    model: type[_P], name: str, columns: Mapping[str, Any], fill: Callable[[_P], object]
 ) -> tuple[_P, bool]:
     """The set of predictions of that name and these facts, and whether it is new: then `fill` writes its
     rows, and it is seen when it is whole.
@@ -108,12 +106,12 @@ def get_or_publish(
     """
     word, rows = STORED_ROWS[model][0], model._default_manager
     check_name(name, word)
-    row = model(name=name, **facts)
+    row = model(name=name, **columns)
     with exclusive_row(row):
         rows.filter(name=name, published=False).delete()  # a writer was killed
         stored = rows.filter(name=name).first()
         if stored is not None:
-            check_made_alike(stored, facts, word)
+            check_made_alike(stored, columns, word)
             return stored, False
         row.save()
         try:

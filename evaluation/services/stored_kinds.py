@@ -1,7 +1,5 @@
 """The kinds of stored things of evaluation that requests name."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -46,8 +44,10 @@ def rows_of_corpora(model: type[StoredRow]) -> Callable[..., QuerySet[Any]]:
     """The rows of a model that are whole, and of a corpus for which an account holds one of its roles."""
 
     def rows(account: Any, *roles: str) -> QuerySet[Any]:
-        found = model._default_manager.filter(published=True)
-        return found if account is None else found.filter(within_scope(account, *roles, corpus="corpus"))
+        published = model._default_manager.filter(published=True)
+        return (
+            published if account is None else published.filter(within_scope(account, *roles, corpus="corpus"))
+        )
 
     return rows
 
@@ -76,8 +76,8 @@ class _OfOneCorpus(StoredKind):
         """The row that is meant; None where there is none that the account may use, or several."""
         corpus, _colon, called = name.rpartition(":")
         rows = self.rows(account, *roles).filter(name=called)
-        found = list((rows.filter(corpus__name=corpus) if corpus else rows)[:2])
-        return found[0] if len(found) == 1 else None
+        matches = list((rows.filter(corpus__name=corpus) if corpus else rows)[:2])
+        return matches[0] if len(matches) == 1 else None
 
     def names(self, account: Any, roles: Iterable[str]) -> Sequence[str]:
         """Each with its corpus."""

@@ -1,7 +1,5 @@
 """What somebody who was killed left half written: it has no page, and goes before what it hangs on goes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.db.models import CASCADE
@@ -39,6 +37,8 @@ def _remove(model: Any, **of: Any) -> None:
             for still in left.filter(pk=row.pk):
                 for relation in model._meta.related_objects:
                     if relation.on_delete is CASCADE:
-                        own = relation.related_model._default_manager.filter(**{relation.field.name: still})
-                        delete_in_pages(own)
+                        related_rows = relation.related_model._default_manager.filter(
+                            **{relation.field.name: still}
+                        )
+                        delete_in_pages(related_rows)
                 still.delete()

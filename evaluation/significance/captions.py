@@ -7,8 +7,6 @@ image adds (`agreement.estimates`). The weights of CIDEr stay those of all image
 how common a run of words is, and are not drawn again.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from evaluation.agreement.estimates import Bootstrap, Estimate, clusters_of, estimate

@@ -10,8 +10,6 @@ Sources: McNemar 1947; Edwards 1948 (the correction); Fagerland et al. 2013 (mid
 Hodosh et al. 2013, section 4.2.1.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, get_args
 

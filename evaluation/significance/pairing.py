@@ -1,7 +1,5 @@
 """Values of systems on the same queries, side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 
 import numpy as np

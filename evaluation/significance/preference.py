@@ -7,8 +7,6 @@ randomisation that exchanges the systems image by image.
 Source: Dixon and Mood 1946 (sign test).
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 

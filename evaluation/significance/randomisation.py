@@ -9,8 +9,6 @@ systems is one matrix product.
 Source: Fisher 1935; Smucker et al. 2007; Hodosh et al. 2013, section 4.2.2 (100,000 rounds).
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 

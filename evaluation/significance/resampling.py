@@ -7,8 +7,6 @@ are few (`estimates.tails`). p is twice the smaller share of resamples on either
 shares (`agreement.shares`), without resamples. Source: Efron and Tibshirani 1993, chapters 8, 13 and 16.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal

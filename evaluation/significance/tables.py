@@ -9,8 +9,6 @@
 - Marks follow Hodosh et al. 2013: * for p <= 0.1, ** for p <= 0.05, *** for p <= 0.01.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

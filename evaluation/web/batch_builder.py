@@ -4,8 +4,6 @@ The form is sent by GET, so that an address can be passed on; launching is a POS
 job.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import messages
@@ -45,25 +43,25 @@ _FIELDS = (
 @for_roles(*RUNNING, corpora=True)
 def batch_build(request: HttpRequest) -> HttpResponse:
     """Choose what a batch is made of, see what it costs, and launch it."""
-    account, sent = account_of(request), request.POST if request.method == "POST" else request.GET
+    account, data = account_of(request), request.POST if request.method == "POST" else request.GET
     plan, launch = operation_named("plan_batch"), operation_named("open_batch")
-    corpus = text_parameter(sent, "corpus")
-    initial = {"corpus": corpus, "runs": text_parameters(sent, "runs"), "name": text_parameter(sent, "name")}
+    corpus = text_parameter(data, "corpus")
+    initial = {"corpus": corpus, "runs": text_parameters(data, "runs"), "name": text_parameter(data, "name")}
     if corpus:
         initial["reuse"] = list(reusable(corpus, USUAL_TASKS))
-    tasks = text_parameter(sent, "tasks")
+    tasks = text_parameter(data, "tasks")
     settings = {"campaign_settings": setting_fields(tasks if tasks in all_pair_tasks() else USUAL_TASKS)}
-    chosen = sent if sent.get("chosen") else None
+    chosen = data if data.get("chosen") else None
     form = RequestForm(plan, account, chosen, initial=initial, fields_shown=_FIELDS, settings=settings)
     naming = RequestForm(
         launch,
         account,
-        sent if request.method == "POST" else None,
+        data if request.method == "POST" else None,
         initial=initial,
         fields_shown=(*_FIELDS, "name"),
         settings=settings,
     )
-    made, wrong, status = None, "", 200
+    planned, message, status = None, "", 200
     try:
         if request.method == "POST":
             status = 400
@@ -76,23 +74,23 @@ def batch_build(request: HttpRequest) -> HttpResponse:
                     assert launch.page is not None
                     messages.success(request, str(launch.page.started))
                     return redirect("evaluation:batches")
-        if "look" not in sent and form.is_bound and form.is_valid():
-            made = plan.run(form.request, OperationContext(account))
+        if "look" not in data and form.is_bound and form.is_valid():
+            planned = plan.run(form.request, OperationContext(account))
     except Invalid as error:
         form.refuse(error)
     except (jobs.JobError, *launch.errors) as error:  # type: ignore[misc]
-        wrong, status = str(error), 409 if request.method == "POST" else 200
+        message, status = str(error), 409 if request.method == "POST" else 200
     return render(
         request,
         "evaluation/batch_new.html",
-        _page(request, sent, corpus, form=form, naming=naming, plan=made, wrong=wrong),
+        _page(request, data, corpus, form=form, naming=naming, plan=planned, error=message),
         status=status,
     )
 
 
 def _page(
     request: HttpRequest,
-    sent: QueryDict,
+    data: QueryDict,
     name: str,
     *,
     form: RequestForm,
@@ -101,7 +99,7 @@ def _page(
 ) -> dict[str, Any]:
     """What the page shows: the choices of the corpus, and what was planned."""
     known = offered.offered_corpora(request)
-    corpus = next((each for each in known if each.name == name), None)
+    corpus = next((known_corpus for known_corpus in known if known_corpus.name == name), None)
     numbers = plan.numbers if plan is not None else None
     return evaluation_frame(
         "batches",
@@ -109,7 +107,7 @@ def _page(
         corpora=known,
         corpus=corpus,
         form=form,
-        find=text_parameter(sent, "find"),
+        find=text_parameter(data, "find"),
         paged=plan is not None and pair_tasks(plan.tasks).paged,
         plan=plan,
         numbers=numbers,
@@ -118,11 +116,11 @@ def _page(
         few=len(_sides(plan)) < _FEW,
         held=[
             (key, value)
-            for key, values in sent.lists()
+            for key, values in data.lists()
             for value in values
             if key.partition(".")[0] in (*_FIELDS, "chosen")
         ],
-        **_choices(corpus, form, text_parameter(sent, "find")),
+        **_choices(corpus, form, text_parameter(data, "find")),
         **more,
     )
 
@@ -141,9 +139,12 @@ def _choices(corpus: Corpus | None, form: RequestForm, find: str) -> dict[str, A
     reused: Any = form.fields["reuse"].widget
     pairs = _("%(pairs)s pairs")
     reused.choices = [
-        (one.name, f"{one.name} ({one.format}, {pairs % {'pairs': localize(one.pair_count)}})")
-        for one in sets
-        if not one.format.startswith(BATCH_FORMAT)
+        (
+            row.name,
+            f"{row.name} ({row.format}, {pairs % {'pairs': localize(row.pair_count)}})",
+        )
+        for row in sets
+        if not row.format.startswith(BATCH_FORMAT)
     ]
     offer_choices(form, "known_from", [split for split in split_names(corpus) if split], none=_("none"))
     return {

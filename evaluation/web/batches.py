@@ -1,7 +1,5 @@
 """The pages of batches: all of them, and one with what it needs next."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -55,7 +53,7 @@ class _Line:
     """A batch in the list: the answers that its open tasks still want, the cost so far, and its newest qrels.
 
     How many pairs have enough answers is counted on the page of the batch, and stored with qrels.
-    `left_out` judges do not count though their answers stand: others could be asked in their place.
+    `excluded` judges do not count though their answers stand: others could be asked in their place.
     """
 
     batch: Batch
@@ -63,7 +61,7 @@ class _Line:
     answers_to_come: int
     cost: str
     qrels: QrelsSnapshot | None
-    left_out: int
+    excluded: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +77,7 @@ class JudgeLine:
         return self.judge.right / self.judge.known if self.judge.known else None
 
     @property
-    def left_out(self) -> bool:
+    def excluded(self) -> bool:
         """Whether the judge's answers do not count, or were withdrawn."""
         return bool(self.judge.unused) or self.judge.withdrawn
 
@@ -97,11 +95,11 @@ BATCH = AddressedThing(
 @for_roles(*RUNNING, corpora=True)
 def batch_list(request: HttpRequest) -> HttpResponse:
     """Batches, searched, sorted and paged by the address, and the newest that are being opened."""
-    found = offered.offered_batches(request).select_related("campaign__corpus", "corpus", "judgments")
+    batches = offered.offered_batches(request).select_related("campaign__corpus", "corpus", "judgments")
     state = request.GET.get("state", "")
     state = state if state in CAMPAIGN_STATES else ""
     page = list_page(
-        found.filter(campaign__state=state) if state else found,
+        batches.filter(campaign__state=state) if state else batches,
         request.GET,
         sorts=_SORTS,
         number=_PAGE,
@@ -118,7 +116,7 @@ def batch_list(request: HttpRequest) -> HttpResponse:
             page=page,
             state=state,
             states=CAMPAIGN_STATES,
-            any=bool(page.rows) or found.exists(),
+            any=bool(page.rows) or batches.exists(),
             jobs=lines,
             live=any(job.live for job in lines),
         ),
@@ -131,8 +129,8 @@ def batch_detail(request: HttpRequest, row: Batch) -> HttpResponse:
     """One batch: what to do next, how far it is, who judged, what is frozen from it."""
     seen = cached_batch_state(row, fresh=request.GET.get("fresh") == "1")
     people = sorted(
-        (JudgeLine(*each) for each in seen.people.items()),
-        key=lambda one: (not one.left_out, one.accuracy is None, one.accuracy or 0, one.name),
+        (JudgeLine(*item) for item in seen.people.items()),
+        key=lambda entry: (not entry.excluded, entry.accuracy is None, entry.accuracy or 0, entry.name),
     )
     lines = [
         line
@@ -140,7 +138,7 @@ def batch_detail(request: HttpRequest, row: Batch) -> HttpResponse:
         if row.name in (line.job.arguments.get("batch"), line.job.arguments.get("name"))
     ][:NEWEST_JOBS]
     frozen = frozen_of(row)
-    current = next((one for one in frozen if row.judgments and is_made_of(one, row.judgments)), None)
+    current = next((entry for entry in frozen if row.judgments and is_made_of(entry, row.judgments)), None)
     rules = GRADED_RULES if pair_tasks(seen.tasks).rule.name in GRADED_RULES else RELEVANCE_RULES
     settling = RequestForm(
         operation_named("settle_batch"),
@@ -163,7 +161,7 @@ def batch_detail(request: HttpRequest, row: Batch) -> HttpResponse:
             share=seen.judged / seen.numbers["asked"] if seen.numbers["asked"] else 1,
             to_freeze=not seen.collected or current is None,
             before=sorted(staying_out(seen.people).items()),
-            counted=[(name, one.before) for name, one in sorted(seen.people.items()) if one.counted],
+            counted=[(name, entry.before) for name, entry in sorted(seen.people.items()) if entry.counted],
             lost_for_good=seen.short if seen.state == CLOSED_MESSAGE else 0,
             again=again_of(row, seen),
             planned=money(row.numbers["micros"], settings_of(row.campaign.settings).pay.currency),
@@ -187,8 +185,8 @@ def batch_detail(request: HttpRequest, row: Batch) -> HttpResponse:
 
 def _leads(done: Sequence[Job]) -> dict[int, str]:
     """Where what finished jobs made is looked at."""
-    made = {job.pk: str(job.result.get("batch", "")) for job in done}
-    return pages_of_made("evaluation:batch", made, Batch.objects.all())
+    batch_names = {job.pk: str(job.result.get("batch", "")) for job in done}
+    return pages_of_made("evaluation:batch", batch_names, Batch.objects.all())
 
 
 def frozen_of(batch: Batch) -> list[QrelsSnapshot]:
@@ -198,10 +196,10 @@ def frozen_of(batch: Batch) -> list[QrelsSnapshot]:
 
 def _frozen_of(batches: Sequence[Batch]) -> QuerySet[QrelsSnapshot]:
     """The qrels that were frozen from what the judges of any of these batches said, the newest first."""
-    made = Q()
+    frozen = Q()
     for batch in batches:
-        made |= Q(judgments__source=judgments_source(batch), corpus=batch.corpus_id)
-    return QrelsSnapshot.objects.filter(made, published=True).order_by("-pk")
+        frozen |= Q(judgments__source=judgments_source(batch), corpus=batch.corpus_id)
+    return QrelsSnapshot.objects.filter(frozen, published=True).order_by("-pk")
 
 
 def again_of(batch: Batch, seen: BatchState) -> str:
@@ -217,15 +215,15 @@ def again_of(batch: Batch, seen: BatchState) -> str:
 
 def comparison_of(snapshot: QrelsSnapshot, seen: BatchState) -> str:
     """The address at which the batch's runs are compared under `snapshot`."""
-    asked = [("qrels", f"{snapshot.name}:{snapshot.version}"), *(("run", run) for run in seen.runs)]
-    return f"{reverse('evaluation:compare')}?{urlencode(asked)}"
+    parameters = [("qrels", f"{snapshot.name}:{snapshot.version}"), *(("run", run) for run in seen.runs)]
+    return f"{reverse('evaluation:compare')}?{urlencode(parameters)}"
 
 
 def report_of(snapshot: QrelsSnapshot, seen: BatchState) -> str:
     """The address at which a report of the batch's runs under `snapshot` is built."""
-    asked = [("qrels", f"{snapshot.name}:{snapshot.version}"), ("batch", seen.batch)]
+    parameters = [("qrels", f"{snapshot.name}:{snapshot.version}"), ("batch", seen.batch)]
     runs = [("runs", run) for run in seen.runs]
-    return f"{reverse('evaluation:new_report')}?{urlencode([*asked, *runs])}"
+    return f"{reverse('evaluation:new_report')}?{urlencode([*parameters, *runs])}"
 
 
 def _lines(rows: Sequence[Batch]) -> list[_Line]:
@@ -234,21 +232,19 @@ def _lines(rows: Sequence[Batch]) -> list[_Line]:
         return []
     campaigns = {row.campaign: settings_of(row.campaign.settings) for row in rows}
     open_tasks = open_tasks_of_campaigns(list(campaigns))
-    earned = earned_in_campaigns([each for each, of in campaigns.items() if of.pay.basis != UNPAID])
-    left_out = judges_left_out(
-        {each: of.trust for each, of in campaigns.items() if each.state != each.CLOSED}
-    )
+    earned = earned_in_campaigns([key for key, of in campaigns.items() if of.pay.basis != UNPAID])
+    excluded = judges_left_out({key: of.trust for key, of in campaigns.items() if key.state != key.CLOSED})
     newest: dict[tuple[str, int], QrelsSnapshot] = {}
     for snapshot in _frozen_of(rows).select_related("judgments"):
         if snapshot.judgments is not None:
             newest.setdefault((snapshot.judgments.source, snapshot.corpus_id), snapshot)
-    found = []
+    lines = []
     for row in rows:
         pay = campaigns[row.campaign].pay
-        left = sum(one.wanting + one.in_hand for one in open_tasks[row.campaign.pk].values())
+        left = sum(tasks.wanting + tasks.in_hand for tasks in open_tasks[row.campaign.pk].values())
         frozen = newest.get((judgments_source(row), row.corpus_id))
         spent = sum(line.pay for line in earned.get(row.campaign.pk, ()))
-        found.append(
+        lines.append(
             _Line(
                 batch=row,
                 asked=row.numbers["asked"],
@@ -256,7 +252,7 @@ def _lines(rows: Sequence[Batch]) -> list[_Line]:
                 answers_to_come=0 if row.campaign.state == row.campaign.CLOSED else left,
                 cost=money(spent, pay.currency) if pay.basis != UNPAID else "",
                 qrels=frozen,
-                left_out=left_out[row.campaign.pk],
+                excluded=excluded[row.campaign.pk],
             )
         )
-    return found
+    return lines

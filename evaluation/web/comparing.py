@@ -1,7 +1,5 @@
 """The page that compares runs: figures in both directions, marks against a chosen one, and downloads."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -55,29 +53,29 @@ def run_compare(request: HttpRequest) -> HttpResponseBase:
     """Choose runs and qrels; the address holds the whole choice."""
     account = account_of(request)
     corpora = offered.offered_corpora(request)
-    wrong, sides, snapshot = "", [], None
-    given = request.GET.copy()
-    given.setdefault("rounds", str(_ROUNDS))
-    download = text_parameter(given, "as")
+    message, sides, snapshot = "", [], None
+    query = request.GET.copy()
+    query.setdefault("rounds", str(_ROUNDS))
+    download = text_parameter(query, "as")
     runs: list[Run] = []
     choices: list[QrelsSnapshot] = []
     try:
-        runs = offered.offered_runs(request, text_parameters(given, "run"))
+        runs = offered.offered_runs(request, text_parameters(query, "run"))
         if runs:
             choices = qrels_of_corpus(*runs)
             snapshot = chosen_qrels(request, choices)
             if snapshot is None:
-                wrong = _("This corpus has no qrels yet.")
+                message = _("This corpus has no qrels yet.")
             else:
-                sides = _sides(runs, given, account)
+                sides = _sides(runs, query, account)
                 if download:
-                    return _download(download, sides, text_parameter(given, "direction"))
+                    return _download(download, sides, text_parameter(query, "direction"))
     except Invalid as error:
-        wrong = error.errors[0].detail
+        message = error.errors[0].detail
     except RUN_REFUSALS as error:
-        wrong = str(error)
+        message = str(error)
     corpus = runs[0].corpus.name if runs else text_parameter(request.GET, "corpus") or _first(corpora)
-    chosen_corpus = next((each for each in corpora if each.name == corpus), None)
+    chosen_corpus = next((candidate for candidate in corpora if candidate.name == corpus), None)
     alike = offered.published_runs(request).filter(corpus__name=corpus).order_by("name")
     in_use = alike.filter(archived_at=None)
     its = {
@@ -92,7 +90,7 @@ def run_compare(request: HttpRequest) -> HttpResponseBase:
         snapshot,
         *("rounds", "measures"),
     )
-    form.initial["rounds"] = text_parameter(given, "rounds")
+    form.initial["rounds"] = text_parameter(query, "rounds")
     return render(
         request,
         "evaluation/compare.html",
@@ -100,60 +98,60 @@ def run_compare(request: HttpRequest) -> HttpResponseBase:
             "compare",
             corpora=corpora,
             corpus=corpus,
-            offered=[(way, [(run, run.name in chosen) for run in found]) for way, found in its.items()],
-            many=any(len(found) >= MOST_RUNS_OFFERED for found in its.values()),
+            offered=[(way, [(run, run.name in chosen) for run in listed]) for way, listed in its.items()],
+            many=any(len(listed) >= MOST_RUNS_OFFERED for listed in its.values()),
             runs=runs,
             form=form,
-            baseline=text_parameter(given, "baseline"),
+            baseline=text_parameter(query, "baseline"),
             rounds=sides[0].report["rounds"] if sides else 0,
             splits=[split for split in split_names(chosen_corpus) if split] if chosen_corpus else [],
             known=METRICS.names("ranking"),
             sides=sides,
-            wrong=wrong,
+            error=message,
             lacking=bool(runs) and not choices,
             same=request.GET.urlencode(),
         ),
-        status=409 if wrong and download else 200,
+        status=409 if message and download else 200,
     )
 
 
-def _with_chosen(offered: Iterable[Run], runs: Sequence[Run], direction: str) -> list[Run]:
+def _with_chosen(visible: Iterable[Run], runs: Sequence[Run], direction: str) -> list[Run]:
     """What is offered of a direction, with those that were chosen and are not among it."""
-    found = list(offered)
-    return found + [run for run in runs if run.direction == direction and run not in found]
+    listed = list(visible)
+    return listed + [run for run in runs if run.direction == direction and run not in listed]
 
 
-def _sides(runs: Sequence[Run], given: QueryDict, account: Account) -> list[_Side]:
+def _sides(runs: Sequence[Run], query: QueryDict, account: Account) -> list[_Side]:
     """Each direction that has a run, its runs tested against its baseline."""
     result = []
     for direction in RUN_DIRECTIONS:
         if of_direction := [run for run in runs if run.direction == direction]:
-            asked = given.copy()
-            ordered = _baseline_first(of_direction, text_parameter(given, "baseline"), runs)
-            asked.setlist("runs", [run.name for run in ordered])
-            result.append(_side(direction, asked, account))
+            query_of_direction = query.copy()
+            ordered = _baseline_first(of_direction, text_parameter(query, "baseline"), runs)
+            query_of_direction.setlist("runs", [run.name for run in ordered])
+            result.append(_side(direction, query_of_direction, account))
     return result
 
 
-def _baseline_first(own: list[Run], baseline: str, runs: Sequence[Run]) -> list[Run]:
+def _baseline_first(candidates: list[Run], baseline: str, runs: Sequence[Run]) -> list[Run]:
     """The named run first, or the one of the same system in this direction; else as they were named."""
     named = next((run for run in runs if run.name == baseline), None)
     if named is None:
-        return own
+        return candidates
     first = next(
-        (run for run in own if run == named),
-        next((run for run in own if _maker(run) and _maker(run) == _maker(named)), own[0]),
+        (run for run in candidates if run == named),
+        next((run for run in candidates if _maker(run) and _maker(run) == _maker(named)), candidates[0]),
     )
-    return [first, *(run for run in own if run != first)]
+    return [first, *(run for run in candidates if run != first)]
 
 
 def _maker(run: Run) -> int | str:
     return run.made_by_id or run.system
 
 
-def _side(direction: str, given: QueryDict, account: Account) -> _Side:
-    asked, _row = sent_request(operation_named("compare_runs"), account, given)
-    report = plain_result(compare_under_qrels(asked, OperationContext(account)))
+def _side(direction: str, query: QueryDict, account: Account) -> _Side:
+    request, _row = sent_request(operation_named("compare_runs"), account, query)
+    report = plain_result(compare_under_qrels(request, OperationContext(account)))
     table = table_of_comparison(report)
     tested = [test for test in report["tests"] if test["p"] is not None]
     return _Side(
@@ -163,7 +161,7 @@ def _side(direction: str, given: QueryDict, account: Account) -> _Side:
         [[_cell(table, row, column) for column in range(len(table.head))] for row in table.rows],
         len(tested),
         sum(bool(test["mark"]) for test in tested),
-        given.urlencode(),
+        query.urlencode(),
     )
 
 
@@ -178,7 +176,7 @@ def _cell(table: Table, row: Sequence[Any], column: int) -> tuple[str, str]:
 def _download(layout: str, sides: Sequence[_Side], direction: str) -> HttpResponse:
     """One direction's table as CSV or LaTeX, or both with all tests as JSON."""
     if layout in _TYPES:
-        side = next((each for each in sides if each.direction == direction), sides[0])
+        side = next((candidate for candidate in sides if candidate.direction == direction), sides[0])
         body = LAYOUTS.get(layout)(table_of_comparison(side.report)) + "\n"
         response = HttpResponse(body, content_type=f"{_TYPES[layout]}; charset=utf-8")
         name = f"comparison-{side.direction}.{_SUFFIXES[layout]}"

@@ -1,7 +1,5 @@
 """What all pages of evaluation share: the tabs, what an address asks for, files to keep."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -64,12 +62,12 @@ class Newest(NamedTuple):
     later: str
 
 
-def newest_page(found: QuerySet[Any], given: QueryDict, *, number: int) -> Newest:
+def newest_page(all_rows: QuerySet[Any], query: QueryDict, *, number: int) -> Newest:
     """The page of `number` rows that an address asks for: those before the row that it names."""
-    found, before = found.order_by("-pk"), text_parameter(given, "before")
+    all_rows, before = all_rows.order_by("-pk"), text_parameter(query, "before")
     if before.isascii() and before.isdigit() and len(before) < 19:
-        found = found.filter(pk__lt=int(before))
-    rows = list(found[: number + 1])
+        all_rows = all_rows.filter(pk__lt=int(before))
+    rows = list(all_rows[: number + 1])
     later = f"?before={rows[number - 1].pk}" if len(rows) > number else ""
     return Newest(rows[:number], "?" if before else "", later)
 

@@ -1,7 +1,5 @@
 """Jobs of evaluation as lines of its pages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -32,15 +30,15 @@ def job_lines(
     no corpus alone.
     """
     open_to = offered.offered_jobs(request).filter(kind__in=kinds)
-    found = open_to.filter(corpus=None) if of_server else open_to
-    newest = newest_of(found, limit=limit)
+    jobs_of_scope = open_to.filter(corpus=None) if of_server else open_to
+    newest = newest_of(jobs_of_scope, limit=limit)
     done = [job for job in newest if job.state == Job.DONE]
     led = leads(done) if leads is not None and done else {}
     return [job_line(job, leads=led.get(job.pk, "")) for job in newest]
 
 
-def pages_of_made(route: str, made: Mapping[int, str], rows: QuerySet[Any]) -> dict[int, str]:
+def pages_of_made(route: str, names: Mapping[int, str], rows: QuerySet[Any]) -> dict[int, str]:
     """Job -> the page of what it made: of the names that jobs `made`, those that one of `rows` bears. One
     query."""
-    there = set(rows.filter(name__in=set(made.values())).values_list("name", flat=True))
-    return {job: reverse(route, args=[name]) for job, name in made.items() if name in there}
+    there = set(rows.filter(name__in=set(names.values())).values_list("name", flat=True))
+    return {job: reverse(route, args=[name]) for job, name in names.items() if name in there}

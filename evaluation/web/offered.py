@@ -3,8 +3,6 @@
 What is not open is not there: it is told as a name that nothing bears, and no names are listed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from django.db.models import Q, QuerySet
@@ -36,9 +34,9 @@ def offered_runs(request: HttpRequest, names: Sequence[str]) -> list[Run]:
 def offered_qrels(request: HttpRequest, name: str) -> QrelsSnapshot:
     """The published qrels of that name, which may end in a version. Raises UnknownName."""
     try:
-        found = snapshot_named(name)
-        if account_of(request).has_role(*RUNNING, on=found.scope):
-            return found
+        snapshot = snapshot_named(name)
+        if account_of(request).has_role(*RUNNING, on=snapshot.scope):
+            return snapshot
     except UnknownName:
         pass
     raise UnknownName(_("There are no qrels “%(name)s” here.") % {"name": name[:100]})
@@ -66,8 +64,8 @@ def offered_systems(request: HttpRequest) -> QuerySet[System]:
 
 def offered_localizations(request: HttpRequest) -> QuerySet[LocalizationSet]:
     """The published localization sets of corpora that are open to the caller, by name."""
-    found = LocalizationSet.objects.filter(_within(request), published=True)
-    return found.select_related("corpus").order_by("name")
+    sets = LocalizationSet.objects.filter(_within(request), published=True)
+    return sets.select_related("corpus").order_by("name")
 
 
 def offered_batches(request: HttpRequest) -> QuerySet[Batch]:

@@ -1,7 +1,5 @@
 """The pages of qrels: all of them beside the judgments they may be made of, and one with its versions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -82,11 +80,11 @@ def qrels_detail(request: HttpRequest, row: QrelsSnapshot) -> HttpResponse:
     """One version: what it was made of, who can be compared by it, and the others."""
     every = QrelsSnapshot.objects.filter(name=row.name, published=True)
     versions = lines_of(every.select_related("corpus", "judgments").order_by("-version"))
-    line = next(one for one in versions if one.row == row)
+    line = next(version for version in versions if version.row == row)
     runs = Run.objects.filter(corpus=row.corpus, published=True).order_by("name")
     if row.asks:
         runs = runs.filter(direction__in=[way for way, asks in ASKS.items() if asks == row.asks])
-    found = [] if line.counts.keywords else list(runs[: _MOST_RUNS + 1])
+    listed = [] if line.counts.keywords else list(runs[: _MOST_RUNS + 1])
     initial = {"asks": row.asks}
     return render(
         request,
@@ -98,8 +96,8 @@ def qrels_detail(request: HttpRequest, row: QrelsSnapshot) -> HttpResponse:
             line=line,
             remarks=[] if line.counts.keywords else query_remarks(row),
             versions=versions,
-            runs=found[:_MOST_RUNS],
-            more_runs=len(found) > _MOST_RUNS,
+            runs=listed[:_MOST_RUNS],
+            more_runs=len(listed) > _MOST_RUNS,
             reports=row.reports.order_by("name"),
             export=RequestForm(operation_named("export_qrels"), account_of(request), initial=initial),
         ),
@@ -125,8 +123,8 @@ def lines_of(rows: Iterable[QrelsSnapshot]) -> list[_Line]:
 
 def _leads(done: Sequence[Job]) -> dict[int, str]:
     """The pages of the qrels that finished jobs froze."""
-    made = {job.pk: str(job.result.get("qrels", "")) for job in done}
-    return pages_of_made("evaluation:qrels", made, QrelsSnapshot.objects.filter(published=True))
+    qrels_names = {job.pk: str(job.result.get("qrels", "")) for job in done}
+    return pages_of_made("evaluation:qrels", qrels_names, QrelsSnapshot.objects.filter(published=True))
 
 
 def _title(row: JudgmentSet) -> Any:

@@ -1,7 +1,5 @@
 """The forms that make qrels: frozen here as a job, or imported from a file, as judgments are."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import messages
@@ -38,16 +36,21 @@ _FORMS = {
 def qrels_freeze(request: HttpRequest) -> HttpResponse:
     """Freeze originals under a protocol, or judgments, as a job; what can be wrong is looked for first."""
     operation = operation_named("freeze_qrels")
-    sent = {act: sent_form(request, operation, fields_shown=names, act=act) for act, names in _FORMS.items()}
-    if any(one.result is not None for one in sent.values()):
+    forms_by_act = {
+        act: sent_form(request, operation, fields_shown=names, act=act) for act, names in _FORMS.items()
+    }
+    if any(outcome.result is not None for outcome in forms_by_act.values()):
         assert operation.page is not None
         messages.success(request, str(operation.page.started))
         return redirect("evaluation:qrels_list")
-    corpora, data = offered.offered_corpora(request), sent["protocol"].data
-    chosen = next((each for each in corpora if each.name == text_parameter(data, "corpus")), None)
+    corpora, data = offered.offered_corpora(request), forms_by_act["protocol"].data
+    chosen = next(
+        (known_corpus for known_corpus in corpora if known_corpus.name == text_parameter(data, "corpus")),
+        None,
+    )
     corpus = chosen or (corpora[0] if len(corpora) == 1 else None)
     sets = list(offered.judgment_sets(request).filter(corpus=corpus).order_by("name")) if corpus else []
-    forms = {act: one.form for act, one in sent.items()}
+    forms = {act: outcome.form for act, outcome in forms_by_act.items()}
     offer_rows(forms["judgments"], "judgments", sets, none=False)
     protocols: Any = forms["protocol"].fields["protocol"].widget
     protocols.choices = [choice for choice in protocols.choices if choice[0]]
@@ -64,9 +67,9 @@ def qrels_freeze(request: HttpRequest) -> HttpResponse:
             splits=[split for split in split_names(corpus) if split] if corpus else [],
             sets=sets,
             forms=forms,
-            wrong="".join(one.wrong for one in sent.values()),
+            error="".join(outcome.error for outcome in forms_by_act.values()),
         ),
-        status=max(one.status for one in sent.values()),
+        status=max(outcome.status for outcome in forms_by_act.values()),
     )
 
 
@@ -76,11 +79,11 @@ def qrels_import(request: HttpRequest) -> HttpResponse:
     """Import a file of qrels or of judgments: all of it, or nothing."""
     qrels = sent_form(request, operation_named("import_qrels"), act="import_qrels")
     if isinstance(qrels.result, QrelsReport):
-        _tell_of_qrels(request, qrels.result)
+        _report_qrels(request, qrels.result)
         return redirect("evaluation:qrels", qrels.result.qrels)
     judgments = sent_form(request, operation_named("import_judgments"), act="import_judgments")
     if isinstance(judgments.result, JudgmentsReport):
-        _tell_of_judgments(request, judgments.result)
+        _report_judgments(request, judgments.result)
         return redirect("evaluation:qrels_list")
     return render(
         request,
@@ -92,24 +95,24 @@ def qrels_import(request: HttpRequest) -> HttpResponse:
             qrels=qrels.form,
             judgments=judgments.form,
             largest=filesizeformat(MOST_READ),
-            wrong=qrels.wrong or judgments.wrong,
+            error=qrels.error or judgments.error,
         ),
         status=max(qrels.status, judgments.status),
     )
 
 
-def _tell_of_qrels(request: HttpRequest, made: QrelsReport) -> None:
-    named = {"name": made.qrels, "version": made.version}
-    if made.unchanged:
+def _report_qrels(request: HttpRequest, report: QrelsReport) -> None:
+    named = {"name": report.qrels, "version": report.version}
+    if report.unchanged:
         messages.success(request, _("Qrels “%(name)s” already exist, nothing changed.") % named)
     else:
         messages.success(request, _("Qrels “%(name)s” imported, version %(version)d.") % named)
-    _tell_left_out(request, made.left_out, made.lacking)
+    _report_excluded(request, report.excluded, report.lacking)
 
 
-def _tell_of_judgments(request: HttpRequest, made: JudgmentsReport) -> None:
-    named = {"name": made.judgments, "pairs": made.pairs, "scale": made.scale}
-    if made.unchanged:
+def _report_judgments(request: HttpRequest, report: JudgmentsReport) -> None:
+    named = {"name": report.judgments, "pairs": report.pairs, "scale": report.scale}
+    if report.unchanged:
         messages.success(request, _("Judgments “%(name)s” already exist, nothing changed.") % named)
     else:
         messages.success(
@@ -117,14 +120,14 @@ def _tell_of_judgments(request: HttpRequest, made: JudgmentsReport) -> None:
             ngettext(
                 "Judgments “%(name)s” imported: %(pairs)d pair on the scale %(scale)s.",
                 "Judgments “%(name)s” imported: %(pairs)d pairs on the scale %(scale)s.",
-                made.pairs,
+                report.pairs,
             )
             % named,
         )
-    _tell_left_out(request, made.skipped, made.lacking)
+    _report_excluded(request, report.skipped, report.lacking)
 
 
-def _tell_left_out(request: HttpRequest, number: int, lacking: tuple[str, ...]) -> None:
+def _report_excluded(request: HttpRequest, number: int, lacking: tuple[str, ...]) -> None:
     if number:
         messages.warning(
             request,

@@ -1,7 +1,5 @@
 """The pages that look at a run's queries: which to look at first, and one with its best items."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -51,7 +49,7 @@ class _View:
     order: str
     queries: list[int]
     values: list[dict[int, float | None]]
-    wrong: str
+    error: str
 
     @property
     def runs(self) -> list[Run]:
@@ -77,8 +75,8 @@ def query_list(request: HttpRequest, run: Run) -> HttpResponse:
     """The queries of a run in a chosen order, a page at a time."""
     view = _view(request, run)
     start = _start(text_parameter(request.GET, "from"), view)
-    shown = view.queries[start : start + QUERIES_PER_PAGE]
-    called = inspection.shown_of(view.run, shown, asking=True)
+    queries = view.queries[start : start + QUERIES_PER_PAGE]
+    called = inspection.entries_of(view.run, queries, asking=True)
     return render(
         request,
         "evaluation/queries.html",
@@ -92,7 +90,7 @@ def query_list(request: HttpRequest, run: Run) -> HttpResponse:
             measure=inspection.MEASURE,
             rows=[
                 (called[query], view.address(query), [values.get(query) for values in view.values])
-                for query in shown
+                for query in queries
             ],
             total=len(view.queries),
             later=view.address(**{"from": view.queries[start + QUERIES_PER_PAGE]})
@@ -108,10 +106,10 @@ def query_list(request: HttpRequest, run: Run) -> HttpResponse:
 def query_detail(request: HttpRequest, run: Run, query: int) -> HttpResponse:
     """One query: what asks, and the best items of the run and of another beside it."""
     view = _view(request, run)
-    asking = inspection.shown_of(view.run, [query], asking=True).get(query)
+    asking = inspection.entries_of(view.run, [query], asking=True).get(query)
     if asking is None:
         raise Http404(_("Run “%(name)s” has no such query.") % {"name": view.run.name})
-    place = view.queries.index(query) if query in view.queries else None
+    index = view.queries.index(query) if query in view.queries else None
     return render(
         request,
         "evaluation/query.html",
@@ -130,11 +128,11 @@ def query_detail(request: HttpRequest, run: Run, query: int) -> HttpResponse:
                 for number, run in enumerate(view.runs)
             ],
             measure=inspection.MEASURE,
-            place=None if place is None else place + 1,
+            place=None if index is None else index + 1,
             total=len(view.queries),
-            before=view.address(view.queries[place - 1]) if place else "",
-            behind=view.address(view.queries[place + 1])
-            if place is not None and place + 1 < len(view.queries)
+            before=view.address(view.queries[index - 1]) if index else "",
+            behind=view.address(view.queries[index + 1])
+            if index is not None and index + 1 < len(view.queries)
             else "",
             back=view.address(),
         ),
@@ -143,7 +141,7 @@ def query_detail(request: HttpRequest, run: Run, query: int) -> HttpResponse:
 
 def _view(request: HttpRequest, run: Run) -> _View:
     """What an address chooses; what cannot be is left out, and said."""
-    choices, wrong = qrels_of_corpus(run), ""
+    choices, message = qrels_of_corpus(run), ""
     snapshot: QrelsSnapshot | None = None
     beside: Run | None = None
     values: list[dict[int, float | None]] = []
@@ -151,15 +149,18 @@ def _view(request: HttpRequest, run: Run) -> _View:
         if text_parameter(request.GET, "with"):
             (beside,) = offered.offered_runs(request, [text_parameter(request.GET, "with")])
             if (beside.corpus_id, beside.direction) != (run.corpus_id, run.direction):
-                wrong = _("Run “%(name)s” has another corpus or direction: choose a different one.") % {
+                message = _("Run “%(name)s” has another corpus or direction: choose a different one.") % {
                     "name": beside.name
                 }
                 beside = None
         snapshot = chosen_qrels(request, choices)
         if snapshot is not None:
-            values = [values_under(each, snapshot) for each in ([run] if beside is None else [run, beside])]
+            values = [
+                values_under(scored_run, snapshot)
+                for scored_run in ([run] if beside is None else [run, beside])
+            ]
     except (UnknownName, UnknownMeasure, NotComparable) as error:
-        wrong, snapshot, values = str(error), None, []
+        message, snapshot, values = str(error), None, []
     order = text_parameter(request.GET, "order")
     if order not in _ORDERS or (order != "run" and not values) or (order == "difference" and len(values) < 2):
         order = "run"
@@ -170,7 +171,7 @@ def _view(request: HttpRequest, run: Run) -> _View:
             queries = inspection.most_different(*values)
         case _:
             queries = inspection.queries_in_order(run)
-    return _View(run, beside, snapshot, choices, order, queries, values, wrong)
+    return _View(run, beside, snapshot, choices, order, queries, values, message)
 
 
 def _orders(view: _View) -> list[tuple[str, Any]]:
@@ -183,11 +184,11 @@ def _others(view: _View) -> Sequence[Run]:
     """Runs that may stand beside one: of its corpus and direction, the chosen one among them."""
     run = view.run
     alike = Run.objects.filter(published=True, corpus=run.corpus_id, direction=run.direction)
-    found = list(alike.exclude(pk=run.pk).order_by("name")[:MOST_QRELS_OFFERED])
-    return found + [run for run in view.runs[1:] if run not in found]
+    others = list(alike.exclude(pk=run.pk).order_by("name")[:MOST_QRELS_OFFERED])
+    return others + [run for run in view.runs[1:] if run not in others]
 
 
 def _start(text: str, view: _View) -> int:
     """The place of the query where a page begins; 0 where the address names none."""
-    wanted = int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
-    return view.queries.index(wanted) if wanted in view.queries else 0
+    query = int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
+    return view.queries.index(query) if query in view.queries else 0

@@ -1,7 +1,5 @@
 """The pages of reports: all of them, one as it was built, its files, and the form that has one built."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import PurePosixPath
@@ -58,8 +56,8 @@ REPORT = AddressedThing(
 @for_roles(*RUNNING, corpora=True)
 def report_list(request: HttpRequest) -> HttpResponse:
     """Reports, searched, sorted and paged by the address, and those that are being built."""
-    found = offered.offered_reports(request).select_related("corpus", "qrels", "batch__campaign")
-    page = list_page(found, request.GET, sorts=_SORTS, number=REPORTS_PER_PAGE, archive=True)
+    reports = offered.offered_reports(request).select_related("corpus", "qrels", "batch__campaign")
+    page = list_page(reports, request.GET, sorts=_SORTS, number=REPORTS_PER_PAGE, archive=True)
     outdated = building.outdated_reports(page.rows)
     lines = job_lines(request, _KINDS, leads=_leads)
     return render(
@@ -69,7 +67,7 @@ def report_list(request: HttpRequest) -> HttpResponse:
             "reports",
             reports=[(row, len(row.inputs["runs"]), outdated[row.pk]) for row in page.rows],
             page=page,
-            any=bool(page.rows) or found.exists(),
+            any=bool(page.rows) or reports.exists(),
             jobs=lines,
             live=any(line.live for line in lines),
         ),
@@ -80,29 +78,29 @@ def report_list(request: HttpRequest) -> HttpResponse:
 @for_roles(*RUNNING, corpora=True)
 def report_build(request: HttpRequest) -> HttpResponse:
     """Choose qrels, then runs of their corpus, and have the report built."""
-    sent = sent_form(request, operation := operation_named("build_report"))
-    if sent.result is not None:
+    form = sent_form(request, operation := operation_named("build_report"))
+    if form.result is not None:
         assert operation.page is not None
         messages.success(request, str(operation.page.started))
         return redirect("evaluation:reports")
-    return render(request, "evaluation/report_new.html", _choices(request, sent), status=sent.status)
+    return render(request, "evaluation/report_new.html", _choices(request, form), status=form.status)
 
 
 @require_safe
 @for_roles_on(REPORT, *RUNNING)
 def report_detail(request: HttpRequest, row: Report) -> HttpResponse:
     """A report as it was built: its tables and figures, and all that it was made from."""
-    wrong, plain, sections = "", {}, []
+    message, report, sections = "", {}, []
     try:
-        plain = json.loads(building.read_report_file(row, building.JSON))
+        report = json.loads(building.read_report_file(row, building.JSON))
         pictures = {
             figure["key"]: building.read_report_file(row, f"figures/{figure['key']}.svg").decode()
-            for section in plain["sections"]
+            for section in report["sections"]
             for figure in section["figures"]
         }
-        sections = building.illustrated(plain, pictures)
+        sections = building.illustrated(report, pictures)
     except ReportRefused as error:
-        wrong = str(error)
+        message = str(error)
     return render(
         request,
         "evaluation/report.html",
@@ -113,7 +111,7 @@ def report_detail(request: HttpRequest, row: Report) -> HttpResponse:
             inputs=row.inputs,
             sections=sections,
             file=row.name,
-            wrong=wrong,
+            error=message,
             outdated=building.outdated(row),
             again=_again(row),
         ),
@@ -129,10 +127,12 @@ def report_file(request: HttpRequest, row: Report, path: str) -> HttpResponse:
     except (UnknownName, ReportRefused) as error:
         raise Http404(str(error)) from error
     called = PurePosixPath(path)
-    return _sent(content, f"{row.name}-{called.name}", _TYPES.get(called.suffix, "text/plain; charset=utf-8"))
+    return _file_response(
+        content, f"{row.name}-{called.name}", _TYPES.get(called.suffix, "text/plain; charset=utf-8")
+    )
 
 
-def _sent(content: bytes, called: str, kind: str) -> HttpResponse:
+def _file_response(content: bytes, called: str, kind: str) -> HttpResponse:
     """A file to keep: never shown in place, where its markup would be ours."""
     return HttpResponse(
         content, headers={"Content-Type": kind, "Content-Disposition": f'attachment; filename="{called}"'}
@@ -141,8 +141,8 @@ def _sent(content: bytes, called: str, kind: str) -> HttpResponse:
 
 def _leads(done: Sequence[Job]) -> dict[int, str]:
     """The reports that finished jobs built, where they still stand."""
-    made = {job.pk: str(job.result.get("report", "")) for job in done}
-    return pages_of_made("evaluation:report", made, Report.objects.all())
+    report_names = {job.pk: str(job.result.get("report", "")) for job in done}
+    return pages_of_made("evaluation:report", report_names, Report.objects.all())
 
 
 def _again(row: Report) -> str:
@@ -153,7 +153,7 @@ def _again(row: Report) -> str:
         "name": row.name,
         "replace": "true",
         "runs": [run["run"] for run in row.inputs["runs"]],
-        "tags": [one["tags"] for one in row.inputs.get("tags", ())],
+        "tags": [tag_set["tags"] for tag_set in row.inputs.get("tags", ())],
         "baseline": list(settings["baseline"].values()),
         "measures": settings["measures"],
         "batch": row.batch.name if row.batch is not None else "",
@@ -162,24 +162,24 @@ def _again(row: Report) -> str:
     return f"?{urlencode(values, doseq=True)}"
 
 
-def _choices(request: HttpRequest, sent: SentForm) -> dict[str, Any]:
+def _choices(request: HttpRequest, sent_form: SentForm) -> dict[str, Any]:
     """What the form shows: qrels, and what goes with those that are chosen."""
-    account, form = account_of(request), sent.form
-    snapshot = QRELS.find(text_parameter(sent.data, "qrels"), account, RUNNING)
+    account, form = account_of(request), sent_form.form
+    snapshot = QRELS.find(text_parameter(sent_form.data, "qrels"), account, RUNNING)
     frame = evaluation_frame(
         "reports",
         deeper=True,
         form=form,
         known=QRELS.names(account, RUNNING),
         snapshot=snapshot,
-        wrong=sent.wrong,
+        error=sent_form.error,
     )
     if not isinstance(snapshot, QrelsSnapshot):
         return frame
     corpus = snapshot.corpus
     form.initial["qrels"] = snapshot.versioned
     # The page that compares runs calls them so, and leads here.
-    chosen = text_parameters(sent.data, "runs") or text_parameters(sent.data, "run")
+    chosen = text_parameters(sent_form.data, "runs") or text_parameters(sent_form.data, "run")
     alike = Run.objects.filter(corpus=corpus, published=True).order_by("name")
     listed = list(alike.filter(archived_at=None)[: _MOST_RUNS + 1])
     there = {run.pk for run in listed[:_MOST_RUNS]}
@@ -194,10 +194,10 @@ def _choices(request: HttpRequest, sent: SentForm) -> dict[str, Any]:
         "runs": [run for run in alike.filter(name__in=chosen) if run.pk not in there] + listed[:_MOST_RUNS],
         "more_runs": len(listed) > _MOST_RUNS,
         "chosen": chosen,
-        "baselines": text_parameters(sent.data, "baseline"),
+        "baselines": text_parameters(sent_form.data, "baseline"),
         "splits": [split for split in split_names(corpus) if split],
         "all_measures": ", ".join(METRICS.names("ranking")),
-        "details": any(text_parameter(sent.data, name) for name in ("measures", "replace")),
+        "details": any(text_parameter(sent_form.data, name) for name in ("measures", "replace")),
     }
 
 

@@ -1,7 +1,5 @@
 """The pages of runs: all of them, filtered, sorted and paged by the address, and one with its figures."""
 
-from __future__ import annotations
-
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
@@ -56,10 +54,10 @@ def run_list(request: HttpRequest) -> HttpResponse:
     """All runs, a page at a time."""
     registry.register_unlisted_systems()
     filters = {name: text_parameter(request.GET, name) for name in _FILTERS}
-    asked = RunsRequest(direction=filters["direction"] or None, system=filters["system"] or None)
-    found = narrow_runs(offered.published_runs(request).select_related("corpus", "made_by"), asked)
+    filter_request = RunsRequest(direction=filters["direction"] or None, system=filters["system"] or None)
+    runs = narrow_runs(offered.published_runs(request).select_related("corpus", "made_by"), filter_request)
     page = list_page(
-        found.filter(corpus__name=filters["corpus"]) if filters["corpus"] else found,
+        runs.filter(corpus__name=filters["corpus"]) if filters["corpus"] else runs,
         request.GET,
         sorts=_SORTS,
         number=RUNS_PER_PAGE,
@@ -85,18 +83,22 @@ def run_detail(request: HttpRequest, row: Run) -> HttpResponseBase:
     """One run: where it comes from, and its figures under chosen qrels."""
     choices, account, choice = qrels_of_corpus(row), account_of(request), request.GET.copy()
     choice["runs"] = row.name
-    figures, wrong, snapshot = None, "", None
+    figures, message, snapshot = None, "", None
     try:
         snapshot = chosen_qrels(request, choices)
         if snapshot is not None:
-            asked, _row = sent_request(operation_named("score_run"), account, request.GET, run=row.name)
-            figures = plain_result(score_under_qrels(asked, OperationContext(account)))
+            score_request, _row = sent_request(
+                operation_named("score_run"), account, request.GET, run=row.name
+            )
+            figures = plain_result(score_under_qrels(score_request, OperationContext(account)))
     except Invalid as error:
-        wrong = error.errors[0].detail
+        message = error.errors[0].detail
     except RUN_REFUSALS as error:
-        wrong = str(error)
-    other = Run.objects.filter(published=True, corpus=row.corpus).exclude(direction=row.direction)
-    other = other.filter(made_by=row.made_by) if row.made_by_id else other.filter(system=row.system)
+        message = str(error)
+    counterpart = Run.objects.filter(published=True, corpus=row.corpus).exclude(direction=row.direction)
+    counterpart = (
+        counterpart.filter(made_by=row.made_by) if row.made_by_id else counterpart.filter(system=row.system)
+    )
     return render(
         request,
         "evaluation/run.html",
@@ -111,8 +113,8 @@ def run_detail(request: HttpRequest, row: Run) -> HttpResponseBase:
             splits=[split for split in split_names(row.corpus) if split],
             tied=_tied(row),
             choice=choice.urlencode(),
-            wrong=wrong,
-            other=other.order_by("name").first() if row.made_by_id or row.system else None,
+            error=message,
+            other=counterpart.order_by("name").first() if row.made_by_id or row.system else None,
         ),
     )
 
@@ -135,9 +137,14 @@ def figure_form(
     *fields: str,
 ) -> RequestForm:
     """The form that says under which qrels, and of which images, figures are: as the address does."""
-    shown = ("qrels", "split", "missing", *fields)
-    form = sent_form(request, operation_named(operation), fields_shown=shown).form
-    titles = {each.versioned: f"{each} ({each.pool})" if each.pool else str(each) for each in choices}
+    shown_fields = ("qrels", "split", "missing", *fields)
+    form = sent_form(request, operation_named(operation), fields_shown=shown_fields).form
+    titles = {
+        snapshot_choice.versioned: f"{snapshot_choice} ({snapshot_choice.pool})"
+        if snapshot_choice.pool
+        else str(snapshot_choice)
+        for snapshot_choice in choices
+    }
     offer_choices(form, "qrels", titles)
     offer_splits(form, "split")
     if snapshot is not None:
@@ -153,8 +160,8 @@ def with_chosen(choices: list[QrelsSnapshot], chosen: QrelsSnapshot | None) -> l
 def _tied(row: Run) -> int:
     """How many queries have items with equal scores: a run never changes."""
     key = f"evaluation.tied.{row.pk}.{row.digest}"
-    found = cache.get(key)
-    if found is None:
-        found = tied_queries(row)
-        cache.set(key, found)
-    return int(found)
+    tied = cache.get(key)
+    if tied is None:
+        tied = tied_queries(row)
+        cache.set(key, tied)
+    return int(tied)

@@ -1,7 +1,5 @@
 """Forms of operations as pages of evaluation have them: filled by an address, sent, and what came of it."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,13 +19,13 @@ ACT = "act"
 
 @dataclass(frozen=True)
 class SentForm:
-    """The form of an operation, and the `data` of the page; `result` is what was done, or its job. `wrong`
+    """The form of an operation, and the `data` of the page; `result` is what was done, or its job. `error`
     says why it could not be done."""
 
     form: RequestForm
     data: QueryDict
     result: Any = None
-    wrong: str = ""
+    error: str = ""
     status: int = 200
 
 
@@ -48,7 +46,7 @@ def sent_form(
     if request.method != "POST" or request.POST.get(ACT, "") != act:
         form = RequestForm(operation, account, initial=_initial(operation, request.GET), **how)
         return SentForm(form, data)
-    result, wrong, status = None, "", 400
+    result, message, status = None, "", 400
     form = RequestForm(operation, account, data, **how)
     try:
         with received_files(operation, request.FILES) as files:
@@ -60,8 +58,8 @@ def sent_form(
     except Invalid as error:
         form.refuse(error)
     except (jobs.JobError, *operation.errors) as error:  # type: ignore[misc]
-        wrong, status = str(error), 409
-    return SentForm(form, data, result, wrong, status)
+        message, status = str(error), 409
+    return SentForm(form, data, result, message, status)
 
 
 def offer_rows(form: RequestForm, name: str, rows: Iterable[Any], *, none: bool = True) -> None:
@@ -71,10 +69,10 @@ def offer_rows(form: RequestForm, name: str, rows: Iterable[Any], *, none: bool 
     widget.choices = [("", ""), *names] if none and not form.known[name].many else names
 
 
-def _initial(operation: Operation, given: QueryDict) -> dict[str, Sequence[str] | str]:
+def _initial(operation: Operation, query: QueryDict) -> dict[str, Sequence[str] | str]:
     """What an address says of the fields of a form."""
     return {
-        name: text_parameters(given, name) if one.many else text_parameter(given, name)
-        for name, one in request_fields(operation.request).items()
-        if name in given
+        name: text_parameters(query, name) if field.many else text_parameter(query, name)
+        for name, field in request_fields(operation.request).items()
+        if name in query
     }

@@ -1,7 +1,5 @@
 """What every method that writes captions is to the rest, and how it is told to write."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, Literal, Protocol, Self
 

@@ -1,7 +1,5 @@
 """Finds the methods: every module of this package, and `method.py` of its folders, registers its own."""
 
-from __future__ import annotations
-
 import pkgutil
 from importlib import import_module
 from importlib.util import find_spec

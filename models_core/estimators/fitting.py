@@ -1,8 +1,6 @@
 """The one way in which methods learn: what they are given is looked at first, and the memory that the work
 takes is compared with what there is. What is wrong ends in one line, and what is doubtful is a remark."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any

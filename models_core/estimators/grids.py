@@ -5,8 +5,6 @@ by its own ratio, step by step, as long as the new end is the best, and by `step
 crossed: a new value is tried with all values of the others. Whether that happened is said in `remarks`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product

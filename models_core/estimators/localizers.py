@@ -1,7 +1,5 @@
 """What every method that localizes phrases is to the rest, and which training pairs it keeps."""
 
-from __future__ import annotations
-
 from typing import Protocol, Self
 
 import numpy as np

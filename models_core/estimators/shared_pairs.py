@@ -8,8 +8,6 @@ the order of the spans, so the result does not depend on which process computed 
 Source: Gong et al. 2014, section 3.2 (sums over pairs are all that eq. 1 needs).
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import json

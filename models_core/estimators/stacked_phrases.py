@@ -6,8 +6,6 @@ exemplars of a phrase are drawn.
 Source: Plummer et al. 2015, section 4.1; Gong et al. 2014, section 4.2, for the method.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 

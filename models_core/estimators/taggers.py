@@ -1,7 +1,5 @@
 """What every method that tags images is to the rest, and among which tags it is asked to choose."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol, Self

@@ -3,8 +3,6 @@
 Every kernel has `gram(rows, columns)`, shape (len(rows), len(columns)), float64.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

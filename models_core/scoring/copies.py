@@ -4,8 +4,6 @@ Libraries of linear algebra multiply blocks of columns in several ways: with som
 of older Intel processors) the products of one vector with two copies of another differ in their last bits.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ are the numbers given.
 Source: Hodosh et al. 2013, section 4.3.1 (rank of the original item), 4.1.3 (Borda counts).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from threading import Lock

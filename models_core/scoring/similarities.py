@@ -1,7 +1,5 @@
 """Scores of vectors in one space: cosine, inner product, or Euclidean distance."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import numpy as np

@@ -3,8 +3,6 @@
 Reading is costly and depends on nothing learned, so what is read is kept by content.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version

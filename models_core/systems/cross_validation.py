@@ -6,8 +6,6 @@ and is ranked among its fold's. Codebooks and the background text are the same f
 has seen a caption of the corpus (see `background.without_captions`).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

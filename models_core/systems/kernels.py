@@ -3,8 +3,6 @@
 Source: Hodosh et al. 2013, sections 3.1 and 3.3 to 3.5.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

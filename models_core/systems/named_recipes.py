@@ -1,7 +1,5 @@
 """Every recipe that has a name: the thirty of Table 11, and those that the methods bring along."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from models_core.estimators.base import METHODS

@@ -3,8 +3,6 @@
 Source: Hodosh et al. 2013, sections 3 and 4.1.3; Gong et al. 2014.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json

@@ -9,8 +9,6 @@ kernel = "linear"
 power = 1
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Mapping

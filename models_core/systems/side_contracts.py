@@ -3,8 +3,6 @@
 A side is learned from the training items, describes them and new ones, and is stored with the system.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol

@@ -4,8 +4,6 @@ A method takes each side as a kernel with the training items or as vectors (`Met
 what the table `text` or `image` of its recipes holds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal

@@ -1,7 +1,5 @@
 """What describes captions and images, by the form that a method takes them in."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Form

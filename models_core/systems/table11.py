@@ -7,8 +7,6 @@ for BoW5 and TRI5 on held-out images of 1,000 small pictures of Flickr8k, of pow
 read as the text kernel of TRI5SEM, the best of the trigram systems.
 """
 
-from __future__ import annotations
-
 from typing import cast
 
 from models_core.features.text.idf import Weighting

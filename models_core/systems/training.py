@@ -4,8 +4,6 @@ and what the method learns of that.
 Settings are selected on held-out images with one caption each (Hodosh et al. 2013, section 4.1.3).
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any

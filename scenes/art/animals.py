@@ -1,7 +1,5 @@
 """Animals, in profile and facing right, standing on the pen's origin; the unit is their height."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from scenes.art.birds import bird, chicken, duck, eye

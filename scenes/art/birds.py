@@ -1,7 +1,5 @@
 """Birds, in profile and facing right, standing on the pen's origin; the unit is their height."""
 
-from __future__ import annotations
-
 from scenes.art.canvas import Pen
 from scenes.art.colours import WHITE, Colour, darker
 

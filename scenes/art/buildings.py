@@ -1,7 +1,5 @@
 """Houses, rooms' furniture, street lamps, an audience. Units and origins as each says."""
 
-from __future__ import annotations
-
 from random import Random
 
 from scenes.art.canvas import Pen, Point

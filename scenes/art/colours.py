@@ -1,7 +1,5 @@
 """Colours: what they are called in captions, how they look, and which go together."""
 
-from __future__ import annotations
-
 from random import Random
 
 Colour = tuple[int, int, int]

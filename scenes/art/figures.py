@@ -4,8 +4,6 @@ Every piece (each sleeve, the beard, the left forearm) is a part of its own, so 
 a shirt, of somebody's arms and of the whole person can be read off the same drawing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import atan2, degrees

@@ -1,7 +1,5 @@
 """Things to sit on and stand by, dishes and tables. Each says what its unit and its origin are."""
 
-from __future__ import annotations
-
 from scenes.art.canvas import Pen
 from scenes.art.colours import INK, NAMED_COLOURS, WHITE, Colour, darker, lighter
 

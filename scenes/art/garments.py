@@ -1,7 +1,5 @@
 """Clothes, drawn over a trunk and its limbs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

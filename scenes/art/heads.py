@@ -4,8 +4,6 @@ All are drawn by a pen whose origin is the middle of the head and whose unit is 
 the head faces us, turned a little to the right by `view` (1 from the front, 0 in profile).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from scenes.art.canvas import Pen, Point

@@ -1,7 +1,5 @@
 """Instruments and what stands about on a stage."""
 
-from __future__ import annotations
-
 from scenes.art.canvas import Pen
 from scenes.art.colours import INK, WHITE, Colour, darker, lighter
 

@@ -1,7 +1,5 @@
 """Sky, land and what grows on it. Units and origins as each says."""
 
-from __future__ import annotations
-
 from math import pi, sin
 from random import Random
 

@@ -1,7 +1,5 @@
 """Things to play with and to hold. Each says what its unit and its origin are."""
 
-from __future__ import annotations
-
 from math import cos, pi, sin
 
 from scenes.art.canvas import Pen, Point, smooth

@@ -1,7 +1,5 @@
 """A trunk as an outline between hip and neck, so that clothes can follow it."""
 
-from __future__ import annotations
-
 from scenes.art.anatomy import Build
 from scenes.art.canvas import Pen, Point, smooth
 from scenes.art.colours import Colour, darker

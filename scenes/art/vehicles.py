@@ -1,7 +1,5 @@
 """Vehicles in profile, driving to the right, standing on the pen's origin; the unit is their length."""
 
-from __future__ import annotations
-
 from scenes.art.canvas import Pen, Point
 from scenes.art.colours import INK, WHITE, Colour, darker, lighter, mix
 

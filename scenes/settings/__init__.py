@@ -1,7 +1,5 @@
 """Where a picture is set: each setting paints the background and says where the floor is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from scenes.settings.green import field, park

@@ -1,7 +1,5 @@
 """Park and field."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from scenes.art import buildings, furniture, landscape

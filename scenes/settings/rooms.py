@@ -1,7 +1,5 @@
 """Kitchen, living room and hall."""
 
-from __future__ import annotations
-
 from scenes.art import buildings
 from scenes.art.canvas import Pen
 from scenes.art.colours import NAMED_COLOURS, WHITE, Colour, darker, lighter, mix

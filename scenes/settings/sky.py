@@ -1,7 +1,5 @@
 """What settings under the sky share: the sky itself, the floor, trees."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from scenes.art import landscape

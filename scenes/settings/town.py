@@ -1,7 +1,5 @@
 """The street, by day and by night."""
 
-from __future__ import annotations
-
 from scenes.art import buildings
 from scenes.art.colours import Colour, darker, lighter, mix
 from scenes.board import Floor

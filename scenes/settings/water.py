@@ -1,7 +1,5 @@
 """Beach and lake."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from scenes.art import landscape, vehicles

@@ -1,7 +1,5 @@
 """The snowy hill."""
 
-from __future__ import annotations
-
 from scenes.art import buildings, landscape
 from scenes.art.canvas import Pen
 from scenes.art.colours import Colour, darker, mix

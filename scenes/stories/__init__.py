@@ -1,7 +1,5 @@
 """What happens in a picture: each story puts actors on the stage and says what they do."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from scenes.stage import Stage

@@ -1,7 +1,5 @@
 """Stories of the beach: a ball, a castle, a sunshade, a surfboard."""
 
-from __future__ import annotations
-
 from scenes import acts
 from scenes.acts import ADULT, CHILD
 from scenes.art import toys

@@ -1,7 +1,5 @@
 """Stories of the stage: a band, one musician, dancers; perhaps before a crowd."""
 
-from __future__ import annotations
-
 from scenes import acts
 from scenes.art import buildings, instruments
 from scenes.art.colours import NAMED_COLOURS

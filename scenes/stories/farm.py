@@ -1,7 +1,5 @@
 """Stories of the farm: riders, herds, hens, a tractor."""
 
-from __future__ import annotations
-
 from scenes import acts
 from scenes.acts import ADULT, CHILD
 from scenes.art import furniture, toys, vehicles

@@ -1,7 +1,5 @@
 """Stories of a feast: the wedding couple of Figure 1, a birthday."""
 
-from __future__ import annotations
-
 from scenes import acts
 from scenes.acts import CHILD
 from scenes.art import furniture, toys

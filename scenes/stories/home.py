@@ -1,7 +1,5 @@
 """Stories of the home: on the sofa, on the rug."""
 
-from __future__ import annotations
-
 from scenes import acts
 from scenes.art import furniture, toys
 from scenes.art.colours import NAMED_COLOURS

@@ -1,7 +1,5 @@
 """Stories of the lake: a rowing boat, anglers, ducks, a couple on the shore."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from scenes.acts import ADULT

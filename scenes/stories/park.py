@@ -1,7 +1,5 @@
 """Stories of a quiet day: a picnic, a bench, a kite, a walk, balloons."""
 
-from __future__ import annotations
-
 from scenes import acts
 from scenes.acts import ADULT, ANYONE, CHILD
 from scenes.art import furniture, toys

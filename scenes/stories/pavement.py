@@ -1,7 +1,5 @@
 """Stories of the pavement: a parade, a musician, umbrellas, an ice cream cart."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from scenes import acts

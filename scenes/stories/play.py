@@ -1,7 +1,5 @@
 """Stories of running about: fetch, cycling, soccer, races, cheering."""
 
-from __future__ import annotations
-
 from scenes import acts
 from scenes.acts import ADULT, ANYONE, CHILD
 from scenes.art import toys

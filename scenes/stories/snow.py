@@ -1,7 +1,5 @@
 """Stories of the snow: a sled, skis, a snowman, snowballs, dogs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Stories of the street: walkers, the bus, skaters, a scooter, cyclists."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from scenes.acts import ANYONE, CHILD

@@ -1,7 +1,5 @@
 """Stories around a table: cooking and dinner."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from scenes.acts import ADULT, ANYONE, CHILD

@@ -266,7 +266,7 @@ def test_judgments_are_written_whole_or_not_at_all(tmp_path):
         raise RuntimeError("the power went")
 
     with pytest.raises(RuntimeError):
-        simulate_campaign(campaign=campaign, mix={"perfect": 5}, seed=1, judgments=log, each=breaking)
+        simulate_campaign(campaign=campaign, mix={"perfect": 5}, seed=1, judgments=log, transform=breaking)
     assert log.read_text() == "an earlier run\n" and [p.name for p in tmp_path.glob("*.jsonl*")] == [log.name]
     assert not Layer.objects.filter(name__startswith="cut").exists()
 

@@ -55,7 +55,7 @@ def prolific_study(work: World, *, wanted: int = 2) -> Study:
         campaign=work.campaign,
         provider=platform_visits.PROLIFIC,
         external_id=STUDY,
-        wanted=wanted,
+        answers_wanted=wanted,
         completion_code="C0MPLETE",
         screen_out_code="SCREEN0UT",
     )
@@ -63,7 +63,10 @@ def prolific_study(work: World, *, wanted: int = 2) -> Study:
 
 def turk_study(work: World, *, wanted: int = 1) -> Study:
     return platform_visits.save_study(
-        campaign=work.campaign, provider=platform_visits.MTURK, wanted=wanted, completion_code="well-done"
+        campaign=work.campaign,
+        provider=platform_visits.MTURK,
+        answers_wanted=wanted,
+        completion_code="well-done",
     )
 
 

@@ -119,7 +119,7 @@ def test_who_works_while_they_are_confirmed_loses_no_answer_and_gets_no_error():
         assert begun.wait(60)
         told = SubmissionFacts(platform.ANN, (), "ACTIVE")
         assert confirmation.note_submission(
-            provider="prolific", told=told, submission=platform.FIRST, at=database.now()
+            provider="prolific", report=told, submission=platform.FIRST, at=database.now()
         )
         working.result(60)
     assert len(stored) > 5 and not refused

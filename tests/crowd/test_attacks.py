@@ -251,7 +251,9 @@ def test_the_webhook_puts_out_who_claims_anothers_submission(ann: tuple[World, C
 @WEBHOOKS
 def test_one_submission_is_of_one_study(ann: tuple[World, Client], way: str):
     other = World(name="other")
-    platform_visits.save_study(campaign=other.campaign, provider="prolific", external_id=BOB, wanted=1)
+    platform_visits.save_study(
+        campaign=other.campaign, provider="prolific", external_id=BOB, answers_wanted=1
+    )
     arrive(BOB, SECOND)
     tell("ACTIVE", SECOND, BOB)
     answer = Client().get(platform.address(BOB, SECOND, study=BOB, name="other"))
@@ -512,7 +514,7 @@ def test_a_visit_is_confirmed_to_the_study_that_was_named(work: World):
     """Ann has opened her submission at the address of another study too, and that one first."""
     other = World(some_images(1), name="other")
     platform_visits.save_study(
-        campaign=other.campaign, provider=platform_visits.PROLIFIC, external_id="b" * 24, wanted=2
+        campaign=other.campaign, provider=platform_visits.PROLIFIC, external_id="b" * 24, answers_wanted=2
     )
     client = Client()
     assert client.get(platform.address(study="b" * 24, name="other")).status_code == 302

@@ -40,7 +40,7 @@ def ada(db: None) -> Account:
 
 
 def checked(upload: Upload, format: str = "") -> CheckedUpload:
-    return check_upload(upload, format=format, tell=lambda phase, share: None)
+    return check_upload(upload, format=format, report_progress=lambda phase, share: None)
 
 
 def brought(upload: Upload, *, skip: bool = False) -> ImportReport:

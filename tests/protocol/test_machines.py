@@ -73,9 +73,9 @@ def test_what_people_refused_is_passed_over() -> None:
     near, apart = Box(3, 2, 41, 40), Box(1, 1, 40, 25)
     assert near.iou(LEFT) >= 0.7 > apart.iou(LEFT) >= 0.5
     proposals = {man.id: [ProposedBox(LEFT, 0.9), ProposedBox(near, 0.8), ProposedBox(apart, 0.7)]}
-    found = next_proposal(proposals, [man], [RIGHT], least_chance=0.2, refused=[LEFT])
+    found = next_proposal(proposals, [man], [RIGHT], least_chance=0.2, rejected=[LEFT])
     assert found == ProposedBox(apart, 0.7)
-    assert next_proposal(proposals, [man], [], least_chance=0.2, refused=[LEFT, apart]) is None
+    assert next_proposal(proposals, [man], [], least_chance=0.2, rejected=[LEFT, apart]) is None
 
 
 def test_a_box_that_a_group_and_its_member_have_in_common_is_proposed_as_people_drew_it() -> None:
@@ -86,8 +86,8 @@ def test_a_box_that_a_group_and_its_member_have_in_common_is_proposed_as_people_
     choose = partial(next_proposal, proposals, [man], least_chance=0.2, of_others=[RIGHT, drawn])
     assert choose([]) == ProposedBox(drawn, 0.9)
     # Refused as this chain's box: it is another thing, so what was proposed may be right.
-    assert choose([], refused=[drawn]) == ProposedBox(loose, 0.9)
-    assert choose([], refused=[drawn, loose]) == ProposedBox(RIGHT, 0.8)
+    assert choose([], rejected=[drawn]) == ProposedBox(loose, 0.9)
+    assert choose([], rejected=[drawn, loose]) == ProposedBox(RIGHT, 0.8)
     # One of the chain's own boxes: the next thing is looked for.
     assert choose([drawn]) == ProposedBox(RIGHT, 0.8)
     far = Box(1, 1, 20, 20)

@@ -374,7 +374,7 @@ def test_what_was_measured_before_a_standing_was_given_anew_is_not_balanced_agai
     ],
 )
 def test_an_answer_on_a_known_item_is_right_or_wrong_and_a_flag_is_wrong(kind, known, given, right):
-    assert controls.grade_control(kind=kind, known=known, given=given, settings=SETTINGS) is right
+    assert controls.grade_control(kind=kind, known=known, answer=given, settings=SETTINGS) is right
 
 
 # What the campaign page is told

@@ -161,10 +161,10 @@ def test_no_folder_of_the_server_is_named_where_files_cannot_be_read_or_imported
     def broken(**given: Any) -> NoReturn:
         raise OSError(errno.EIO, "Input/output error", str(given["path"] / "captions.token.txt"))
 
-    check_upload(upload, tell=lambda phase, share: None)
+    check_upload(upload, report_progress=lambda phase, share: None)
     monkeypatch.setattr(uploaded_source, "import_corpus", broken)
     for attempt in (
-        lambda: check_upload(upload, tell=lambda phase, share: None),
+        lambda: check_upload(upload, report_progress=lambda phase, share: None),
         lambda: import_upload(upload, format="flickr8k", skip_problems=False),
     ):
         with pytest.raises(IntakeError, match="could not be read: Input/output error; try again later"):

@@ -1,7 +1,5 @@
 """Who calls the REST API: an account by a token of its own, or by a session with a CSRF token."""
 
-from __future__ import annotations
-
 from http import HTTPStatus
 from typing import Any
 

@@ -5,8 +5,6 @@ come meanwhile shift nothing. It is signed together with its list (the address, 
 asks): another list's cursor, or one that somebody made up, is refused.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping

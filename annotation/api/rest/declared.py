@@ -1,7 +1,5 @@
 """Operations of the API that are made from declarations: the request is read from address, query and body."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import partial

@@ -1,7 +1,5 @@
 """Whom an operation is open to: the same rules as pages have, told as problems."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any

@@ -1,8 +1,6 @@
 """How operations are served: the addresses of declared operations, and what the OpenAPI document says of
 each."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

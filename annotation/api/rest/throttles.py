@@ -4,8 +4,6 @@ Writes are counted in the database, as whatever else is limited. Reads are count
 process: a count in the database would make a write of every read.
 """
 
-from __future__ import annotations
-
 import time
 from http import HTTPStatus
 

@@ -1,8 +1,6 @@
 """What answers at an address: the caller is found and let in, the call is read, and errors become
 problems."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

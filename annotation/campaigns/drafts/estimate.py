@@ -6,8 +6,6 @@ their mean (95 %), widened by how sure one is of the seconds. Left out are the t
 the control items of the warm-up, which depend on how many people come.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ A field's name is that of the setting that it holds ("pay.hourly"), where it hol
 typed; reading it never fails, and says of each field what is wrong.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Drafts as rows: begun, typed into step by step, filled from TOML or from another campaign, thrown away."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from itertools import count

@@ -4,8 +4,6 @@ The boxes that somebody draws answer more questions than the one that they were 
 beside it does not, and all together are complete. `items_of_marks` makes these items too.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple

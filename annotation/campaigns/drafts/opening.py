@@ -1,7 +1,5 @@
 """A draft becomes a campaign: at once, or as a pilot on a few images, after which one goes on with all."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 

@@ -1,7 +1,5 @@
 """How long an answer takes: as people on this server were measured, else by published figures."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import sqrt

@@ -4,8 +4,6 @@ Where the corpus has a layer that is taken for the truth, chains and boxes are i
 is guessed by head nouns, and nothing is asked about boxes that nobody drew.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b

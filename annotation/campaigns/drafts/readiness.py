@@ -1,7 +1,5 @@
 """Whether a draft can be opened: one line for each thing that a campaign needs, and where to see to it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

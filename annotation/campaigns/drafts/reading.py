@@ -1,7 +1,5 @@
 """A draft as it stands: what its steps say, and what is wrong with it, field by field."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil

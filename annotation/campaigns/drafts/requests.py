@@ -1,7 +1,5 @@
 """A campaign before it is opened, as people and programs ask for one; and what it would come to."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """The boxes that a machine proposes as a file: written, and those of another program read."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path

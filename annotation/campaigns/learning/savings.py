@@ -1,7 +1,5 @@
 """What a campaign learns from images whose chains are known, so that it asks fewer questions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any

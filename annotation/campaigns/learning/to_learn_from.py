@@ -1,7 +1,5 @@
 """What a machine learns from in a campaign: the chains with boxes of its images, complete or under way."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What can be wrong with a request, as facts: the field, a code, and values."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
 """Markers in the annotations of a request's fields: what a text names, which texts there are, how a person
 is helped. pydantic checks them, and takes them into the JSON schema."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

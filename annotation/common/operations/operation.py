@@ -1,7 +1,5 @@
 """Operations and their table: each is declared once, in a module of an app's package `operations`."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress

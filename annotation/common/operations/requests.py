@@ -1,7 +1,5 @@
 """Requests: dataclasses whose annotations say what each field may hold; read, checked and described here."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re

@@ -1,7 +1,5 @@
 """Settings: the values in a table that a field of a request holds, each a field of its own for people."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Operations that every kind of stored thing has: its rows are listed, shown, archived and removed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, make_dataclass
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """Every answer of a campaign in a file, a line of JSON each."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping

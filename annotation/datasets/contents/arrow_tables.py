@@ -1,7 +1,5 @@
 """Judgments and layers as Arrow streams: a table in record batches, however large, as it is read."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -151,9 +149,9 @@ def write_arrow(columns: dict[str, str], rows: Iterable[dict[str, Any]], path: P
 
 def _judgment(answer: dict[str, Any]) -> dict[str, Any]:
     more = {key: value for key, value in answer.items() if key not in JUDGMENT_COLUMNS}
-    plain = {key: value for key, value in answer.items() if key in JUDGMENT_COLUMNS}
+    columns = {key: value for key, value in answer.items() if key in JUDGMENT_COLUMNS}
     at = datetime.fromisoformat(answer["at"])
-    return {**plain, "at": at, "more": json.dumps(more, ensure_ascii=False) if more else None}
+    return {**columns, "at": at, "more": json.dumps(more, ensure_ascii=False) if more else None}
 
 
 def _mentions(record: ImageRecord) -> Iterator[dict[str, Any]]:
@@ -161,7 +159,7 @@ def _mentions(record: ImageRecord) -> Iterator[dict[str, Any]]:
     if layer is None:
         return
     depicted = layer.depicted()
-    flags = {each.chains[0]: each for each in layer.objects if each.box is None}
+    flags = {row.chains[0]: row for row in layer.objects if row.box is None}
     for chain in layer.chains:
         flag = flags.get(chain.id)
         for mention in chain.mentions:

@@ -1,7 +1,5 @@
 """The figures of a layer beside those in print, and what it cost, as an operation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """Images of a corpus, with captions, tags and what layers say of them, as operations list and show them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -42,10 +40,10 @@ class ImageRequest(CorpusRequest):
 
     def image_row(self) -> Image:
         """The image; raises Invalid where the corpus has none of this key."""
-        found = Image.objects.select_related("corpus").filter(corpus=self.row(), key=self.image).first()
-        if found is None:
+        image = Image.objects.select_related("corpus").filter(corpus=self.row(), key=self.image).first()
+        if image is None:
             raise invalid("image", "unknown", kind=_("image"), value=self.image[:100])
-        return found
+        return image
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,8 +160,10 @@ def list_images(request: ImagesRequest, context: OperationContext) -> Pages:
     )
 
     def page(mark: Any, size: int) -> tuple[Iterable[ImageSummary], Any]:
-        found = browse.page_of(corpus, layer, chosen, after=mark, size=size)
-        return [ImageSummary(**_about(one.image, one.captions, context)) for one in found.tiles], found.after
+        page_found = browse.page_of(corpus, layer, chosen, after=mark, size=size)
+        return [
+            ImageSummary(**_about(tile.image, tile.captions, context)) for tile in page_found.tiles
+        ], page_found.after
 
     return Pages(page)
 
@@ -174,7 +174,7 @@ def show_image(request: ImageRequest, context: OperationContext) -> ImageDetail:
     update_layers_of_image(row)
     return ImageDetail(
         **_about(row, browse.captions_shown(row), context),
-        tags=tuple(TagOfImage(tag=one.text, score=one.score) for one in tags_of_image(row)),
+        tags=tuple(TagOfImage(tag=tag.text, score=tag.score) for tag in tags_of_image(row)),
         layers=tuple(_layer_content(row, layer) for layer in browse.layers_of(row.corpus)),
     )
 
@@ -186,9 +186,9 @@ def list_corpus_tags(request: CorpusTagsRequest, context: OperationContext) -> P
     def page(mark: Any, size: int) -> tuple[Iterable[TagOfCorpus], Any]:
         if stored is None:
             return (), None
-        found = frequent_tags(stored, contains=request.contains, skip=mark or 0, number=size)
-        results = [TagOfCorpus(tag=one.text, images=one.images) for one in found.tags]
-        return results, (mark or 0) + size if found.more else None
+        page_found = frequent_tags(stored, contains=request.contains, skip=mark or 0, number=size)
+        results = [TagOfCorpus(tag=tag.text, images=tag.images) for tag in page_found.tags]
+        return results, (mark or 0) + size if page_found.more else None
 
     return Pages(page)
 
@@ -209,9 +209,12 @@ def _about(row: Image, captions: Sequence[Caption], context: OperationContext) -
         "picture": context.picture(row.picture) if row.picture else None,
         "captions": tuple(
             CaptionContent(
-                number=one.number, text=one.text, tokens=tuple(one.words), external_id=one.external_id
+                number=caption.number,
+                text=caption.text,
+                tokens=tuple(caption.words),
+                external_id=caption.external_id,
             )
-            for one in captions
+            for caption in captions
         ),
     }
 
@@ -223,24 +226,24 @@ def _layer_content(row: Image, layer: Layer) -> LayerContent:
         layer=layer.name,
         covered=rows.covered,
         chains=tuple(
-            ChainContent(label=one.label, stage=one.stage, scene=one.scene, nobndbox=one.nobndbox)
-            for one in rows.chains
+            ChainContent(label=item.label, stage=item.stage, scene=item.scene, nobndbox=item.nobndbox)
+            for item in rows.chains
         ),
         mentions=tuple(
             MentionContent(
-                caption=one.caption.number,
-                start=one.start,
-                end=one.end,
-                categories=tuple(one.categories.split("/")),
-                chain=labels[one.chain_id] if one.chain_id is not None else None,
+                caption=item.caption.number,
+                start=item.start,
+                end=item.end,
+                categories=tuple(item.categories.split("/")),
+                chain=labels[item.chain_id] if item.chain_id is not None else None,
             )
-            for one in rows.mentions
+            for item in rows.mentions
         ),
         boxes=tuple(
             BoxContent(
-                box=(one.xmin, one.ymin, one.xmax, one.ymax),
-                chains=tuple(labels[link.chain_id] for link in one.links.all()),
+                box=(item.xmin, item.ymin, item.xmax, item.ymax),
+                chains=tuple(labels[link.chain_id] for link in item.links.all()),
             )
-            for one in rows.boxes
+            for item in rows.boxes
         ),
     )

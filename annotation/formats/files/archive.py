@@ -4,8 +4,6 @@ Only plain files and folders are taken out; every byte is counted as it comes, w
 archive's own directory says of sizes.
 """
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma
@@ -198,8 +196,8 @@ def _unpack_zip(path: Path, unpacker: _Unpacker) -> None:
 
 
 def _unpack_tar(path: Path, unpacker: _Unpacker) -> None:
-    with open_bytes(path) as packed, _decompressed(path, packed) as plain:
-        with tarfile.open(fileobj=_Guarded(plain, unpacker), mode="r:") as archive:  # type: ignore[call-overload]
+    with open_bytes(path) as packed, _decompressed(path, packed) as unpacked:
+        with tarfile.open(fileobj=_Guarded(unpacked, unpacker), mode="r:") as archive:  # type: ignore[call-overload]
             while entry := archive.next():
                 if entry.isdir():
                     unpacker.make_folder(entry.name)
@@ -214,8 +212,8 @@ def _unpack_tar(path: Path, unpacker: _Unpacker) -> None:
 def _decompressed(path: Path, packed: IO[bytes]) -> IO[bytes]:
     for ending, decompress in _COMPRESSED.items():
         if path.name.lower().endswith(ending):
-            plain: IO[bytes] = decompress(packed)
-            return plain
+            unpacked: IO[bytes] = decompress(packed)
+            return unpacked
     return packed
 
 

@@ -1,7 +1,5 @@
 """Large JSON documents item by item, and errors that say where."""
 
-from __future__ import annotations
-
 import codecs
 import re
 from collections.abc import Callable, Iterator
@@ -36,9 +34,9 @@ class _Nesting:
         """Whether a bracket in `data`, which follows what was fed before, is more than DEEPEST deep."""
         if self._escaped:
             data = b"." + data[1:]
-        plain = _ESCAPE.sub(b"", data)
-        self._escaped = plain.endswith(b"\\")
-        parts = plain.translate(None, delete=_NEITHER).split(b'"')
+        stripped = _ESCAPE.sub(b"", data)
+        self._escaped = stripped.endswith(b"\\")
+        parts = stripped.translate(None, delete=_NEITHER).split(b'"')
         brackets = b"".join(parts[self._in_string :: 2])
         self._in_string ^= len(parts) % 2 == 0
         opening = brackets.count(b"[") + brackets.count(b"{")

@@ -3,8 +3,6 @@
 A file whose name ends in .gz is unpacked as it is read.
 """
 
-from __future__ import annotations
-
 import gzip
 import zlib
 from collections.abc import Iterator
@@ -78,8 +76,8 @@ def lines(path: Path | str, *, keep_ends: bool = False) -> Iterator[tuple[int, s
     path = Path(path)
     try:
         with open_bytes(path) as stream:
-            plain = cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if path.suffix == ".gz" else stream
-            yield from _lines(plain, path, keep_ends=keep_ends)
+            text = cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if path.suffix == ".gz" else stream
+            yield from _lines(text, path, keep_ends=keep_ends)
     except PACKED_WRONG as error:
         raise FormatError(
             f"cannot be unpacked ({error})", file=path, expected="a whole file packed by gzip"

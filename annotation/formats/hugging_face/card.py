@@ -1,7 +1,5 @@
 """README.md of a dataset: the front matter that the hub and `datasets` read, and the datasheet below it."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

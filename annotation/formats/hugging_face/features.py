@@ -56,8 +56,10 @@ def shard_schema() -> pa.Schema:
             return pa.struct({name: arrow(part) for name, part in kind.items()})
         return leaves[kind]
 
-    told = json.dumps({"info": {"features": {name: _told(kind) for name, kind in FEATURES.items()}}})
-    return pa.schema([(name, arrow(kind)) for name, kind in FEATURES.items()], metadata={"huggingface": told})
+    metadata = json.dumps({"info": {"features": {name: _told(kind) for name, kind in FEATURES.items()}}})
+    return pa.schema(
+        [(name, arrow(kind)) for name, kind in FEATURES.items()], metadata={"huggingface": metadata}
+    )
 
 
 def _told(kind: Any) -> Any:

@@ -68,11 +68,11 @@ class HuggingFace(Format):
 
         splits: dict[str, SplitSize] = {}
         for file in written.files:
-            if found := _SHARD.fullmatch(file.name):
-                told = pq.read_metadata(file)
-                size = sum(told.row_group(n).total_byte_size for n in range(told.num_row_groups))
-                before = splits.get(found[1], SplitSize(0, 0))
-                splits[found[1]] = SplitSize(before.images + told.num_rows, before.size + size)
+            if match := _SHARD.fullmatch(file.name):
+                metadata = pq.read_metadata(file)
+                size = sum(metadata.row_group(n).total_byte_size for n in range(metadata.num_row_groups))
+                before = splits.get(match[1], SplitSize(0, 0))
+                splits[match[1]] = SplitSize(before.images + metadata.num_rows, before.size + size)
         text = card_text(about, splits=splits, boxes=written.counts["boxes"] > 0)
         (out / _CARD).write_text(text, encoding="utf-8")
         written.files.append(out / _CARD)
@@ -119,8 +119,8 @@ def _row(record: ImageRecord, position: int, written: Written) -> list[Any]:
     ]
     written.add("images")
     counted = (("captions", record.captions), ("mentions", phrases), ("chains", chains), ("boxes", boxes))
-    for word, found in counted:
-        written.add(word, len(found))
+    for word, count in counted:
+        written.add(word, len(count))
     return [
         record.id,
         picture,
@@ -161,12 +161,12 @@ class _Split:
 
     def shards(self) -> list[Path]:
         """The files of the split, under their names."""
-        found = []
+        shards = []
         for number in range(self._number):
             file = self._folder / f"{self._called}-{number:05}-of-{self._number:05}.parquet"
             os.replace(self._unnamed(number), file)
-            found.append(file)
-        return found
+            shards.append(file)
+        return shards
 
     def _unnamed(self, number: int) -> Path:
         return self._folder / f"{self._called}-{number:05}.partial"

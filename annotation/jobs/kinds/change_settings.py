@@ -1,7 +1,5 @@
 """Changing the settings of a campaign nobody has worked on: all of its images are reopened, or none."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.utils.translation import gettext_lazy

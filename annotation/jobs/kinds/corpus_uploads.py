@@ -1,7 +1,5 @@
 """Files that are sent for a new corpus, in parts that can be sent again; jobs check and import them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -249,7 +247,7 @@ def check_checked(request: ImportUploadRequest, context: OperationContext) -> An
 
 def check(request: CheckUploadRequest, context: OperationContext) -> UploadCheck:
     """Look at an upload, in a format or the one that it looks like."""
-    found = check_upload(request.stored(), format=request.format or "", tell=context.tell)
+    found = check_upload(request.stored(), format=request.format or "", report_progress=context.tell)
     about = {one.name: getattr(found, one.name) for one in fields(found)}
     about["sha256"] = dict(sorted(found.sha256.items())[:FILES_SHOWN])
     about["problems"] = found.problems[:PROBLEMS_SHOWN]

@@ -1,7 +1,5 @@
 """A corpus deleted: it is out of sight at once, and a job takes away what it had, however large it is."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A corpus with one of its layers as files: a command writes a folder, a job an archive to download."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

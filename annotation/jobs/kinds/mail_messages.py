@@ -1,7 +1,5 @@
 """E-mails with what a researcher has to say to workers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.utils.translation import gettext_lazy

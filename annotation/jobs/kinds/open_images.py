@@ -1,7 +1,5 @@
 """Opening a campaign: its images with their first questions, then the campaign itself."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path

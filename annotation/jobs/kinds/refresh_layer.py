@@ -1,7 +1,5 @@
 """Bringing a campaign's layer up to its answers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from annotation.common.operations import OperationContext

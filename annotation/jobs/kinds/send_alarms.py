@@ -1,7 +1,5 @@
 """An e-mail with alarms to somebody who asked for them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.utils.translation import gettext_lazy

@@ -1,7 +1,5 @@
 """An e-mail with a link to a new password, where an account has the address that was asked about."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.utils.translation import gettext_lazy

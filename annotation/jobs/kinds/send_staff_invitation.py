@@ -1,7 +1,5 @@
 """An e-mail with the link of an invitation to be staff."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.utils.translation import gettext_lazy

@@ -1,7 +1,5 @@
 """An e-mail by which an admin tries out whether this server sends any."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.utils.translation import gettext_lazy

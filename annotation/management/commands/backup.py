@@ -1,7 +1,5 @@
 """`manage.py backup FILE`: all that is kept, in one file."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path

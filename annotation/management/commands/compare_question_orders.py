@@ -1,8 +1,6 @@
 """`manage.py compare_question_orders`: what `likely_first` saves over the printed order; and what all savings
 and machines save."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`manage.py evaluate_mentions DIR`: the chunker and the categories against marked mentions."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`manage.py restore FILE [--replace]`: what `backup` wrote, in the place of what stands."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any

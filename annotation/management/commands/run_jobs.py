@@ -1,7 +1,5 @@
 """`manage.py run_jobs`: the embedded worker alone."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

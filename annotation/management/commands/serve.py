@@ -1,7 +1,5 @@
 """`manage.py serve`: the web server and, where there is no broker, the jobs: one process group."""
 
-from __future__ import annotations
-
 import errno
 import gc
 import ipaddress

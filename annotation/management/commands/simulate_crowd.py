@@ -1,7 +1,5 @@
 """`manage.py simulate_crowd CAMPAIGN --workers N --seed S`: every question answered by error models."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from functools import partial
@@ -167,7 +165,7 @@ class Command(ReportCommand):
             chunked=options["chunked"],
             gated=not options["trust_everyone"],
             judgments=options["judgments"],
-            each=partial(with_progress, what="images", total=campaign.corpus.image_count),
+            transform=partial(with_progress, what="images", total=campaign.corpus.image_count),
         )
         seconds = perf_counter() - started
         given = done.cost.total + sum(done.cost.double_checks.values())

@@ -6,8 +6,6 @@ Rulings, withdrawals and joins change both. Each of them locks the campaign (`lo
 items are made meanwhile, and then checks the items of the images concerned (`retire_contradicted_items`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import groupby
 
@@ -41,7 +39,7 @@ def retire_contradicted_items(
     `because` as `retire_control_items` takes it. Returns those. Inside the act's transaction, which holds
     the campaign.
     """
-    found: list[Control] = []
+    controls: list[Control] = []
     rows = OpenImage.objects.filter(pk__in=list(images)).select_related("campaign", "image").order_by("pk")
     for row in rows:
         promoted = Q(campaign=row.campaign_id, source=PROMOTED)
@@ -49,12 +47,12 @@ def retire_contradicted_items(
         items = list(resting.filter(active=True).select_related("campaign", "image").order_by("pk"))
         if items:
             state = state_of(row)
-            found += [item for item in items if not _borne_out(item, row, state)]
-    found.sort(key=lambda item: (item.campaign_id, item.pk))
-    for campaign, own in groupby(found, key=lambda item: item.campaign):
-        ids = [item.pk for item in own]
+            controls += [item for item in items if not _borne_out(item, row, state)]
+    controls.sort(key=lambda item: (item.campaign_id, item.pk))
+    for campaign, of_campaign in groupby(controls, key=lambda item: item.campaign):
+        ids = [item.pk for item in of_campaign]
         retire_control_items(campaign=campaign, controls=ids, actor=actor, because=because)
-    return found
+    return controls
 
 
 def names_of_items(items: Iterable[Control]) -> list[ControlItemName]:

@@ -1,7 +1,5 @@
 """Control items from the campaign's own work: questions on which everybody agreed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from django.db import connection
@@ -52,7 +50,7 @@ def promote(
     By default a question is settled by one answer or two: to have more of them, ask for `at_least` two,
     or set more votes.
     """
-    promotable = [one.key for one in all_kinds() if one.promotable]
+    promotable = [promotable_kind.key for promotable_kind in all_kinds() if promotable_kind.promotable]
     if kind not in promotable:
         known = ", ".join(promotable)
         raise CannotPromote(f"answers to {kind!r} cannot be promoted; those to these can: {known}")
@@ -75,12 +73,12 @@ def consumed(image: int, key: str, state: ImageState) -> bool:
 def _promoted(
     campaign: Campaign, kind: str, at_least: int, purpose: str, per_answer: int, actor: Account | None
 ) -> Added:
-    found = {str(task): answer for task, answer in _agreed(campaign.pk, kind, at_least)}
+    answers = {str(task): answer for task, answer in _agreed(campaign.pk, kind, at_least)}
     chosen: list[str] = []
     unused: list[ControlItemName] = []
     states: dict[int, ImageState] = {}
-    for answer in sorted(set(found.values())):
-        alike = [task for task, given in found.items() if given == answer]
+    for answer in sorted(set(answers.values())):
+        alike = [task for task, other_answer in answers.items() if other_answer == answer]
         taken = 0
         for name in draw_sample(alike, len(alike), campaign.seed, "promote"):
             if taken == per_answer:
@@ -107,7 +105,7 @@ def _promoted(
                     purpose,
                     row.task.image.image.key,
                     question.mentions,
-                    found[str(row.task_id)],
+                    answers[str(row.task_id)],
                     question.boxes,
                     question.pending,
                     key=question.key,

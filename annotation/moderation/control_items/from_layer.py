@@ -6,8 +6,6 @@ mentions of one chain, beside boxes that fit it, and, where a box's quality is a
 plainly fits or plainly does not.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -104,7 +102,7 @@ def from_golds(
 
     Of images whose boxes the campaign would not ask about there are no items about boxes either.
     """
-    found: dict[tuple[str, str], list[_Candidate]] = defaultdict(list)
+    by_stratum: dict[tuple[str, str], list[_Candidate]] = defaultdict(list)
     protocol = settings_of(campaign.settings).protocol
     bare = set(Image.objects.filter(corpus=campaign.corpus_id, picture="").values_list("key", flat=True))
     for image, question, truth in questions_about(golds, seed=seed):
@@ -115,9 +113,9 @@ def from_golds(
             continue
         if clear(question, truth):
             known = gold_answer(question, truth)
-            found[question.kind, stratum(question.kind, known)].append((image, question, known))
+            by_stratum[question.kind, stratum(question.kind, known)].append((image, question, known))
     items: list[ControlItem] = []
-    for (kind, _), candidates in sorted(found.items()):
+    for (kind, _), candidates in sorted(by_stratum.items()):
         ordered = _spread(candidates, seed)
         serving = [
             p for p in purposes if p != Control.CONTROL or kind_of(kind).measured_on == MEASURED_ON_CONTROLS
@@ -171,16 +169,16 @@ def _golds(
         done = OpenImage.objects.filter(campaign=growing, image=OuterRef("image"), complete=True)
         covered = covered.filter(Exists(done))
     if isinstance(images, int):
-        asked = Exists(OpenImage.objects.filter(campaign=campaign, image=OuterRef("image")))
+        is_open = Exists(OpenImage.objects.filter(campaign=campaign, image=OuterRef("image")))
         pool = covered.values_list("image__key", flat=True)
-        apart = draw_sample(pool.exclude(asked), images, seed, "gold")
-        images = [*apart, *draw_sample(pool.filter(asked), images - len(apart), seed, "gold")]
-    wanted = Image.objects.filter(key__in=images)
+        apart = draw_sample(pool.exclude(is_open), images, seed, "gold")
+        images = [*apart, *draw_sample(pool.filter(is_open), images - len(apart), seed, "gold")]
+    with_gold = Image.objects.filter(key__in=images)
     if growing is not None:
-        wanted = wanted.filter(pk__in=covered.values("image"))
+        with_gold = with_gold.filter(pk__in=covered.values("image"))
     return [
         (record.id, (record.width, record.height), record.layer)
-        for record in stream_records(corpus=campaign.corpus, layer=layer, images=wanted)
+        for record in stream_records(corpus=campaign.corpus, layer=layer, images=with_gold)
         if record.layer is not None
     ]
 
@@ -194,4 +192,4 @@ def _spread(candidates: Iterable[_Candidate], seed: int) -> Iterator[_Candidate]
         image = candidate[0]
         turns.append((taken[image] // _TOGETHER, draw_number(seed, "image", image), len(turns), candidate))
         taken[image] += 1
-    return (candidate for *_, candidate in sorted(turns, key=lambda turn: turn[:3]))
+    return (candidate for *_, candidate in sorted(turns, key=lambda order: order[:3]))

@@ -1,7 +1,5 @@
 """What commands about campaigns print."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What commands print of corpora: what was imported, the figures of a layer beside those in print."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any

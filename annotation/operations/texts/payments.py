@@ -1,7 +1,5 @@
 """What commands print of payments, and what pages say of them."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 from django.utils.formats import number_format

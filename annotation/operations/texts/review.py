@@ -1,7 +1,5 @@
 """What commands print of reviewing, and what pages say of it."""
 
-from __future__ import annotations
-
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 

@@ -1,7 +1,5 @@
 """What commands print of workers, and what pages say of them."""
 
-from __future__ import annotations
-
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 

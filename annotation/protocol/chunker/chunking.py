@@ -1,7 +1,5 @@
 """Noun phrase chunks: a grammar over the letters of `annotation.protocol.chunker.tagging`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Protocol

@@ -7,8 +7,6 @@ Each rule settles one of them by the words around; `verb_or_noun` holds those th
 number and by the clause's verb. Tags are those of the British National Corpus (C5).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from annotation.protocol.chunker import verb_or_noun

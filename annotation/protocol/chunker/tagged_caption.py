@@ -1,7 +1,5 @@
 """A caption with the C5 tags (British National Corpus) of its words, and what can be asked of it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 

@@ -5,8 +5,6 @@ British National Corpus (C5). A letter to a word lets the grammar of noun phrase
 regular expression.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -75,16 +73,16 @@ class CaptionTagger:
         mending.mend_tags(words, tags)
         letters = map(_letter, words, tags)
         return "".join(
-            _PARTICIPLE if letter == _ADJECTIVE and place and token[:1].isupper() else letter
-            for place, (letter, token) in enumerate(zip(letters, tokens, strict=True))
+            _PARTICIPLE if letter == _ADJECTIVE and index and token[:1].isupper() else letter
+            for index, (letter, token) in enumerate(zip(letters, tokens, strict=True))
         )
 
     @staticmethod
-    def _shown(place: int, token: str) -> str:
+    def _shown(index: int, token: str) -> str:
         """What HanTa gets to see: a capital tells names from nouns, but not at the start."""
         if not token or len(token) > _LONGEST_WORD:
             return "?"
-        return token.lower() if place == 0 else token
+        return token.lower() if index == 0 else token
 
 
 def _letter(word: str, tag: str) -> str:

@@ -5,8 +5,6 @@ are no modifier, so "dance" after them is one. The clause: it wants one finite v
 candidate is the verb where there is no other, and a noun where there is.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import NamedTuple
 
@@ -173,12 +171,12 @@ def _takes_object(c: TaggedCaption, i: int) -> bool:
 @cache
 def _forms() -> dict[str, _Form]:
     """Base and -s forms of the verbs in verbs.txt."""
-    found = {}
+    forms = {}
     for title, mostly_verb in (("verbs or nouns", False), ("mostly verbs", True)):
         for verb in sections("verbs.txt")[title]:
-            found[verb] = _Form(False, mostly_verb)
-            found[_third_person(verb)] = _Form(True, mostly_verb)
-    return found
+            forms[verb] = _Form(False, mostly_verb)
+            forms[_third_person(verb)] = _Form(True, mostly_verb)
+    return forms
 
 
 def _third_person(verb: str) -> str:

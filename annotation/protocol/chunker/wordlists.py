@@ -1,7 +1,5 @@
 """The word lists in `data/`: plain text, words apart by white space, `#` opens a line of comment."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 
@@ -11,15 +9,15 @@ DATA = Path(__file__).parent / "data"
 @cache
 def sections(name: str) -> dict[str, frozenset[str]]:
     """The list `name`, by section: a line `[title]` opens one; what stands before any has the title ""."""
-    title, found = "", {"": set[str]()}
+    title, lines_of = "", {"": set[str]()}
     for line in (DATA / name).read_text("utf-8").splitlines():
         line = line.strip()
         if line.startswith("["):
             title = line.strip("[]")
-            found[title] = set()
+            lines_of[title] = set()
         elif not line.startswith("#"):
-            found[title].update(line.split())
-    return {title: frozenset(words) for title, words in found.items()}
+            lines_of[title].update(line.split())
+    return {title: frozenset(words) for title, words in lines_of.items()}
 
 
 @cache

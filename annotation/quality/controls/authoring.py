@@ -5,8 +5,6 @@ checked against image and captions, each question once per purpose, the campaign
 so that every process sees them, and a line in the audit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -54,20 +52,20 @@ def add_control_items(
     BadItems, with every bad one and the `problems` that were found before, in their order; nothing is stored
     then.
     """
-    given = list(items)
+    items_to_add = list(items)
     with database.writing():
         # One at a time: of two who add the same question, the second finds it there.
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
-        images = Images(campaign.corpus_id, (item.image for _, item in given))
-        standing = {
+        images = Images(campaign.corpus_id, (item.image for _, item in items_to_add))
+        existing = {
             (row.purpose, row.image_id, row.key): row
             for row in Control.objects.filter(campaign=campaign, image__in=images.words)
         }
-        found = list(problems)
+        problems_found = list(problems)
         fresh: dict[tuple[str, int, str], Control] = {}
         back: list[Control] = []
         passed_over: list[ControlItemName] = []
-        for number, item in given:
+        for number, item in items_to_add:
             try:
                 if isinstance(item, CountedControlItem):
                     row = counted_row(item, campaign=campaign, images=images)
@@ -75,29 +73,29 @@ def add_control_items(
                     row = control_row(item, campaign=campaign, images=images)
                 row.source, row.created_by, row.layer = source, actor, layer
                 name = (row.purpose, row.image_id, row.key)
-                other = standing.get(name) or fresh.get(name)
-                if other is None:
+                same_name = existing.get(name) or fresh.get(name)
+                if same_name is None:
                     fresh[name] = row
-                elif other.known != row.known and layer is not None:
+                elif same_name.known != row.known and layer is not None:
                     passed_over.append(ControlItemName(item.kind, item.image, row.stratum))
-                elif other.known != row.known:
+                elif same_name.known != row.known:
                     raise BadItem(
                         f"this question about image {item.image!r} is already a {item.purpose} item with "
-                        f"the gold answer {other.known!r}; ask another one"
+                        f"the gold answer {same_name.known!r}; ask another one"
                     )
-                elif not other.active:
-                    back.append(other)
+                elif not same_name.active:
+                    back.append(same_name)
             except BadItem as error:
-                found.append((number, str(error)))
-        if found:
-            raise BadItems(sorted(found))
+                problems_found.append((number, str(error)))
+        if problems_found:
+            raise BadItems(sorted(problems_found))
         Control.objects.bulk_create(fresh.values(), batch_size=500)
         Control.objects.filter(pk__in=[row.pk for row in back]).update(active=True)
         changed = len(fresh) + len(back)
         if changed:
             raise_revision(campaign)
             record(actor=actor, act="add_known_items", campaign=campaign, source=source, items=changed)
-    return Added(changed, len(given) - changed - len(passed_over), tuple(passed_over))
+    return Added(changed, len(items_to_add) - changed - len(passed_over), tuple(passed_over))
 
 
 def retire_control_items(

@@ -4,8 +4,6 @@ Source: Hodosh et al. 2013, section 4.3.2: an image of the development set with 
 captions and random ones beside.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
@@ -69,31 +67,33 @@ def from_captions(
     these images have marked ones, somebody chose them all, and no others are drawn. No text comes twice. A
     page's image has `per_page` captions; where there are too few images or captions, there are fewer items.
     """
-    place = {key: number for number, key in enumerate(draw_sample(images, len(images), seed, "known"))}
-    rows = list(Image.objects.filter(corpus=campaign.corpus, key__in=place))
-    rows.sort(key=lambda row: place[row.key])
-    own = _told(rows)
-    asked, each = _asked(campaign)
-    others = [caption for one in own.values() for caption in one]
-    marked = sum(any(caption.unrelated for caption in one) for one in own.values())
-    drawn = [] if 2 * marked > len(own) else asked or others
-    turn = iter(rows)
+    rank = {key: number for number, key in enumerate(draw_sample(images, len(images), seed, "known"))}
+    rows = list(Image.objects.filter(corpus=campaign.corpus, key__in=rank))
+    rows.sort(key=lambda row: rank[row.key])
+    words_of = _told(rows)
+    captions, per_image = _asked(campaign)
+    others = [caption for per_image_captions in words_of.values() for caption in per_image_captions]
+    marked = sum(
+        any(caption.unrelated for caption in per_image_captions) for per_image_captions in words_of.values()
+    )
+    drawn = [] if 2 * marked > len(words_of) else captions or others
+    rows_in_order = iter(rows)
     kind = _judging_pairs(campaign)
     assert kind is not None
     for purpose, number in purposes.items():
         for _ in range(number):
-            image = next(turn, None)
+            image = next(rows_in_order, None)
             if image is None:
                 return
-            fitting = [caption for caption in own[image.key] if not caption.unrelated]
+            fitting = [caption for caption in words_of[image.key] if not caption.unrelated]
             # Of equal texts the first: people would see one of them twice.
             true = list({caption.text: caption.name for caption in reversed(fitting)}.values())[::-1]
-            wrong = _wrong(image.key, own[image.key], drawn, seed)
+            unrelated = _wrong(image.key, words_of[image.key], drawn, seed)
             if kind.about == ABOUT_PAIR:
-                yield from _pairs(kind, purpose, image.key, true, wrong, seed, min(each, MOST_PAIRS))
+                yield from _pairs(kind, purpose, image.key, true, unrelated, seed, min(per_image, MOST_PAIRS))
             else:
-                blocks = min(ceil(each / per_page), MOST_BLOCKS)
-                yield from _blocks(kind, purpose, image.key, true, wrong, seed, per_page, blocks)
+                blocks = min(ceil(per_image / per_page), MOST_BLOCKS)
+                yield from _blocks(kind, purpose, image.key, true, unrelated, seed, per_page, blocks)
 
 
 def from_split(
@@ -112,8 +112,8 @@ def from_split(
     if _judging_pairs(campaign) is None:
         takes = [kind.tasks for kind in all_kinds() if _made_from_captions(kind)]
         raise BadItem(f"campaign {campaign.name!r} asks {campaign.tasks}; expected {' or '.join(takes)}")
-    asked = OpenImage.objects.filter(campaign=campaign, image=OuterRef("pk"))
-    free = Image.objects.filter(corpus=campaign.corpus, split=split).exclude(Exists(asked))
+    is_open = OpenImage.objects.filter(campaign=campaign, image=OuterRef("pk"))
+    free = Image.objects.filter(corpus=campaign.corpus, split=split).exclude(Exists(is_open))
     items = from_captions(
         campaign=campaign,
         images=list(free.order_by("position").values_list("key", flat=True)),
@@ -121,13 +121,15 @@ def from_split(
         per_page=settings_of(campaign.settings).page.captions,
         purposes=dict.fromkeys(purposes, number),
     )
-    found = list(items)
-    if not found:
+    candidates = list(items)
+    if not candidates:
         raise BadItem(
             f"split {split!r} of corpus {campaign.corpus.name!r} has no image with captions that the "
             "campaign does not ask about; name another split"
         )
-    return add_control_items(campaign=campaign, items=enumerate(found, 1), source="captions", actor=actor)
+    return add_control_items(
+        campaign=campaign, items=enumerate(candidates, 1), source="captions", actor=actor
+    )
 
 
 def _made_from_captions(kind: Kind) -> bool:
@@ -143,16 +145,16 @@ def _judging_pairs(campaign: Campaign) -> Kind | None:
 
 def _told(rows: Sequence[Image]) -> dict[str, list[_CaptionWords]]:
     """The captions of some images, by the image's key; in their order, named by their place."""
-    found: dict[str, list[_CaptionWords]] = {row.key: [] for row in rows}
+    captions: dict[str, list[_CaptionWords]] = {row.key: [] for row in rows}
     key_of = {row.pk: row.key for row in rows}
     for part in chunks(list(key_of), 500):
         for caption in Caption.objects.filter(image__in=part).order_by("image", "number"):
             words = [word.lower() for word in tokenise(caption.text)]
             says = frozenset(stem(word) for word in words if word.isalnum() and word not in _PLAIN)
             key = key_of[caption.image_id]
-            name, text = (key, len(found[key])), " ".join(caption.text.lower().split())
-            found[key].append(_CaptionWords(name, text, says, len(caption.text), caption.unrelated))
-    return found
+            name, text = (key, len(captions[key])), " ".join(caption.text.lower().split())
+            captions[key].append(_CaptionWords(name, text, says, len(caption.text), caption.unrelated))
+    return captions
 
 
 def _asked(campaign: Campaign) -> tuple[list[_CaptionWords], int]:
@@ -167,38 +169,40 @@ def _asked(campaign: Campaign) -> tuple[list[_CaptionWords], int]:
         names.update(dict.fromkeys((owner, number) for owner, number in captions))
     rows = Image.objects.filter(pk__in={owner for owner, _ in names})
     key_of = {row.pk: row.key for row in rows}
-    told = _told(list(rows))
-    found = [told[key_of[owner]][number] for owner, number in list(names)[:ENOUGH]]
-    return found, round(median(beside.values())) if beside else 2
+    captions_of = _told(list(rows))
+    chosen = [captions_of[key_of[owner]][number] for owner, number in list(names)[:ENOUGH]]
+    return chosen, round(median(beside.values())) if beside else 2
 
 
 def _wrong(
-    image: str, own: Sequence[_CaptionWords], others: Sequence[_CaptionWords], seed: int
+    image: str, captions: Sequence[_CaptionWords], others: Sequence[_CaptionWords], seed: int
 ) -> Iterator[CaptionName]:
     """Captions that do not describe an image, one after the other, each text once, as long as there are any.
 
     None has the text of one that does.
     """
-    seen = {caption.text for caption in own if not caption.unrelated}
-    unrelated = [caption for caption in own if caption.unrelated]
-    for caption in sorted(unrelated, key=lambda one: draw_number(seed, "unrelated", *one.name)):
+    seen = {caption.text for caption in captions if not caption.unrelated}
+    unrelated = [caption for caption in captions if caption.unrelated]
+    for caption in sorted(
+        unrelated, key=lambda unrelated_caption: draw_number(seed, "unrelated", *unrelated_caption.name)
+    ):
         if caption.text not in seen:
             seen.add(caption.text)
             yield caption.name
-    said = frozenset[str]().union(*(caption.says for caption in own if not caption.unrelated))
+    words = frozenset[str]().union(*(caption.says for caption in captions if not caption.unrelated))
     left = [caption for caption in others if caption.name[0] != image]
-    turn = 0
+    attempt = 0
     while left:
         # As long as one that is drawn: what shares no word with the image's own is shorter than most.
-        length = left[int(draw_number(seed, "length", image, turn) * len(left))].length
-        sample = draw_sample(map(str, range(len(left))), SAMPLE, seed, "wrong", image, turn)
-        near = sorted(map(int, sample), key=lambda place: abs(left[place].length - length))[:NEAREST]
+        length = left[int(draw_number(seed, "length", image, attempt) * len(left))].length
+        sample = draw_sample(map(str, range(len(left))), SAMPLE, seed, "wrong", image, attempt)
+        near = sorted(map(int, sample), key=lambda index: abs(left[index].length - length))[:NEAREST]
         # The nearest comes first, and of those that share as little it is taken.
-        found = left.pop(min(near, key=lambda place: len(said & left[place].says)))
-        if found.text not in seen:
-            seen.add(found.text)
-            yield found.name
-        turn += 1
+        nearest = left.pop(min(near, key=lambda index: len(words & left[index].says)))
+        if nearest.text not in seen:
+            seen.add(nearest.text)
+            yield nearest.name
+        attempt += 1
 
 
 def _pairs(
@@ -206,7 +210,7 @@ def _pairs(
     purpose: str,
     image: str,
     true: Sequence[CaptionName],
-    wrong: Iterator[CaptionName],
+    unrelated: Iterator[CaptionName],
     seed: int,
     number: int,
 ) -> Iterator[CountedControlItem]:
@@ -216,8 +220,8 @@ def _pairs(
     known = [
         (fits, name) for name in sorted(true, key=lambda name: draw_number(seed, "known", image, fits, *name))
     ]
-    for name, other in zip(known[: max(1, number // 2)], wrong, strict=False):
-        for grade, caption in (name, (wrongly, other)):
+    for name, unrelated_name in zip(known[: max(1, number // 2)], unrelated, strict=False):
+        for grade, caption in (name, (wrongly, unrelated_name)):
             yield CountedControlItem(kind.key, purpose, image, grade, (caption,))
 
 
@@ -226,7 +230,7 @@ def _blocks(
     purpose: str,
     image: str,
     true: Sequence[CaptionName],
-    wrong: Iterator[CaptionName],
+    unrelated: Iterator[CaptionName],
     seed: int,
     per_page: int,
     blocks: int,
@@ -238,10 +242,10 @@ def _blocks(
         if most < 1:
             return
         number = 1 + int(draw_number(seed, "true", image, block) * most)
-        own, left = left[:number], left[number:]
-        names = [*own, *islice(wrong, per_page - number)]
+        chosen, left = left[:number], left[number:]
+        names = [*chosen, *islice(unrelated, per_page - number)]
         if len(names) < per_page:
             return
         names.sort(key=lambda name: draw_number(seed, "order", image, *name))
-        known = tuple(name in own for name in names)
+        known = tuple(name in chosen for name in names)
         yield CountedControlItem(kind.key, purpose, image, known, tuple(names))

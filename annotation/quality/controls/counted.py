@@ -7,8 +7,6 @@ Source: Hodosh et al. 2013, section 4.3.2: an image of the development set, one 
 captions, the rest random ones that were verified not to describe it; section 2.3: the test.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,7 +48,7 @@ def counted_row(item: CountedControlItem, *, campaign: Campaign, images: Images)
     """The row of a control item, not stored yet, its source left open. Raises BadItem."""
     kind = kind_of(item.kind) if is_counted(item.kind) else None
     if kind is None or kind.item is None:
-        known_kinds = ", ".join(one.key for one in all_kinds() if one.item is not None)
+        known_kinds = ", ".join(any_kind.key for any_kind in all_kinds() if any_kind.item is not None)
         raise BadItem(f"{item.kind!r} cannot be graded; expected {known_kinds}")
     if item.kind not in campaign.kinds:
         raise BadItem(f"campaign {campaign.name!r} asks {', '.join(campaign.kinds)}; not {item.kind}")
@@ -92,13 +90,13 @@ def _found(item: CountedControlItem, campaign: Campaign, images: Images) -> list
     keys = {image for image, _ in item.captions}
     there = Images(campaign.corpus_id, keys - images.rows.keys())
     rows = {**images.rows, **there.rows}
-    found = []
-    for key, place in item.captions:
+    positions = []
+    for key, number in item.captions:
         if key not in rows:
             raise BadItem(f"there is no image {key!r} in corpus {campaign.corpus.name!r}")
         row = rows[key]
         captions = images.words.get(row.pk) or there.words.get(row.pk, {})
-        if not 0 <= place < len(captions):
-            raise BadItem(f"image {key!r} has {len(captions)} captions and no number {place}, from 0")
-        found.append([row.pk, place])
-    return found
+        if not 0 <= number < len(captions):
+            raise BadItem(f"image {key!r} has {len(captions)} captions and no number {number}, from 0")
+        positions.append([row.pk, number])
+    return positions

@@ -1,7 +1,5 @@
 """A control item as people write it down, and the row that it makes once it is checked."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -97,11 +95,11 @@ def control_row(item: ControlItem, *, campaign: Campaign, images: Images) -> Con
         raise BadItem(f"there is no image {item.image!r} in corpus {campaign.corpus.name!r}")
     image = images.rows[item.image]
     question = _question(item, image, images.words[image.pk])
-    plain = plain_gold_answer(item.known)
+    content = plain_gold_answer(item.known)
     try:
-        if isinstance(plain, str) == kind_of(item.kind).draws:
-            raise BadItem(f"gold answer {plain!r} is not an answer to {item.kind}")
-        answer = stratum(item.kind, gold_from_plain(item.kind, plain))
+        if isinstance(content, str) == kind_of(item.kind).draws:
+            raise BadItem(f"gold answer {content!r} is not an answer to {item.kind}")
+        answer = stratum(item.kind, gold_from_plain(item.kind, content))
     except BadGoldAnswer as error:
         raise BadItem(f"{error}, which are the answers to {item.kind}") from error
     _check_boxes(image, item.known if not isinstance(item.known, str) else ())
@@ -112,7 +110,7 @@ def control_row(item: ControlItem, *, campaign: Campaign, images: Images) -> Con
         image=image,
         key=question.key,
         content=question_content(question),
-        known=plain,
+        known=content,
         stratum=answer,
         explanation=item.explanation,
     )
@@ -136,7 +134,7 @@ def _question(item: ControlItem, image: Image, words: Mapping[int, list[str]]) -
             f"{item.kind} asks whether boxes are missing beside those accepted; expected one or more"
         )
     if (item.pending is not None) != bool(kind.judges):
-        judging = ", ".join(each for each, _ in judging_kinds())
+        judging = ", ".join(judging_kind for judging_kind, _ in judging_kinds())
         raise BadItem(f"a pending box belongs to {judging}, which needs one, and to nothing else")
     _check_boxes(image, (*item.boxes, *([item.pending] if item.pending else [])))
     if item.key:
@@ -162,10 +160,10 @@ def _question(item: ControlItem, image: Image, words: Mapping[int, list[str]]) -
 
 def _mention(name: str, image: Image, words: Mapping[int, list[str]]) -> Mention:
     """The mention of that id, with its words. Raises BadItem where the image's captions have none such."""
-    found = _MENTION.fullmatch(name)
-    if not found:
+    match = _MENTION.fullmatch(name)
+    if not match:
         raise BadItem(f"mention {name!r}: expected caption:start-end, as 0:3-5")
-    caption, start, end = map(int, found.groups())
+    caption, start, end = map(int, match.groups())
     if caption not in words:
         raise BadItem(f"mention {name!r}: image {image.key!r} has no caption {caption}")
     if not start < end <= len(words[caption]):

@@ -8,8 +8,6 @@ are of all answers alike, and questions are not; without the looks, the mixture 
 An image of the worker's own test is not one of the campaign's: items about it come last.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping
 from functools import lru_cache
@@ -67,12 +65,12 @@ def strangeness(
     """For each control item of a kind, by its id, how much it would stand out where the worker expects a
     task about `image` that shows `content`."""
     met, tested = past
-    expected, wanted = met.get(image, NEVER_MET), looks(content)
+    expected, subject_looks = met.get(image, NEVER_MET), looks(content)
     return {
         control: OF_A_TEST
-        if own in tested
-        else _apart(met.get(own, NEVER_MET), expected) + WEIGHT * _unlike(seen, wanted)
-        for control, (own, seen) in _known(campaign, kind, revision).items()
+        if control_image in tested
+        else _apart(met.get(control_image, NEVER_MET), expected) + WEIGHT * _unlike(seen, subject_looks)
+        for control, (control_image, seen) in _known(campaign, kind, revision).items()
     }
 
 
@@ -99,12 +97,12 @@ def _known(campaign: int, kind: str, revision: int) -> Mapping[str, tuple[int, L
     }
 
 
-def _unlike(one: Looks, other: Looks) -> float:
-    return sum(abs(a - b) for a, b in zip(one, other, strict=False))
+def _unlike(looks: Looks, other_looks: Looks) -> float:
+    return sum(abs(a - b) for a, b in zip(looks, other_looks, strict=False))
 
 
-def _apart(one: Met, other: Met) -> float:
-    return abs(log1p(one.times) - log1p(other.times)) + abs(log1p(one.ago) - log1p(other.ago)) / 2
+def _apart(a: Met, b: Met) -> float:
+    return abs(log1p(a.times) - log1p(b.times)) + abs(log1p(a.ago) - log1p(b.ago)) / 2
 
 
 def _alone(worker: int, campaign: int) -> list[tuple[int, str]]:
@@ -136,8 +134,8 @@ def _on_pages(worker: int, campaign: int, but: int) -> list[tuple[int, str]]:
     known = PageControl.objects.filter(assignment__in=[page for page, *_ in pages])
     for page, image in known.values_list("assignment", "control__image"):
         put_on[page].append(image)
-    found: list[tuple[int, str]] = []
+    images: list[tuple[int, str]] = []
     for page, role, task, image in pages:
-        shown = [*of_task.get(task or 0, ()), *put_on[page]]
-        found += [(each, role) for each in shown or ([image] if image else [])]
-    return found[:LOOK_BACK]
+        images_shown = [*of_task.get(task or 0, ()), *put_on[page]]
+        images += [(shown_image, role) for shown_image in images_shown or ([image] if image else [])]
+    return images[:LOOK_BACK]

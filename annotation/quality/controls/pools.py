@@ -4,8 +4,6 @@ Which item comes when is `protocol.controls`; what is right is `protocol.grading
 what a campaign has of them.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Mapping
 from datetime import datetime
@@ -74,9 +72,9 @@ def qualification_pools(
     places: Collection[tuple[int, str]],
 ) -> dict[tuple[int, str], tuple[PooledControl, ...]]:
     """(campaign, kind) -> the items in use of the test there, as `control_pool` has them now; one query."""
-    found: dict[tuple[int, str], tuple[PooledControl, ...]] = dict.fromkeys(places, ())
+    pools: dict[tuple[int, str], tuple[PooledControl, ...]] = dict.fromkeys(places, ())
     if not places:
-        return found
+        return pools
     rows = Row.objects.filter(
         campaign__in={campaign for campaign, _ in places},
         kind__in={kind for _, kind in places},
@@ -84,9 +82,9 @@ def qualification_pools(
         active=True,
     )
     for campaign, kind, row, stratum in rows.order_by("id").values_list("campaign", "kind", "id", "stratum"):
-        if (campaign, kind) in found:
-            found[campaign, kind] += (PooledControl(str(row), stratum),)
-    return found
+        if (campaign, kind) in pools:
+            pools[campaign, kind] += (PooledControl(str(row), stratum),)
+    return pools
 
 
 def gold_coverage(campaign: int, kind: str, revision: int) -> GoldCoverage:
@@ -112,7 +110,7 @@ def control_warnings(
 ) -> dict[str, str]:
     """Kind -> one line for the campaign page, where its control items cannot tell good workers from bad; the
     line calls it, and answers, by `words`."""
-    found = {}
+    warnings = {}
     for kind in campaign.kinds:
         if kind_of(kind).measured_on != MEASURED_ON_CONTROLS:
             continue
@@ -121,20 +119,20 @@ def control_warnings(
             words.answer(kind, answer) for answer in needed_strata(kind) if not there[answer]
         )
         if not there:
-            found[kind] = _("accuracy is not measured at %(kind)s: it has no control items; add some") % {
+            warnings[kind] = _("accuracy is not measured at %(kind)s: it has no control items; add some") % {
                 "kind": words.kind(kind)
             }
         elif lacking:
-            found[kind] = _(
+            warnings[kind] = _(
                 "no control item of %(kind)s has the gold answer %(known)s, so a worker who never gives it "
                 "passes; add some that have it"
             ) % {"kind": words.kind(kind), "known": lacking}
         elif there.total() < settings.window:
-            found[kind] = _(
+            warnings[kind] = _(
                 "%(kind)s has %(n)d control items, and a worker gets each of them only once; add more until "
                 "there are at least %(wanted)d"
             ) % {"kind": words.kind(kind), "n": there.total(), "wanted": settings.window}
-    return found
+    return warnings
 
 
 def shown_control(control: int) -> ShownControl:
@@ -148,7 +146,7 @@ def controls_seen(*, worker: int, campaign: int, kind: str) -> frozenset[str]:
     They held them, whatever became of that, or they had the very question in another form
     (`selectors.same_question`): nobody judges a question twice.
     """
-    place: list[int | str] = [worker, campaign, kind]
+    key_parts: list[int | str] = [worker, campaign, kind]
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT a.control_id FROM annotation_assignment a
@@ -157,7 +155,7 @@ def controls_seen(*, worker: int, campaign: int, kind: str) -> frozenset[str]:
                SELECT p.control_id FROM annotation_assignment a
                JOIN annotation_pagecontrol p ON p.assignment_id = a.id
                WHERE a.worker_id = %s AND a.campaign_id = %s AND a.kind = %s""",
-            2 * place,
+            2 * key_parts,
         )
         held = {control for (control,) in cursor.fetchall()}
     return frozenset(map(str, held | asked_before(worker=worker, campaign=campaign, kind=kind)))
@@ -170,7 +168,7 @@ def control_counts(*, worker: int, campaign: int, kind: str) -> ControlCounts:
 
     Of items that are retired only checked answers count: those in hand will measure nobody.
     """
-    known, in_hand, left_out = Counter[str](), Counter[str](), Counter[str]()
+    known, in_hand, excluded = Counter[str](), Counter[str](), Counter[str]()
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT k.stratum, k.active, a.state, a."right" IS NOT NULL, count(*)
@@ -187,8 +185,8 @@ def control_counts(*, worker: int, campaign: int, kind: str) -> ControlCounts:
             if graded:
                 known[stratum] += count
             elif active:
-                (in_hand if state == Assignment.LEASED else left_out)[stratum] += count
-    return ControlCounts(known, in_hand, left_out)
+                (in_hand if state == Assignment.LEASED else excluded)[stratum] += count
+    return ControlCounts(known, in_hand, excluded)
 
 
 def measures_late(*, worker: int, campaign: int, kind: str, revision: int, stratum: str) -> bool:
@@ -200,15 +198,15 @@ def measures_late(*, worker: int, campaign: int, kind: str, revision: int, strat
     return not control_counts(worker=worker, campaign=campaign, kind=kind).ahead(stratum, others)
 
 
-def grade_control(*, kind: str, known: Any, given: GivenAnswer, settings: TrustSettings) -> bool:
+def grade_control(*, kind: str, known: Any, answer: GivenAnswer, settings: TrustSettings) -> bool:
     """Whether what a worker sent on a control item is right; `gold_coverage` as its row holds it.
 
     A flag is wrong: a control item has nothing to report, and whoever flags everything would
     otherwise never be measured.
     """
-    if given.flag:
+    if answer.flag:
         return False
-    return is_right(kind, kind_of(kind).given(given), gold_from_plain(kind, known), settings)
+    return is_right(kind, kind_of(kind).given(answer), gold_from_plain(kind, known), settings)
 
 
 def gold_from_plain(kind: str, known: Any) -> Any:

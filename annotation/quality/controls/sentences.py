@@ -1,7 +1,5 @@
 """Tests whose sentences come with the product: entered among a campaign's items when it begins."""
 
-from __future__ import annotations
-
 from annotation.models import Account, Campaign, Control, Image
 from annotation.protocol.kinds import kind_of
 from annotation.quality.controls.authoring import Added, add_control_items
@@ -22,10 +20,10 @@ def install_sentences(*, campaign: Campaign, kind: str, actor: Account | None = 
             kind,
             Control.QUALIFICATION,
             image[0],
-            one.known,
-            sentence=one.sentence,
-            explanation=one.explanation,
+            item.known,
+            sentence=item.sentence,
+            explanation=item.explanation,
         )
-        for one in sentences()
+        for item in sentences()
     ]
     return add_control_items(campaign=campaign, items=enumerate(items, 1), source="page", actor=actor)

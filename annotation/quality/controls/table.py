@@ -19,8 +19,6 @@ true, named in the same way; the grade; "correct" or "incorrect". A file about t
 out mentions, boxes and pending, one about the others captions and sentence.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -124,22 +122,22 @@ def _counted(row: Mapping[str, str]) -> CountedControlItem:
 
 
 def _caption(name: str) -> tuple[str, int]:
-    key, _, place = name.rpartition("#")
-    if not key or not (place.isascii() and place.isdigit()):
+    key, _, number = name.rpartition("#")
+    if not key or not (number.isascii() and number.isdigit()):
         raise BadItem(f"caption {name!r}: expected IMAGE#NUMBER, as 1000092795#0")
-    return key, int(place)
+    return key, int(number)
 
 
 def _boxes(cell: str, column: str) -> tuple[Box, ...]:
     """The boxes in a cell. Raises BadItem."""
-    found = []
+    boxes = []
     for part in filter(None, (part.strip() for part in cell.split(";"))):
         try:
             xmin, ymin, xmax, ymax = map(int, part.split(","))
-            found.append(Box(xmin, ymin, xmax, ymax))
+            boxes.append(Box(xmin, ymin, xmax, ymax))
         except ValueError:
             raise BadItem(
                 f"{column} {part!r}: expected xmin,ymin,xmax,ymax in whole pixels from 1, with "
                 "xmin <= xmax and ymin <= ymax"
             ) from None
-    return tuple(found)
+    return tuple(boxes)

@@ -1,7 +1,5 @@
 """How a lease goes on, and how it ends where no answer came: renewed, given back, expired."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -111,7 +109,7 @@ def _free_places(
     ended = cursor.fetchall()
     # A worker has a task once, but several workers may hold it.
     for task in sorted({task for _, task in ended}):
-        places = sum(other == task for _, other in ended)
+        places = sum(ended_task == task for _, ended_task in ended)
         cursor.execute("UPDATE annotation_task SET live = live - %s WHERE id = %s", [places, task])
     return [assignment for assignment, _ in ended]
 

@@ -1,7 +1,5 @@
 """Taking a lease: what a worker has in hand, or something new, or why there is nothing."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -128,9 +126,9 @@ def take_machine_lease(
                 "no_machine", "Only a machine takes a question by its number, and not of this kind."
             )
         at = database.now()
-        refused = _why_machine_waits(cursor, terms, holder, at)
-        if refused is not None:
-            return refused
+        refusal = _why_machine_waits(cursor, terms, holder, at)
+        if refusal is not None:
+            return refusal
         tries = terms.settings.machine.tries if draws(kind) else 1
         # Nobody else counts them up: the machine's standing is locked.
         if attempt != Assignment.objects.filter(task=task, worker=worker).count():
@@ -156,11 +154,11 @@ def why_no_machine_lease(*, worker: int, campaign: Campaign, kind: str) -> NoTas
 
 
 def _why_machine_waits(cursor: Any, terms: Terms, holder: WorkerState, at: datetime) -> NoTask | None:
-    refused = dispatch.why_closed(terms) or why_refused(holder, terms)
-    if refused is not None:
-        return refused
-    rules = terms_trust_rules(terms, holder.standing.kind, machine=True)
-    return dispatch.why_drawer_waits(cursor, holder, rules, at, machine=True)
+    refusal = dispatch.why_closed(terms) or why_refused(holder, terms)
+    if refusal is not None:
+        return refusal
+    rules = terms_trust_rules(terms, holder.standing.kind, is_model=True)
+    return dispatch.why_drawer_waits(cursor, holder, rules, at, is_model=True)
 
 
 def _holder(cursor: Any, campaign: int, worker: int, kind: str, *, locked: bool = True) -> WorkerState | None:
@@ -197,7 +195,7 @@ def take_next_lease(
         after = ()
         asked_out = not visits.may_have_more(cursor, worker=holder.worker, campaign=terms.id)
     if not asked_out and database.in_one_trip() and _is_plain(terms, holder, kind, len(holding)):
-        found = dispatch.claim_and_lease(
+        lease = dispatch.claim_and_lease(
             cursor,
             holder,
             kind,
@@ -207,8 +205,8 @@ def take_next_lease(
             at=at,
             expires=expires,
         )
-        if found is not None:
-            return _lease(*found, kind, expires, terms)
+        if lease is not None:
+            return _lease(*lease, kind, expires, terms)
     else:
         database.send_statements(cursor, after)
     database.execute(
@@ -225,9 +223,9 @@ def take_next_lease(
             return _held(cursor, terms, kind, in_hand, carried, at)
     if asked_out:
         return visits.no_task_beyond_visit()
-    refused = dispatch.why_closed(terms) or why_refused(holder, terms)
-    if refused is not None:
-        return _test(cursor, terms, holder, kind, refused, holding, at)
+    refusal = dispatch.why_closed(terms) or why_refused(holder, terms)
+    if refusal is not None:
+        return _test(cursor, terms, holder, kind, refusal, holding, at)
     request = _Request(terms, holder, kind, at, expires)
     if len(held) >= terms.settings.lease.in_hand:
         return NoTask(
@@ -342,9 +340,9 @@ def _known_lease(
     assignment: int, kind: str, role: str, control: int, expires: datetime, version: int
 ) -> Lease:
     """A lease of a control item."""
-    shown = controls.shown_control(control)
+    content = controls.shown_control(control)
     return Lease(
-        assignment, kind, role, shown.image, shown.content, shown.key, expires, None, control, version
+        assignment, kind, role, content.image, content.content, content.key, expires, None, control, version
     )
 
 
@@ -427,13 +425,13 @@ def _test(
     terms: Terms,
     holder: WorkerState,
     kind: str,
-    refused: NoTask,
+    refusal: NoTask,
     holding: Collection[int],
     at: datetime,
 ) -> Lease | NoTask:
     """The next item of the qualification test under way, where that is what keeps the worker out."""
-    if refused.code not in qualification.NEED_A_TEST:
-        return refused
+    if refusal.code not in qualification.NEED_A_TEST:
+        return refusal
     row = StandingRow.objects.get(pk=holder.id)
     assignment = qualification.lease_test_item(
         row, settings=terms.settings, version=terms.version, holding=holding, at=at
@@ -447,7 +445,7 @@ def _test(
         obstacle = qualification.test_obstacle(row, campaign=campaign, settings=terms.settings)
         if obstacle is not None:
             return NoTask(obstacle.code, obstacle.text)
-    return refused
+    return refusal
 
 
 def _control(cursor: Any, request: _Request, number: int) -> Lease | None:

@@ -4,8 +4,6 @@ An assignment that was handed in is the line of the ledger: its seconds are idle
 was reckoned when the answer came. Amounts are millionths of the campaign's currency, as integers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -102,7 +100,9 @@ def in_hand(campaign: Campaign, pay: PaySettings, lines: Iterable[Earned] = ()) 
     if not leases:
         return 0
     older = any(version != campaign.settings_version for _, _, version in leases)
-    pays = {number: each.pay for number, each in settings_by_version(campaign).items()} if older else {}
+    pays = (
+        {number: settings.pay for number, settings in settings_by_version(campaign).items()} if older else {}
+    )
     answers: dict[str, int] = {}
     seconds: dict[str, float] = {}
     for line in lines:
@@ -120,8 +120,8 @@ def in_hand(campaign: Campaign, pay: PaySettings, lines: Iterable[Earned] = ()) 
 def spent(campaign: Campaign, pay: PaySettings) -> int:
     """What is earned, given as bonuses and in hand, as of now."""
     lines, _ = _of_people(campaign)
-    given = sum(bonuses(campaign).values())
-    return sum(line.pay for line in lines) + given + in_hand(campaign, pay, lines)
+    bonus_total = sum(bonuses(campaign).values())
+    return sum(line.pay for line in lines) + bonus_total + in_hand(campaign, pay, lines)
 
 
 def costs(campaign: Campaign, pay: PaySettings) -> CampaignCost:
@@ -156,8 +156,8 @@ def _of_people(campaign: Campaign) -> tuple[list[Earned], list[Earned]]:
     """What people earned until now, and the lines of machines, which earn nothing and take no time."""
     lines = earned(campaign)
     machines = set(Machine.objects.filter(campaign=campaign).values_list("worker", flat=True))
-    return [one for one in lines if one.worker not in machines], [
-        one for one in lines if one.worker in machines
+    return [line for line in lines if line.worker not in machines], [
+        line for line in lines if line.worker in machines
     ]
 
 

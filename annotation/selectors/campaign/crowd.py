@@ -1,7 +1,5 @@
 """The worker table: what each has done, how right, how quickly, where they stand, what they are due."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -108,36 +106,36 @@ def workers(
     for worker, sum_paid in paid(campaign).items():
         if worker in rows:
             rows[worker].paid = sum_paid
-    for worker, given in bonuses(campaign).items():
+    for worker, bonus in bonuses(campaign).items():
         if worker in rows:
-            rows[worker].bonuses = given
+            rows[worker].bonuses = bonus
     for row in rows.values():
         row.hourly = hourly(row.earned, row.seconds)
-    found = list(standings.filter(worker__in=rows))
-    found.sort(key=lambda standing: kind_order(standing.kind))
-    timed = [(s.worker_id, s.kind) for s in found if answers[s.worker_id, s.kind]]
+    rows_of_workers = list(standings.filter(worker__in=rows))
+    rows_of_workers.sort(key=lambda trust_row: kind_order(trust_row.kind))
+    timed = [(s.worker_id, s.kind) for s in rows_of_workers if answers[s.worker_id, s.kind]]
     medians = kept_figure(
         campaign, f"medians-{list_key(timed)}", lambda: _medians(campaign, timed), fresh=False
     )
-    for standing in found:
-        rows[standing.worker_id].kinds.append(
+    for trust_row in rows_of_workers:
+        rows[trust_row.worker_id].kinds.append(
             KindRow(
-                kind=standing.kind,
+                kind=trust_row.kind,
                 state=trust_reading(
-                    standing.kind,
-                    standing.state,
-                    known[standing.kind],
-                    examined=standing.examined_asked is not None,
-                    machine=rows[standing.worker_id].machine,
+                    trust_row.kind,
+                    trust_row.state,
+                    known[trust_row.kind],
+                    examined=trust_row.examined_asked is not None,
+                    is_model=rows[trust_row.worker_id].machine,
                 ),
-                blocked=standing.blocked,
-                reason=standing.reason,
-                withdrawn_at=standing.withdrawn_at,
-                answers=answers[standing.worker_id, standing.kind],
-                known=standing.known,
-                right=standing.right,
-                accuracy=standing.last.count("1") / len(standing.last) if standing.last else None,
-                median_seconds=medians.get((standing.worker_id, standing.kind)),
+                blocked=trust_row.blocked,
+                reason=trust_row.reason,
+                withdrawn_at=trust_row.withdrawn_at,
+                answers=answers[trust_row.worker_id, trust_row.kind],
+                known=trust_row.known,
+                right=trust_row.right,
+                accuracy=trust_row.last.count("1") / len(trust_row.last) if trust_row.last else None,
+                median_seconds=medians.get((trust_row.worker_id, trust_row.kind)),
             )
         )
     return list(rows.values())
@@ -145,35 +143,35 @@ def workers(
 
 def _reading(state: str, known: Mapping[str, GoldCoverage]) -> Q:
     """The standings that read `state`."""
-    found = Q(pk__in=())
+    condition = Q(pk__in=())
     for kind in known:
         for stored in TRUST_STATES:
-            for examined, machine in product((True, False), repeat=2):
-                if trust_reading(kind, stored, known[kind], examined=examined, machine=machine) == state:
+            for examined, is_model in product((True, False), repeat=2):
+                if trust_reading(kind, stored, known[kind], examined=examined, is_model=is_model) == state:
                     whose = Q(worker__kind=Worker.MACHINE)
-                    found |= Q(kind=kind, state=stored, examined_asked__isnull=not examined) & (
-                        whose if machine else ~whose
+                    condition |= Q(kind=kind, state=stored, examined_asked__isnull=not examined) & (
+                        whose if is_model else ~whose
                     )
-    return found
+    return condition
 
 
-def _medians(campaign: Campaign, wanted: Sequence[tuple[int, str]]) -> dict[tuple[int, str], float]:
+def _medians(campaign: Campaign, queries: Sequence[tuple[int, str]]) -> dict[tuple[int, str], float]:
     """(worker, kind) -> median seconds of their newest answers; an index range for each pair."""
-    one = """SELECT * FROM (
+    branch = """SELECT * FROM (
         SELECT worker_id, kind, seconds FROM annotation_assignment
         WHERE campaign_id = %s AND worker_id = %s AND kind = %s AND state = 'submitted'
             AND role <> 'qualification' AND ended_at IS NOT NULL
         ORDER BY ended_at DESC LIMIT %s) newest"""
-    found: dict[tuple[int, str], list[float]] = defaultdict(list)
+    medians: dict[tuple[int, str], list[float]] = defaultdict(list)
     with connection.cursor() as cursor:
-        for pairs in _parts(wanted, TOGETHER):
+        for pairs in _parts(queries, TOGETHER):
             cursor.execute(
-                " UNION ALL ".join([one] * len(pairs)),
+                " UNION ALL ".join([branch] * len(pairs)),
                 [value for worker, kind in pairs for value in (campaign.pk, worker, kind, TIMED)],
             )
             for worker, kind, seconds in cursor.fetchall():
-                found[worker, kind].append(seconds)
-    return {pair: median(times) for pair, times in found.items()}
+                medians[worker, kind].append(seconds)
+    return {pair: median(times) for pair, times in medians.items()}
 
 
 def _parts(pairs: Sequence[tuple[int, str]], size: int) -> Iterable[Sequence[tuple[int, str]]]:

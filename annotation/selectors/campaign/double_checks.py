@@ -1,7 +1,5 @@
 """How far two people agree, over the questions of a campaign that were drawn for a second answer."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from itertools import groupby
 
@@ -41,18 +39,18 @@ def _agreement(campaign: Campaign) -> dict[str, DoubleCheckAgreement]:
         for (_, kind, state, share), rows in groupby(cursor.fetchall(), key=lambda row: row[:4]):
             people: dict[int, tuple[str, Box | None]] = {}
             by_machine = False
-            for *_of, machine, worker, answer, x_min, y_min, x_max, y_max in rows:
-                by_machine |= bool(machine)
-                if worker is not None and not machine:
+            for *_of, is_model, worker, answer, x_min, y_min, x_max, y_max in rows:
+                by_machine |= bool(is_model)
+                if worker is not None and not is_model:
                     box = None if x_min is None else Box(x_min, y_min, x_max, y_max)
                     people.setdefault(worker, (answer or REPORTED, box))
             if by_machine and not people:
                 continue
             drawn[kind] += 1
             if len(people) > 1:
-                (one, (first, box)), (two, (second, other)), *_ = people.items()
-                iou = box.iou(other) if box and other else None
-                pairs[kind].append(AnswerPair(first, second, share, (one, two), iou))
+                (first_worker, (first, box)), (two, (second, second_answer)), *_ = people.items()
+                iou = box.iou(second_answer) if box and second_answer else None
+                pairs[kind].append(AnswerPair(first, second, share, (first_worker, two), iou))
             elif state == Task.OPEN:
                 waiting[kind] += 1
     return {

@@ -1,7 +1,5 @@
 """What a campaign will still take: one figure for its pages, its commands and what is made of it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -22,15 +20,15 @@ class Forecast:
 
 def forecast(campaign: Campaign, pay: PaySettings, *, fresh: bool = False) -> Forecast:
     """The forecast of a campaign; counted anew with `fresh`, else kept as its counts are."""
-    now, asked = funnel(campaign, fresh=fresh), open_tasks_by_kind(campaign, fresh=fresh)
-    return forecast_from(campaign, now, asked, costs(campaign, pay))
+    now, open_counts = funnel(campaign, fresh=fresh), open_tasks_by_kind(campaign, fresh=fresh)
+    return forecast_from(campaign, now, open_counts, costs(campaign, pay))
 
 
 def forecast_from(
-    campaign: Campaign, now: Funnel, asked: Mapping[str, TaskCounts], so_far: CampaignCost
+    campaign: Campaign, now: Funnel, open_counts: Mapping[str, TaskCounts], so_far: CampaignCost
 ) -> Forecast:
     """The forecast of a campaign that is as far, and cost as much, as is said."""
-    answers = to_come(campaign, now, asked)
+    answers = to_come(campaign, now, open_counts)
     return Forecast(answers, _will_earn(answers, so_far))
 
 

@@ -1,7 +1,5 @@
 """A campaign at a glance."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -44,16 +42,16 @@ def overview(
     campaign: Campaign, pay: PaySettings, *, at: datetime | None = None, fresh: bool = False
 ) -> Overview:
     """All figures of a campaign; counted anew with `fresh`, or where that is quick."""
-    now, asked = funnel(campaign, fresh=fresh), open_tasks_by_kind(campaign, fresh=fresh)
+    now, open_counts = funnel(campaign, fresh=fresh), open_tasks_by_kind(campaign, fresh=fresh)
     so_far, agreed = costs(campaign, pay), agreement(campaign, fresh=fresh)
-    flow = pace(campaign, at=at, fresh=fresh, counts=(now, asked))
+    flow = pace(campaign, at=at, fresh=fresh, counts=(now, open_counts))
     counted = counted_at(campaign, ("funnel", "tasks", "agreement", "recent"))
     return Overview(
         funnel=now,
-        tasks=asked,
+        tasks=open_counts,
         pace=flow,
         cost=so_far,
-        pay_to_come=forecast_from(campaign, now, asked, so_far).pay,
+        pay_to_come=forecast_from(campaign, now, open_counts, so_far).pay,
         agreement=agreed,
         counted_at=counted,
         since=submitted(campaign, since=counted) if counted else 0,

@@ -3,8 +3,6 @@
 The hours that are over are kept (`ledger`). An image is done when its newest answer came.
 """
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Figures that are counted over a whole campaign, kept for a while by this process where counting is slow."""
 
-from __future__ import annotations
-
 import hashlib
 import time
 from collections.abc import Callable, Hashable, Iterable
@@ -40,15 +38,15 @@ def kept_figure(
     may be newer. `counted_at` tells since when.
     """
     name = _name(campaign, what)
-    found: Counted[_T] | None = None if fresh else cache.get(name)
-    if found is None:
+    cached: Counted[_T] | None = None if fresh else cache.get(name)
+    if cached is None:
         began, at = time.perf_counter(), timezone.now()
-        found = Counted(at, count())
+        cached = Counted(at, count())
         if time.perf_counter() - began >= SLOW:
-            cache.set(name, found, seconds)
+            cache.set(name, cached, seconds)
         else:
             cache.delete(name)
-    return found.value
+    return cached.value
 
 
 def list_key(things: Iterable[Hashable]) -> str:
@@ -58,14 +56,14 @@ def list_key(things: Iterable[Hashable]) -> str:
 
 def counted_at(campaign: Campaign, whats: Iterable[str]) -> datetime | None:
     """When the oldest of these figures that are kept was counted; None where none is kept."""
-    found = cache.get_many([_name(campaign, what) for what in whats])
-    return min((counted.at for counted in found.values()), default=None)
+    cached = cache.get_many([_name(campaign, what) for what in whats])
+    return min((counted.at for counted in cached.values()), default=None)
 
 
 def _name(campaign: Campaign, what: str) -> str:
     # Ids alone are used again by databases that are thrown away.
-    made = f"{campaign.pk}-{campaign.created_at.timestamp()}"
-    return f"campaign-{made}-{campaign.revision}-{newest_act(campaign)}-{what}"
+    campaign_name = f"{campaign.pk}-{campaign.created_at.timestamp()}"
+    return f"campaign-{campaign_name}-{campaign.revision}-{newest_act(campaign)}-{what}"
 
 
 def newest_act(campaign: Campaign) -> int:
@@ -76,5 +74,5 @@ def newest_act(campaign: Campaign) -> int:
 def acts_on(campaign: Campaign) -> QuerySet[AuditEntry]:
     """What researchers and reviewers did with the campaign, the newest first; answers that workers changed
     are answers."""
-    found = AuditEntry.objects.filter(campaign=campaign).exclude(act=AuditEntry.CHANGE_ANSWER)
-    return found.order_by("-pk")
+    entries = AuditEntry.objects.filter(campaign=campaign).exclude(act=AuditEntry.CHANGE_ANSWER)
+    return entries.order_by("-pk")

@@ -9,8 +9,6 @@ Kept sums say when all lines were last counted. All are counted again after a da
 later than the clock allows: it was fast and was set back, so lines may come that end before `until`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -69,30 +67,30 @@ class LedgerSums(Generic[_Key, _Sum]):
         """Campaign (its id) -> its sums until now; as many queries for any number of campaigns."""
         # Ids alone are used again by databases that are thrown away.
         names = {
-            each.pk: f"settled-{each.pk}-{each.created_at.timestamp()}-{each.revision}-{self.what}"
-            for each in campaigns
+            row.pk: f"settled-{row.pk}-{row.created_at.timestamp()}-{row.revision}-{self.what}"
+            for row in campaigns
         }
-        kept = cache.get_many(list(names.values()))
-        known = _still_good({campaign: kept[name] for campaign, name in names.items() if name in kept})
-        new = [each for each in campaigns if each.pk not in known]
+        cached = cache.get_many(list(names.values()))
+        known = _still_good({campaign: cached[name] for campaign, name in names.items() if name in cached})
+        new = [row for row in campaigns if row.pk not in known]
         known |= _still_good(self.stored(new))
         now = timezone.now()
         until = now - UNSETTLED
-        missing = [each.pk for each in new if each.pk not in known]
+        missing = [row.pk for row in new if row.pk not in known]
         if missing:
             counted = self.all_of(missing, until)
             known |= {campaign: Settled(until, counted[campaign], now) for campaign in missing}
-        late = {campaign: each.until for campaign, each in known.items() if until - each.until > UNSETTLED}
+        late = {campaign: row.until for campaign, row in known.items() if until - row.until > UNSETTLED}
         known |= self.advanced({campaign: known[campaign] for campaign in late}, until)
-        changed = {*(each.pk for each in new), *late}
+        changed = {*(row.pk for row in new), *late}
         cache.set_many({names[campaign]: known[campaign] for campaign in changed}, _KEPT)
-        newest = self.newer({campaign: each.until for campaign, each in known.items()}, None)
-        return {campaign: _added(each.sums, newest[campaign]) for campaign, each in known.items()}
+        newest = self.newer({campaign: row.until for campaign, row in known.items()}, None)
+        return {campaign: _added(row.sums, newest[campaign]) for campaign, row in known.items()}
 
     def stored(self, campaigns: Iterable[Campaign]) -> dict[int, Settled[_Key, _Sum]]:
         """Campaign -> its sums as the database keeps them, of its present revision; those without are not
         there."""
-        revisions = {each.pk: each.revision for each in campaigns}
+        revisions = {campaign.pk: campaign.revision for campaign in campaigns}
         rows = CampaignSums.objects.filter(campaign__in=revisions, what=self.what) if revisions else ()
         return {
             row.campaign_id: self.of_row(row) for row in rows if row.revision == revisions[row.campaign_id]
@@ -108,10 +106,10 @@ class LedgerSums(Generic[_Key, _Sum]):
         """The same sums with what ended since, at `until` or before."""
         if not known:
             return {}
-        more = self.newer({campaign: each.until for campaign, each in known.items()}, until)
+        more = self.newer({campaign: ledger.until for campaign, ledger in known.items()}, until)
         return {
-            campaign: each._replace(until=until, sums=_added(each.sums, more[campaign]))
-            for campaign, each in known.items()
+            campaign: ledger._replace(until=until, sums=_added(ledger.sums, more[campaign]))
+            for campaign, ledger in known.items()
         }
 
 
@@ -121,16 +119,16 @@ def _still_good(
     """The sums that may be added to; for an hour also those that the periodic work is to count anew."""
     now = timezone.now()
     return {
-        campaign: each
-        for campaign, each in known.items()
-        if not is_to_count_anew(each.until, each.counted_at + _GRACE, now=now)
+        campaign: campaign_number
+        for campaign, campaign_number in known.items()
+        if not is_to_count_anew(campaign_number.until, campaign_number.counted_at + _GRACE, now=now)
     }
 
 
 def _added(sums: Mapping[_Key, _Sum], more: Mapping[_Key, _Sum]) -> dict[_Key, _Sum]:
-    found = dict(sums)
+    total = dict(sums)
     for key, new in more.items():
         kind: Any = type(new)  # a NamedTuple of numbers
-        before = found.get(key, kind())
-        found[key] = kind(*(one + other for one, other in zip(before, new, strict=True)))
-    return found
+        before = total.get(key, kind())
+        total[key] = kind(*(old_value + new_value for old_value, new_value in zip(before, new, strict=True)))
+    return total

@@ -1,7 +1,5 @@
 """How far a campaign is: its images and chains by stage, its open tasks, its pace and expected end."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -149,7 +147,7 @@ def _tasks(campaign: Campaign) -> dict[str, TaskCounts]:
 
 def open_tasks_of_campaigns(campaigns: Sequence[Campaign]) -> dict[int, dict[str, TaskCounts]]:
     """Campaign (its id) -> its open tasks by kind, counted now; two queries for any number of campaigns."""
-    counts = {each.pk: {kind: TaskCounts() for kind in each.kinds} for each in campaigns}
+    counts = {row.pk: {kind: TaskCounts() for kind in row.kinds} for row in campaigns}
     if not counts:
         return {}
     with connection.cursor() as cursor:
@@ -182,14 +180,14 @@ def pace(
 
     Recent answers are kept as `funnel` is, unless `at` names another time than now.
     """
-    now, asked = counts or (funnel(campaign, fresh=fresh), open_tasks_by_kind(campaign, fresh=fresh))
+    now, open_counts = counts or (funnel(campaign, fresh=fresh), open_tasks_by_kind(campaign, fresh=fresh))
     named, at = at is not None, at or timezone.now()
     begun = campaign.opened_at or campaign.created_at
     hours = min(float(LONG), max(1.0, (at - begun).total_seconds() / 3600))
     count = partial(_recent, campaign, at)
     last_hour, last_day = count() if named else kept_figure(campaign, "recent", count, fresh=fresh)
     per_hour = last_day / hours
-    left = to_come(campaign, now, asked)
+    left = to_come(campaign, now, open_counts)
     return Pace(
         last_hour=last_hour,
         per_hour=per_hour,
@@ -199,7 +197,7 @@ def pace(
     )
 
 
-def to_come(campaign: Campaign, now: Funnel, asked: Mapping[str, TaskCounts]) -> int | None:
+def to_come(campaign: Campaign, now: Funnel, open_counts: Mapping[str, TaskCounts]) -> int | None:
     """How many answers the campaign still takes: as many an image, planned or open, as the finished took.
 
     At least those that its open tasks want. None while fewer than `TELLING` images are finished. Where
@@ -208,7 +206,7 @@ def to_come(campaign: Campaign, now: Funnel, asked: Mapping[str, TaskCounts]) ->
     """
     if campaign.state == Campaign.CLOSED:
         return 0
-    wanting = sum(of.wanting + of.in_hand for of in asked.values())
+    wanting = sum(of.wanting + of.in_hand for of in open_counts.values())
     if all(map(is_counted, campaign.kinds)) or now.complete == now.in_all:
         return wanting
     if now.finished < TELLING:
@@ -236,8 +234,8 @@ def submitted(campaign: Campaign, *, since: datetime, state: str = Assignment.SU
     """Leases of tasks that ended in `state` since then: an index range for each worker and kind."""
     ended = _of_standing(state).filter(ended_at__gte=since).order_by()
     counts = Subquery(ended.values("campaign").annotate(n=Count("pk")).values("n"))
-    found = Standing.objects.filter(campaign=campaign).annotate(n=counts).aggregate(sum=Sum("n"))
-    return found["sum"] or 0
+    trust_rows = Standing.objects.filter(campaign=campaign).annotate(n=counts).aggregate(sum=Sum("n"))
+    return trust_rows["sum"] or 0
 
 
 def newest_answer_at(campaign: Campaign) -> datetime | None:
@@ -248,10 +246,10 @@ def newest_answer_at(campaign: Campaign) -> datetime | None:
         .order_by("-ended_at")
         .values("ended_at")[:1]
     )
-    found: datetime | None = (
+    newest: datetime | None = (
         Standing.objects.filter(campaign=campaign).annotate(at=last).aggregate(max=Max("at"))["max"]
     )
-    return found
+    return newest
 
 
 def _of_standing(state: str) -> QuerySet[Assignment]:

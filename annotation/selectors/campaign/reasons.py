@@ -4,8 +4,6 @@ What somebody wrote stays as they wrote it. What the product itself says is stor
 "=until 2027-03-01", in no language, and put into words for whoever reads it.
 """
 
-from __future__ import annotations
-
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 

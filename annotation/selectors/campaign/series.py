@@ -1,7 +1,5 @@
 """What the four charts of a campaign show: answers an hour, images done, cost, and agreement by question."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -54,16 +52,16 @@ def campaign_series(
     """The data of a campaign's charts, beside the figures that were `seen` at the same time."""
     now = timezone.now()
     hours, done = answer_hours(campaign), done_hours(campaign, fresh=fresh)
-    given = _bonuses_by_hour(campaign)
-    paid = {hour: given[hour] for hour in given} | {
-        hour: each.pay + given[hour] for hour, each in hours.items()
+    bonuses_by_hour = _bonuses_by_hour(campaign)
+    paid = {hour: bonuses_by_hour[hour] for hour in bonuses_by_hour} | {
+        hour: spending.pay + bonuses_by_hour[hour] for hour, spending in hours.items()
     }
     cost = _running(paid, now)
     ends_at = seen.pace.ends_at if campaign.state != Campaign.CLOSED else None
     budget = settings.stop.budget
     to_come = seen.pay_to_come
     return CampaignSeries(
-        answers=_newest_hours({hour: each.answers for hour, each in hours.items()}, now),
+        answers=_newest_hours({hour: spending.answers for hour, spending in hours.items()}, now),
         done=_running(done, now),
         images=seen.funnel.in_all,
         images_end=(ends_at, seen.funnel.in_all) if ends_at is not None else None,
@@ -71,18 +69,18 @@ def campaign_series(
         budget=round(budget * MICROS) if budget is not None else None,
         cost_end=(ends_at, cost[-1][1] + to_come) if ends_at is not None and cost and to_come else None,
         currency=seen.cost.currency,
-        bonuses=given.total(),
+        bonuses=bonuses_by_hour.total(),
         agreement=seen.agreement,
     )
 
 
 def _bonuses_by_hour(campaign: Campaign) -> Counter[datetime]:
     """The bonuses that stand, by the hour in which they were given (its beginning, in UTC)."""
-    found = Counter[datetime]()
+    bonuses_by_hour = Counter[datetime]()
     rows = Bonus.objects.filter(campaign=campaign, withdrawn_at__isnull=True)
     for at, amount in rows.values_list("given_at", "amount"):
-        found[at.astimezone(UTC).replace(minute=0, second=0, microsecond=0)] += amount
-    return found
+        bonuses_by_hour[at.astimezone(UTC).replace(minute=0, second=0, microsecond=0)] += amount
+    return bonuses_by_hour
 
 
 def _newest_hours(answers: Mapping[datetime, int], now: datetime) -> list[SeriesPoint]:
@@ -95,8 +93,8 @@ def _newest_hours(answers: Mapping[datetime, int], now: datetime) -> list[Series
         last = max(counted)
     first = max(last - timedelta(hours=HOURS_SHOWN - 1), min(counted))
     number = int((last - first) / timedelta(hours=1)) + 1
-    shown = [first + timedelta(hours=each) for each in range(number)]
-    return [(hour, answers.get(hour, 0)) for hour in shown]
+    hours_drawn = [first + timedelta(hours=index) for index in range(number)]
+    return [(hour, answers.get(hour, 0)) for hour in hours_drawn]
 
 
 def _running(values: Mapping[datetime, int], now: datetime) -> list[SeriesPoint]:
@@ -105,7 +103,7 @@ def _running(values: Mapping[datetime, int], now: datetime) -> list[SeriesPoint]
     if not values:
         return []
     first, last = min(values), max(values)
-    step = next((each for each in _STEPS if (last - first) / each <= _MOST_STEPS), _STEPS[-1])
+    step = next((step_size for step_size in _STEPS if (last - first) / step_size <= _MOST_STEPS), _STEPS[-1])
     totals: list[SeriesPoint] = [(first, 0)]
     total, end = 0, first + step
     for hour in sorted(values):

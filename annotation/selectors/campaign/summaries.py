@@ -1,7 +1,5 @@
 """Campaigns as requests name them, and as lists have them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated

@@ -1,7 +1,5 @@
 """What a campaign's answers came to by worker, kind and role (`ledger`), and which leases workers hold."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -73,9 +71,9 @@ def _first(campaigns: Sequence[int], until: datetime) -> dict[int, Sums]:
     """Campaign -> the sums of all that ended until then, in one pass over their assignments."""
     # SQLite would follow the index by worker, and look up every row in another place.
     no_index = "NOT INDEXED" if connection.vendor == "sqlite" else ""
-    found: dict[int, Sums] = {campaign: {} for campaign in campaigns}
+    sums: dict[int, Sums] = {campaign: {} for campaign in campaigns}
     if not campaigns:
-        return found
+        return sums
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT a.campaign_id, a.worker_id, a.kind, a.role, {_SUM}
@@ -86,16 +84,16 @@ def _first(campaigns: Sequence[int], until: datetime) -> dict[int, Sums]:
             [*campaigns, connection.ops.adapt_datetimefield_value(until)],
         )
         for campaign, worker, kind, role, *columns in cursor.fetchall():
-            found[campaign][worker, kind, role] = _Sum._make(columns)
-    return found
+            sums[campaign][worker, kind, role] = _Sum._make(columns)
+    return sums
 
 
 def _newer(after: Mapping[int, datetime], until: datetime | None = None) -> dict[int, Sums]:
     """Campaign -> the sums of what ended after its time, and until another if it is given; one query."""
     upper = "" if until is None else "AND a.ended_at <= %s"
-    found: dict[int, Sums] = {campaign: {} for campaign in after}
+    sums: dict[int, Sums] = {campaign: {} for campaign in after}
     if not after:
-        return found
+        return sums
     part = f"""SELECT a.campaign_id, a.worker_id, a.kind, a.role, {_SUM}
         FROM annotation_standing s CROSS JOIN annotation_assignment a
         WHERE s.campaign_id = %s AND {ITS_OWN} AND a.ended_at > %s {upper} AND a.state = 'submitted'
@@ -111,8 +109,8 @@ def _newer(after: Mapping[int, datetime], until: datetime | None = None) -> dict
             ],
         )
         for campaign, worker, kind, role, *columns in cursor.fetchall():
-            found[campaign][worker, kind, role] = _Sum._make(columns)
-    return found
+            sums[campaign][worker, kind, role] = _Sum._make(columns)
+    return sums
 
 
 #: What was earned, by (worker, kind, role).
@@ -132,9 +130,9 @@ def leases_in_hand(campaign: Campaign) -> dict[tuple[str, str, int], int]:
 
 def leases_of_campaigns(campaigns: Sequence[int]) -> dict[int, dict[tuple[str, str, int], int]]:
     """Campaign -> `leases_in_hand` of it; one query."""
-    found: dict[int, dict[tuple[str, str, int], int]] = {campaign: {} for campaign in campaigns}
+    leases: dict[int, dict[tuple[str, str, int], int]] = {campaign: {} for campaign in campaigns}
     if not campaigns:
-        return found
+        return leases
     with connection.cursor() as cursor:
         # Written out, as the condition of the index of leases is.
         cursor.execute(
@@ -145,5 +143,5 @@ def leases_of_campaigns(campaigns: Sequence[int]) -> dict[int, dict[tuple[str, s
             list(campaigns),
         )
         for campaign, kind, role, version, count in cursor.fetchall():
-            found[campaign][kind, role, version] = count
-    return found
+            leases[campaign][kind, role, version] = count
+    return leases

@@ -1,7 +1,5 @@
 """What may go wrong in a campaign that runs, as numbers; `running` makes alarms of them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
@@ -64,7 +62,7 @@ def stuck(campaign: Campaign, able: Mapping[str, Sequence[int]], kinds: Iterable
     Each drew the box, or has had the task (answered it, holds it, or returned it), or its question as a
     control item. Only the first `LOOKED_AT` tasks of a kind are looked at.
     """
-    found = {}
+    stuck_tasks = {}
     for kind in kinds:
         workers = able.get(kind, ())
         nobody = "TRUE"
@@ -86,8 +84,8 @@ def stuck(campaign: Campaign, able: Mapping[str, Sequence[int]], kinds: Iterable
             )
             looked_at, tasks = cursor.fetchone()
         if tasks:
-            found[kind] = Stuck(tasks, looked_at)
-    return found
+            stuck_tasks[kind] = Stuck(tasks, looked_at)
+    return stuck_tasks
 
 
 def controls_met(campaign: Campaign, able: Mapping[str, Sequence[int]]) -> dict[str, tuple[int, int, int]]:

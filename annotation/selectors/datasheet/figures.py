@@ -3,8 +3,6 @@
 Counts only, and workers nowhere by name or pseudonym. Equal rows give equal data: no clock is read.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import PurePath
@@ -120,9 +118,14 @@ def _campaign(campaign: Campaign) -> dict[str, Any]:
         "reviewers": rulings.exclude(made_by=None).values("made_by").distinct().count(),
         "people": _people(campaign, handed_in),
         "machines": [
-            {"name": one.name, "version": one.version, "learnt_from_images": one.learnt, "source": one.source}
-            for one in Machine.objects.filter(campaign=campaign).order_by("pk")
-            if one.worker_id in answered
+            {
+                "name": annotator.name,
+                "version": annotator.version,
+                "learnt_from_images": annotator.learnt,
+                "source": annotator.source,
+            }
+            for annotator in Machine.objects.filter(campaign=campaign).order_by("pk")
+            if annotator.worker_id in answered
         ],
         "cost": {
             "basis": pay.basis,
@@ -155,8 +158,8 @@ def _question(
     read: dict[str, int] = {}
     standings = Standing.objects.filter(campaign=campaign, kind=kind, worker__kind=Worker.PERSON)
     rows = standings.order_by().values_list("state", "blocked", "withdrawn_at", "examined_asked")
-    for state, blocked, withdrawn, asked in rows:
-        reading = trust_reading(kind, state, known, examined=asked is not None)
+    for state, blocked, withdrawn, answers in rows:
+        reading = trust_reading(kind, state, known, examined=answers is not None)
         read_as = "withdrawn" if withdrawn else "blocked" if blocked else reading
         read[read_as] = read.get(read_as, 0) + 1
     # A simulated crowd takes no time that says anything about people.
@@ -178,22 +181,22 @@ def _question(
     }
 
 
-def _agreed(one: DoubleCheckAgreement) -> dict[str, Any]:
-    def told(estimate: IntervalEstimate | None) -> dict[str, Any] | None:
+def _agreed(agreement: DoubleCheckAgreement) -> dict[str, Any]:
+    def interval(estimate: IntervalEstimate | None) -> dict[str, Any] | None:
         if estimate is None:
             return None
         # A zero below zero is none.
         return {key: round(end, 4) + 0.0 for key, end in asdict(estimate).items()}
 
     return {
-        "drawn": one.drawn,
-        "pairs": one.pairs,
-        "waiting": one.waiting,
-        "lacking": one.lacking,
-        "equal": told(one.equal),
-        "kappa": told(one.kappa),
-        "answers": {share.answer: told(share.share) for share in one.answers},
-        "mean_iou": told(one.overlap),
+        "drawn": agreement.drawn,
+        "pairs": agreement.pairs,
+        "waiting": agreement.waiting,
+        "lacking": agreement.lacking,
+        "equal": interval(agreement.equal),
+        "kappa": interval(agreement.kappa),
+        "answers": {share.answer: interval(share.share) for share in agreement.answers},
+        "mean_iou": interval(agreement.overlap),
     }
 
 

@@ -1,7 +1,5 @@
 """The boxes that a machine drew, with the verdicts of people, the newest first, as far back as asked."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -43,11 +41,11 @@ def drawing_kinds(campaign: Campaign) -> tuple[str, ...]:
     return tuple(kind for kind in machine_kinds(campaign.kinds) if draws(kind))
 
 
-def judged_boxes(machine: Machine, *, since: int = 0) -> Iterator[MachineBox]:
+def judged_boxes(annotator: Machine, *, since: int = 0) -> Iterator[MachineBox]:
     """A machine's boxes, the newest first, those of version `since` and later, in portions of two queries
     each. The verdict on a box is the first vote about it, as in its standing."""
-    for portion in _portions(machine, since):
-        verdicts = box_verdicts(machine.campaign, {box.image for box in portion})
+    for portion in _portions(annotator, since):
+        verdicts = box_verdicts(annotator.campaign, {box.image for box in portion})
         for box in portion:
             yield box._replace(good=verdicts.get((box.image, box.name)))
 
@@ -56,30 +54,30 @@ class NewestVerdicts:
     """The newest verdicts on a machine's boxes by category, of its `DECIDING` newest boxes. Boxes are read
     back only as far as is asked, and verdicts only of the category that is asked about."""
 
-    def __init__(self, machine: Machine, *, since: int = 0) -> None:
+    def __init__(self, annotator: Machine, *, since: int = 0) -> None:
         """Of the boxes of version `since` and later."""
-        self._campaign = machine.campaign
-        self._portions = _portions(machine, since, at_most=DECIDING)
+        self._campaign = annotator.campaign
+        self._portions = _portions(annotator, since, at_most=DECIDING)
         self._unread: dict[str, list[MachineBox]] = {}
         self._found: dict[str, list[bool]] = {}
 
     def of_category(self, category: str, count: int) -> list[bool]:
         """Its last `count` verdicts (good or not), oldest first; fewer where there are no more."""
-        found = self._found.setdefault(category, [])
-        while len(found) < count:
+        so_far = self._found.setdefault(category, [])
+        while len(so_far) < count:
             boxes = self._unread.pop(category, [])
             if not boxes:
                 portion = next(self._portions, None)
                 if portion is None:
                     break
                 for box in portion:
-                    for each in box.categories:
-                        self._unread.setdefault(each, []).append(box)
+                    for category_name in box.categories:
+                        self._unread.setdefault(category_name, []).append(box)
                 continue
             verdicts = box_verdicts(self._campaign, {box.image for box in boxes})
             judged = (verdicts.get((box.image, box.name)) for box in boxes)
-            found += [good for good in judged if good is not None]
-        return found[:count][::-1]
+            so_far += [good for good in judged if good is not None]
+        return so_far[:count][::-1]
 
 
 def category_records(boxes: Sequence[MachineBox]) -> list[CategoryRecord]:
@@ -94,14 +92,14 @@ def category_records(boxes: Sequence[MachineBox]) -> list[CategoryRecord]:
     return [CategoryRecord(name, len(judged[name]), sum(judged[name])) for name in order]
 
 
-def _portions(machine: Machine, since: int, *, at_most: int | None = None) -> Iterator[list[MachineBox]]:
+def _portions(annotator: Machine, since: int, *, at_most: int | None = None) -> Iterator[list[MachineBox]]:
     """A machine's boxes of version `since` and later, the newest first, in growing portions; of its `at_most`
     newest boxes."""
     drawn: Any = (
         Judgment.objects.filter(
-            campaign=machine.campaign_id,
-            worker=machine.worker_id,
-            kind__in=drawing_kinds(machine.campaign),
+            campaign=annotator.campaign_id,
+            worker=annotator.worker_id,
+            kind__in=drawing_kinds(annotator.campaign),
             image__isnull=False,
         )
         .exclude(answer="")
@@ -112,15 +110,15 @@ def _portions(machine: Machine, since: int, *, at_most: int | None = None) -> It
         size = size if left is None else min(size, left)
         older = drawn.filter(pk__lt=before) if before else drawn
         rows = list(older.values_list("pk", "image", "name", "content")[:size])
-        kept = [
+        boxes = [
             MachineBox(image, name, about["version"], tuple(about["categories"]), about["chance"])
             for _pk, image, name, about in rows
             if about["version"] >= since
         ]
-        if kept:
-            yield kept
+        if boxes:
+            yield boxes
         # Versions rise: where all of a portion are older, so is the rest.
-        if len(rows) < size or not kept:
+        if len(rows) < size or not boxes:
             return
         left = None if left is None else left - len(rows)
         before, size = rows[-1][0], min(2 * size, LARGEST_PORTION)
@@ -129,7 +127,7 @@ def _portions(machine: Machine, since: int, *, at_most: int | None = None) -> It
 def box_verdicts(campaign: Campaign, images: Collection[int]) -> dict[tuple[int, str], bool]:
     """(image, name of the drawing) -> whether the first vote on it says that the box is good.
     Of people's boxes and machines', in these open images (ids)."""
-    found: dict[tuple[int, str], bool] = {}
+    verdicts: dict[tuple[int, str], bool] = {}
     votes = Judgment.objects.filter(
         image__in=images,
         kind__in={judged_by(kind) for kind in drawing_kinds(campaign)},
@@ -138,5 +136,5 @@ def box_verdicts(campaign: Campaign, images: Collection[int]) -> dict[tuple[int,
         flag="",
     )
     for image, key, answer in votes.order_by("pk").values_list("image", "key", "answer"):
-        found.setdefault((image, key.split("|")[1]), answer == "good")
-    return found
+        verdicts.setdefault((image, key.split("|")[1]), answer == "good")
+    return verdicts

@@ -1,7 +1,5 @@
 """Machines of a campaign as operations show them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from annotation.common.operations import Listing, OperationContext
@@ -22,7 +20,7 @@ class MachineSavingRequest(CampaignRequest):
 
 def list_machines(request: MachinesRequest, context: OperationContext) -> Listing:
     """The machines, by name."""
-    return Listing(machine_reports(request.row()), lambda one: one.name, lambda one: one)
+    return Listing(machine_reports(request.row()), lambda report: report.name, lambda report: report)
 
 
 def show_machine_saving(request: MachineSavingRequest, context: OperationContext) -> MachineSaving:

@@ -1,7 +1,5 @@
 """A machine at work: which one it is, what it would draw in an image, and what was drawn there before."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -41,14 +39,16 @@ def machine_at_work(campaign: int) -> Machine | None:
 def proposals_from(boxes: Mapping[str, Sequence[Sequence[float]]]) -> Proposals:
     """Proposals from the form in which a row holds them."""
     return {
-        phrase: [ProposedBox(Box(*map(int, corners)), chance) for *corners, chance in own]
-        for phrase, own in boxes.items()
+        phrase: [ProposedBox(Box(*map(int, corners)), chance) for *corners, chance in numbers]
+        for phrase, numbers in boxes.items()
     }
 
 
-def stored_proposals(machine: Machine) -> Iterator[tuple[str, Proposals]]:
+def stored_proposals(annotator: Machine) -> Iterator[tuple[str, Proposals]]:
     """(key of the image, what the machine would draw there), in the images' order."""
-    rows = MachineProposals.objects.filter(machine=machine, version=machine.version).order_by("image__place")
+    rows = MachineProposals.objects.filter(machine=annotator, version=annotator.version).order_by(
+        "image__place"
+    )
     for key, boxes in rows.values_list("image__image__key", "boxes").iterator():
         yield key, proposals_from(boxes)
 

@@ -1,7 +1,5 @@
 """Machines as pages show them: how each stands, and what became of its boxes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from annotation.models import Campaign, Machine, Standing, Task
@@ -53,52 +51,56 @@ def machine_reports(campaign: Campaign) -> list[MachineReport]:
     settings = settings_of(campaign.settings)
     trust = machine_trust(settings.trust, settings.machine)
     at_work = machine_at_work(campaign.pk) if settings.machine.share else None
-    found = []
-    for machine in (
+    reports = []
+    for annotator in (
         Machine.objects.filter(campaign=campaign).select_related("worker", "campaign").order_by("-pk")
     ):
         kinds = drawing_kinds(campaign)
-        standing = Standing.objects.filter(campaign=campaign, worker=machine.worker, kind__in=kinds).first()
-        every = list(judged_boxes(machine))[::-1]
-        asked = _asked_about(machine)
-        newest = [box for box in every if machine.version and box.version >= machine.version]
+        trust_row = Standing.objects.filter(
+            campaign=campaign, worker=annotator.worker, kind__in=kinds
+        ).first()
+        every = list(judged_boxes(annotator))[::-1]
+        questions = _asked_about(annotator)
+        newest = [box for box in every if annotator.version and box.version >= annotator.version]
         verdicts = [(box.categories, box.good) for box in newest[-DECIDING:] if box.good is not None]
         left = categories_left(verdicts, kind=kinds[0], settings=trust) if kinds else frozenset()
-        found.append(
+        reports.append(
             MachineReport(
                 campaign=campaign.name,
-                name=machine.name,
-                worker=machine.worker.pseudonym,
-                version=machine.version,
-                learnt=machine.learnt,
-                source=machine.source,
-                from_file=machine.from_file,
-                state=_state(standing),
+                name=annotator.name,
+                worker=annotator.worker.pseudonym,
+                version=annotator.version,
+                learnt=annotator.learnt,
+                source=annotator.source,
+                from_file=annotator.from_file,
+                state=_state(trust_row),
                 judged=sum(box.good is not None for box in every),
                 good=sum(box.good is True for box in every),
-                works=machine == at_work
-                and machine.version > 0
-                and (standing is None or standing.state != SUSPENDED),
-                waiting=sum(box.good is None and (box.image, box.name) in asked for box in every),
+                works=annotator == at_work
+                and annotator.version > 0
+                and (trust_row is None or trust_row.state != SUSPENDED),
+                waiting=sum(box.good is None and (box.image, box.name) in questions for box in every),
                 categories=tuple(
-                    CategoryReport(one.category, one.judged, one.good, one.category in left)
-                    for one in category_records(newest)
+                    CategoryReport(
+                        category.category, category.judged, category.good, category.category in left
+                    )
+                    for category in category_records(newest)
                 ),
             )
         )
-    return found
+    return reports
 
 
-def _asked_about(machine: Machine) -> set[tuple[int, str]]:
+def _asked_about(annotator: Machine) -> set[tuple[int, str]]:
     """(image, name of the drawing) of its boxes about which people are asked."""
-    kinds = [judged_by(kind) for kind in drawing_kinds(machine.campaign)]
+    kinds = [judged_by(kind) for kind in drawing_kinds(annotator.campaign)]
     tasks = Task.objects.filter(
-        campaign=machine.campaign_id, barred=machine.worker_id, kind__in=kinds, state=Task.OPEN, role=VOTE
+        campaign=annotator.campaign_id, barred=annotator.worker_id, kind__in=kinds, state=Task.OPEN, role=VOTE
     )
     return {(image, key.split("|")[1]) for image, key in tasks.values_list("image", "key")}
 
 
-def _state(standing: Standing | None) -> str:
-    if standing is None:
+def _state(trust_row: Standing | None) -> str:
+    if trust_row is None:
         return TRUST_STATES[0]
-    return "withdrawn" if standing.withdrawn_at else "blocked" if standing.blocked else standing.state
+    return "withdrawn" if trust_row.withdrawn_at else "blocked" if trust_row.blocked else trust_row.state

@@ -1,7 +1,5 @@
 """What the machines of a campaign have saved its people, at the seconds that these took and at others."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -63,7 +61,7 @@ def answer_times(campaign: Campaign) -> AnswerTimes:
 
 def machine_saving(campaign: Campaign, machines: Sequence[MachineReport]) -> MachineSaving:
     """What these, the machines of a campaign, saved: nothing while people have judged none of their boxes."""
-    good, judged = sum(each.good for each in machines), sum(each.judged for each in machines)
+    good, judged = sum(report.good for report in machines), sum(report.judged for report in machines)
     times = answer_times(campaign)
     counts = times.counts
     alone = DrawingsAndLooks(counts.drawing + good, max(0.0, counts.looking - (judged - good)))

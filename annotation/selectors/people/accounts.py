@@ -1,7 +1,5 @@
 """Everybody who can sign in here, for admins: what they hold, and whether they have a second factor."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
@@ -39,20 +37,20 @@ def people_found(*, kind: str = EVERYBODY, state: str = "") -> QuerySet[Account]
     staff = RoleGrant.objects.filter(account=OuterRef("pk")).exclude(role=ANNOTATOR)
     factor = SecondFactor.objects.filter(account=OuterRef("pk"), confirmed_at__isnull=False)
     roles = RoleGrant.objects.select_related("corpus", "campaign").order_by("pk")
-    found = Account.objects.annotate(has_factor=Exists(factor), has_staff_grant=Exists(staff))
-    found = found.prefetch_related(Prefetch("roles", queryset=roles))
+    accounts = Account.objects.annotate(has_factor=Exists(factor), has_staff_grant=Exists(staff))
+    accounts = accounts.prefetch_related(Prefetch("roles", queryset=roles))
     of_staff = Q(has_staff_grant=True) | Q(is_superuser=True)
     if kind == STAFF:
-        found = found.filter(of_staff)
+        accounts = accounts.filter(of_staff)
     elif kind == ANNOTATORS:
-        found = found.exclude(of_staff)
+        accounts = accounts.exclude(of_staff)
     if state == ACTIVE:
-        found = found.filter(is_active=True)
+        accounts = accounts.filter(is_active=True)
     elif state == DEACTIVATED:
-        found = found.filter(is_active=False)
+        accounts = accounts.filter(is_active=False)
     elif state == NO_SECOND_FACTOR:
-        found = found.filter(is_active=True, has_factor=False)
-    return found
+        accounts = accounts.filter(is_active=True, has_factor=False)
+    return accounts
 
 
 #: Accounts by their user names, for admins of the whole server.
@@ -126,17 +124,17 @@ class Me:
 def show_me(request: MeRequest, context: OperationContext) -> Me:
     """The caller; a token may hold less than its account does."""
     held = sorted(context.actor.granted, key=str)
-    corpora = _names(Corpus, {one.scope.corpus for one in held})
-    campaigns = _names(Campaign, {one.scope.campaign for one in held})
+    corpora = _names(Corpus, {grant.scope.corpus for grant in held})
+    campaigns = _names(Campaign, {grant.scope.campaign for grant in held})
     return Me(
         username=context.actor.get_username(),
         roles=tuple(
             HeldRole(
-                role=one.role,
-                corpus=corpora.get(one.scope.corpus),
-                campaign=campaigns.get(one.scope.campaign),
+                role=grant.role,
+                corpus=corpora.get(grant.scope.corpus),
+                campaign=campaigns.get(grant.scope.campaign),
             )
-            for one in held
+            for grant in held
         ),
     )
 

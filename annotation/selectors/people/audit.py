@@ -1,7 +1,5 @@
 """The audit as admins read it: who did what, by what it is about."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
@@ -89,18 +87,18 @@ def audit_found(*, group: str = "", account: str = "", campaign: str = "") -> Qu
 
     What no group names is of `campaigns` where it is about one, else of `server`.
     """
-    found = AuditEntry.objects.select_related("campaign", "actor")
+    entries = AuditEntry.objects.select_related("campaign", "actor")
     if group in _ACTS:
-        found = found.filter(act__in=_ACTS[group])
+        entries = entries.filter(act__in=_ACTS[group])
     elif group in (_CAMPAIGNS, _SERVER):
         named = [act for acts in _ACTS.values() for act in acts]
         about_none = Q(campaign_name="")
-        found = found.exclude(act__in=named).filter(about_none if group == _SERVER else ~about_none)
+        entries = entries.exclude(act__in=named).filter(about_none if group == _SERVER else ~about_none)
     if account:
-        found = found.filter(Q(actor_name=account) | Q(about__account=account))
+        entries = entries.filter(Q(actor_name=account) | Q(about__account=account))
     if campaign:
-        found = found.filter(campaign_name=campaign)
-    return found.order_by("-pk")
+        entries = entries.filter(campaign_name=campaign)
+    return entries.order_by("-pk")
 
 
 def group_of_act(act: str, campaign: str) -> str:

@@ -3,8 +3,6 @@
 Each function asks a fixed number of queries, whatever the size of the corpus.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -50,27 +48,29 @@ def tags_of_image(image: Image) -> list[ScoredTag]:
     return [ScoredTag(*row) for row in rows.values_list("tag__text", "score", "tag__images")]
 
 
-def frequent_tags(kept: TagList, *, contains: str = "", skip: int = 0, number: int | None = None) -> TagPage:
+def frequent_tags(
+    tag_list: TagList, *, contains: str = "", skip: int = 0, number: int | None = None
+) -> TagPage:
     """`number` tags of a list (a page's without it) that contain a text, by how many images have them; one
     query."""
     number = TAGS_PER_PAGE if number is None else number
-    rows = CorpusTag.objects.filter(tag_list=kept).order_by("-images", "text")
+    rows = CorpusTag.objects.filter(tag_list=tag_list).order_by("-images", "text")
     if contains:
         rows = rows.filter(text__contains=contains.lower())
-    found = list(rows[skip : skip + number + 1])
-    return TagPage(found[:number], len(found) > number)
+    tags = list(rows[skip : skip + number + 1])
+    return TagPage(tags[:number], len(tags) > number)
 
 
-def tag_numbers(kept: TagList, query: TagQuery) -> dict[str, int]:
+def tag_numbers(tag_list: TagList, query: TagQuery) -> dict[str, int]:
     """The ids of those of a query's tags that the list has; one query."""
-    found = CorpusTag.objects.filter(tag_list=kept, text__in=query.tags)
-    return dict(found.values_list("text", "pk"))
+    rows = CorpusTag.objects.filter(tag_list=tag_list, text__in=query.tags)
+    return dict(rows.values_list("text", "pk"))
 
 
 def images_tagged(corpus: Corpus, query: TagQuery) -> Q:
     """What an image of the corpus fulfils that has the tags asked for; nothing, where none are kept."""
-    kept = tag_list_of(corpus)
-    known = tag_numbers(kept, query) if kept is not None else {}
+    tag_list = tag_list_of(corpus)
+    known = tag_numbers(tag_list, query) if tag_list is not None else {}
     matching = Q(pk__in=[])
     for choice in query.choices:
         if all(tag in known for tag in choice):
@@ -86,14 +86,14 @@ def unknown_tags(corpus: Corpus, query: TagQuery) -> dict[str, list[str]]:
 
     A query for all of them, and one for each that is unknown.
     """
-    kept = tag_list_of(corpus)
-    known = tag_numbers(kept, query) if kept is not None else {}
-    return {tag: _alike(kept, tag) for tag in query.tags if tag not in known}
+    tag_list = tag_list_of(corpus)
+    known = tag_numbers(tag_list, query) if tag_list is not None else {}
+    return {tag: _alike(tag_list, tag) for tag in query.tags if tag not in known}
 
 
-def _alike(kept: TagList | None, tag: str) -> list[str]:
+def _alike(tag_list: TagList | None, tag: str) -> list[str]:
     """The most frequent tags that begin as this one and are written most alike."""
-    alike = CorpusTag.objects.filter(tag_list=kept, text__startswith=tag[0]).order_by("-images", "text")
+    alike = CorpusTag.objects.filter(tag_list=tag_list, text__startswith=tag[0]).order_by("-images", "text")
     return get_close_matches(tag, alike.values_list("text", flat=True)[:_ALIKE], n=_SUGGESTED, cutoff=0.6)
 
 
@@ -106,19 +106,19 @@ def tagged_images(
     An image is named as `export_ranked_tags` names it: by its file, or by its key where another image has
     that name.
     """
-    wanted = (Image.objects.all() if images is None else images).filter(corpus=corpus).order_by("position")
+    matching = (Image.objects.all() if images is None else images).filter(corpus=corpus).order_by("position")
     own_images = Image.objects.filter(corpus=corpus)
     counted = own_images.values("filename").order_by().annotate(number=Count("pk"))
     shared = set(counted.filter(number__gt=1).values_list("filename", flat=True))
     others = own_images.filter(key=OuterRef("filename")).exclude(pk=OuterRef("pk"))
     shared |= set(own_images.filter(Exists(others)).values_list("filename", flat=True))
     after = -1
-    while page := list(wanted.filter(position__gt=after)[:_TOGETHER]):
+    while page := list(matching.filter(position__gt=after)[:_TOGETHER]):
         after = page[-1].position
-        own: dict[int, list[ScoredTag]] = {image.pk: [] for image in page}
-        rows = ImageTag.objects.filter(image__in=own, tag__tag_list__published=True).order_by("place")
+        tags_of: dict[int, list[ScoredTag]] = {image.pk: [] for image in page}
+        rows = ImageTag.objects.filter(image__in=tags_of, tag__tag_list__published=True).order_by("place")
         for image, text, score, number in rows.values_list("image", "tag__text", "score", "tag__images"):
-            own[image].append(ScoredTag(text, score, number))
+            tags_of[image].append(ScoredTag(text, score, number))
         for row in page:
             named = row.filename and row.filename not in shared
-            yield row.filename if named else row.key, own[row.pk]
+            yield row.filename if named else row.key, tags_of[row.pk]

@@ -3,8 +3,6 @@
 `and` may be left out, and binds closer than `or`; a compound stands in quotes. Upper and lower case are one.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -56,22 +54,22 @@ def read_tag_query(text: str) -> TagQuery | None:
         raise BadTagQuery(_("“%(word)s” must stand between two tags.") % {"word": waits})
     if not choices[-1]:
         return None
-    found = TagQuery(tuple(tuple(dict.fromkeys(choice)) for choice in choices))
-    if len(found.tags) > MOST_TAGS:
+    query = TagQuery(tuple(tuple(dict.fromkeys(choice)) for choice in choices))
+    if len(query.tags) > MOST_TAGS:
         raise BadTagQuery(_("Name at most %(most)d tags.") % {"most": MOST_TAGS})
-    return found
+    return query
 
 
 def _parts(text: str) -> Iterator[tuple[str, bool]]:
     """Each word or quoted phrase in lower case, its white space single; and whether it was quoted."""
     text, at = text.strip(), 0
     while at < len(text):
-        found = _PART.match(text, at)
-        if found is None:
+        match = _PART.match(text, at)
+        if match is None:
             raise BadTagQuery(_("A quotation mark is missing: put a compound between two."))
-        at = found.end()
-        quoted = found[3] is None
-        word = " ".join((found[1] or found[2] or found[3] or "").lower().split())
+        at = match.end()
+        quoted = match[3] is None
+        word = " ".join((match[1] or match[2] or match[3] or "").lower().split())
         if not word:
             raise BadTagQuery(_("There is nothing between two quotation marks: put a tag there."))
         yield word, quoted

@@ -5,8 +5,6 @@ drawn order that is not taken yet, until enough are drawn. So strata have equal 
 an image that is in several counts for the one that draws it first, and a larger sample holds the smaller.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -58,24 +56,24 @@ def draw_by_tags(
         raise BadTagQuery("no tags were named; name at least one stratum")
     taken: dict[int, int] = {}
     left = [iter(order) for order in orders]
-    turn = list(range(len(orders)))
-    while turn and (number is None or len(taken) < number):
-        for place in list(turn):
+    active = list(range(len(orders)))
+    while active and (number is None or len(taken) < number):
+        for index in list(active):
             if number is not None and len(taken) >= number:
                 break
-            found = next((image for image in left[place] if image not in taken), None)
-            if found is None:
-                turn.remove(place)
+            image_drawn = next((image for image in left[index] if image not in taken), None)
+            if image_drawn is None:
+                active.remove(index)
             else:
-                taken[found] = place
+                taken[image_drawn] = index
     if len(taken) > LARGEST_SAMPLE:
         raise BadTagQuery(f"these tags find {len(taken)} images; draw {LARGEST_SAMPLE} at most")
     drawn = list(taken.values())
     return TagSample(
         tuple(taken),
         tuple(
-            Stratum(query, len(order), drawn.count(place))
-            for place, (query, order) in enumerate(zip(strata, orders, strict=True))
+            Stratum(query, len(order), drawn.count(index))
+            for index, (query, order) in enumerate(zip(strata, orders, strict=True))
         ),
     )
 

@@ -1,7 +1,5 @@
 """Workers of a campaign as requests name them: by pseudonym, or all that filters leave."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
@@ -61,19 +59,19 @@ def chosen_workers(request: ChosenWorkers, campaign: Campaign) -> dict[str, int]
             sort="worker", kind=request.answering or "", state=request.state or "", find=request.find
         )
         return matching_workers(campaign, table)
-    found = workers_called(campaign, request.workers)
-    unknown = [(number, name) for number, name in enumerate(request.workers) if name not in found]
+    workers = workers_called(campaign, request.workers)
+    unknown = [(number, name) for number, name in enumerate(request.workers) if name not in workers]
     if unknown:
         raise Invalid(*(_unknown(f"workers.{number}", name) for number, name in unknown))
-    return found
+    return workers
 
 
 def worker_id(name: str, campaign: Campaign) -> int:
     """The id of the one worker that a request names `worker`. Raises Invalid."""
-    found = workers_called(campaign, [name])
-    if name not in found:
+    workers = workers_called(campaign, [name])
+    if name not in workers:
         raise Invalid(_unknown("worker", name))
-    return found[name]
+    return workers[name]
 
 
 def check_kind(kind: str | None, campaign: Campaign) -> None:

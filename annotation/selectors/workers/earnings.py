@@ -1,7 +1,5 @@
 """What a worker earned, campaign by campaign: what is due, what was paid, and the bonuses."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -82,7 +80,7 @@ def earnings_of(worker: Worker, *, scope: Scope = WHOLE_SERVER) -> list[Earnings
     for payout in Payout.objects.filter(worker=worker, voided_at__isnull=True).order_by("-pk"):
         payments[payout.campaign_id].append(PaidLine(payout.paid_at, payout.amount, payout.reference))
     concerned = {row["campaign"] for row in rows} | set(bonuses) | set(payments)
-    found = {
+    earnings = {
         campaign.pk: Earnings(
             campaign.name,
             settings_of(campaign.settings).pay.currency,
@@ -92,13 +90,13 @@ def earnings_of(worker: Worker, *, scope: Scope = WHOLE_SERVER) -> list[Earnings
         for campaign in campaigns_in(scope).filter(pk__in=concerned).order_by("name")
     }
     for row in rows:
-        one = found.get(row["campaign"])
-        if one is None:
+        of_campaign = earnings.get(row["campaign"])
+        if of_campaign is None:
             continue
-        one.earned += row["p"]
-        one.seconds += row["s"]
-        one.answers += row["n"] if row["role"] != TEST_ROLE else 0
-    return list(found.values())
+        of_campaign.earned += row["p"]
+        of_campaign.seconds += row["s"]
+        of_campaign.answers += row["n"] if row["role"] != TEST_ROLE else 0
+    return list(earnings.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,26 +142,26 @@ def list_earnings(request: EarningsRequest, context: OperationContext) -> Listin
     """The accounts of the caller."""
     worker = worker_behind(context.actor)
     rows = earnings_of(worker, scope=context.actor.limit) if worker is not None else []
-    return Listing(rows, lambda one: one.campaign, _in_texts)
+    return Listing(rows, lambda row: row.campaign, _in_texts)
 
 
-def _in_texts(one: Earnings) -> CampaignEarnings:
+def _in_texts(row: Earnings) -> CampaignEarnings:
     def text(amount: int) -> str:
-        return amount_text(amount, one.currency)
+        return amount_text(amount, row.currency)
 
     return CampaignEarnings(
-        campaign=one.campaign,
-        currency=one.currency,
-        answers=one.answers,
-        seconds=one.seconds,
-        earned=text(one.earned),
+        campaign=row.campaign,
+        currency=row.currency,
+        answers=row.answers,
+        seconds=row.seconds,
+        earned=text(row.earned),
         bonuses=tuple(
-            ReceivedBonus(at=line.at, amount=text(line.amount), reason=line.reason) for line in one.bonuses
+            ReceivedBonus(at=line.at, amount=text(line.amount), reason=line.reason) for line in row.bonuses
         ),
         payments=tuple(
             ReceivedPayment(at=line.at, amount=text(line.amount), reference=line.reference)
-            for line in one.payments
+            for line in row.payments
         ),
-        paid=text(one.paid),
-        due=text(one.due),
+        paid=text(row.paid),
+        due=text(row.due),
     )

@@ -5,8 +5,6 @@ what it says of a question is what its task told, and no more: an image by the n
 captions by their text. A key says of which split an image is, and a control item's is often of another one.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -105,12 +103,12 @@ def own_data_json(account: Account, worker: Worker) -> Iterator[str]:
         "source": {"provider": identity.provider, "id": identity.external_id} if identity else None,
         "consents": [
             {
-                "campaign": each.text.campaign.name,
-                "version": each.text.version,
-                "given": each.given_at,
-                "text": each.text.text,
+                "campaign": consent.text.campaign.name,
+                "version": consent.text.version,
+                "given": consent.given_at,
+                "text": consent.text.text,
             }
-            for each in consents(worker)
+            for consent in consents(worker)
         ],
         "payments": [
             {
@@ -147,28 +145,28 @@ def own_data_json(account: Account, worker: Worker) -> Iterator[str]:
 
 def _answers(worker: Worker) -> Iterator[dict[str, Any]]:
     """Each answer, in the order in which they were given; three queries for each `_PAGE` of them."""
-    given = Judgment.objects.filter(worker=worker).select_related(
+    judgments = Judgment.objects.filter(worker=worker).select_related(
         "campaign", "image", "assignment__control", "report"
     )
-    rows = given.order_by("pk").iterator(chunk_size=_PAGE)
+    rows = judgments.order_by("pk").iterator(chunk_size=_PAGE)
     while page := list(islice(rows, _PAGE)):
-        shown = _contents(page)
-        own = {row.pk: image for row in page if (image := _image(row)) is not None}
-        beside = {image for one in shown.values() for image in _images_in(one)}
-        images = shown_images(beside | set(own.values()))
+        contents = _contents(page)
+        image_of = {row.pk: image for row in page if (image := _image(row)) is not None}
+        beside = {image for content in contents.values() for image in _images_in(content)}
+        images = shown_images(beside | set(image_of.values()))
         for row in page:
-            about = images[own[row.pk]] if row.pk in own else None
-            yield _answer(row, shown.get(row.pk, {}), about, images)
+            about = images[image_of[row.pk]] if row.pk in image_of else None
+            yield _answer(row, contents.get(row.pk, {}), about, images)
 
 
 def _answer(
-    row: Judgment, shown: Mapping[str, Any], image: ShownImage | None, images: Mapping[int, ShownImage]
+    row: Judgment, contents: Mapping[str, Any], image: ShownImage | None, images: Mapping[int, ShownImage]
 ) -> dict[str, Any]:
     """An answer with what its task told; neither keys nor roles, by which control items would be known."""
     if is_page(row.kind):
-        about, said = {}, _ticked(row, images)
+        about, content = {}, _ticked(row, images)
     else:
-        about, said = _asked(row.kind, shown, image, images), dict(row.content or {})
+        about, content = _asked(row.kind, contents, image, images), dict(row.content or {})
     report = getattr(row, "report", None)
     return {
         "campaign": row.campaign.name,
@@ -182,7 +180,7 @@ def _answer(
         "instructions": row.instructions,
         # To the second: a finer time would say how long the server took, by which items might be told apart.
         "at": row.created_at.isoformat(timespec="seconds"),
-        **said,
+        **content,
     }
 
 
@@ -199,14 +197,14 @@ def _contents(rows: Sequence[Judgment]) -> dict[int, Mapping[str, Any]]:
     tasks = [row.assignment.task_id for row in rows if row.assignment is not None]
     items = Item.objects.filter(task__in=[task for task in tasks if task is not None], position=0)
     of_task = dict(items.values_list("task", "content"))
-    found: dict[int, Mapping[str, Any]] = {}
+    contents: dict[int, Mapping[str, Any]] = {}
     for row in rows:
         if is_page(row.kind):
-            found[row.pk] = row.content or {}
+            contents[row.pk] = row.content or {}
         elif row.assignment is not None:
             control, task = row.assignment.control, row.assignment.task_id
-            found[row.pk] = control.content if control is not None else of_task.get(task or 0, {})
-    return found
+            contents[row.pk] = control.content if control is not None else of_task.get(task or 0, {})
+    return contents
 
 
 def _images_in(content: Mapping[str, Any]) -> Iterator[int]:
@@ -219,36 +217,38 @@ def _images_in(content: Mapping[str, Any]) -> Iterator[int]:
 
 
 def _asked(
-    kind: str, shown: Mapping[str, Any], image: ShownImage | None, images: Mapping[int, ShownImage]
+    kind: str, content: Mapping[str, Any], image: ShownImage | None, images: Mapping[int, ShownImage]
 ) -> dict[str, Any]:
     """What a question was about, as its task told it."""
     about: dict[str, Any] = {"image": image.name if image is not None else None}
     match kind_of(kind).about:
         case kinds.ABOUT_CHAIN:
-            told = TASK_TYPES.get(kind).page(shown, image).pointed if shown and image is not None else ()
-            about["mentions"] = [each.mention.id for each in told]
+            mentions = (
+                TASK_TYPES.get(kind).page(content, image).pointed if content and image is not None else ()
+            )
+            about["mentions"] = [mention.mention.id for mention in mentions]
         case kinds.ABOUT_PAIR:
-            about["caption"] = _caption(shown["caption"], images) if "caption" in shown else None
+            about["caption"] = _caption(content["caption"], images) if "caption" in content else None
     return about
 
 
 def _ticked(row: Judgment, images: Mapping[int, ShownImage]) -> dict[str, Any]:
     """The pairs of a page, without what each was there for."""
-    told = kind_of(row.kind).told(row.key, row.content or {})["pairs"]
+    ticked_pairs = kind_of(row.kind).told(row.key, row.content or {})["pairs"]
     pairs = [
         {
             "image": images[pair["image"]].name,
             "caption": _caption(pair["caption"], images),
             "yes": pair["yes"],
         }
-        for pair in told
+        for pair in ticked_pairs
     ]
     return {"pairs": pairs}
 
 
-def _caption(place: Sequence[int], images: Mapping[int, ShownImage]) -> str:
+def _caption(caption_key: Sequence[int], images: Mapping[int, ShownImage]) -> str:
     """The text of a caption that is named by its image's id and its number."""
-    image, number = place
+    image, number = caption_key
     return images[image].captions[number].text
 
 

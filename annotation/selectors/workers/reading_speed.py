@@ -9,8 +9,6 @@ Only answers count that began a picture: whoever goes on with the one before has
 these flag a worker, and never a few. The flag asks a researcher to look; nothing follows from it by itself.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -74,10 +72,10 @@ def reading_paces(campaign: Campaign, workers: Sequence[int]) -> dict[int, Readi
 
 
 def _paces(campaign: Campaign, pairs: Sequence[tuple[int, str]], least: float) -> dict[int, ReadingPace]:
-    found: dict[int, list[tuple[str, int, float]]] = defaultdict(list)
+    answers_of: dict[int, list[tuple[str, int, float]]] = defaultdict(list)
     for worker, ended, image, seconds in _newest(campaign, pairs):
-        found[worker].append((ended, image, seconds))
-    return {worker: _pace(answers, least) for worker, answers in found.items()}
+        answers_of[worker].append((ended, image, seconds))
+    return {worker: _pace(answers, least) for worker, answers in answers_of.items()}
 
 
 def _pace(answers: list[tuple[str, int, float]], least: float) -> ReadingPace:
@@ -101,7 +99,7 @@ def _newest(campaign: Campaign, pairs: Sequence[tuple[int, str]]) -> Iterable[tu
 
     The end of an index range for each pair: more is not looked at, however many have no seconds.
     """
-    one = """SELECT newest.worker_id, newest.ended_at, t.image_id, newest.seconds FROM (
+    branch = """SELECT newest.worker_id, newest.ended_at, t.image_id, newest.seconds FROM (
         SELECT a.worker_id, a.ended_at, a.task_id, a.seconds FROM annotation_assignment a
         WHERE a.campaign_id = %s AND a.worker_id = %s AND a.kind = %s AND a.state = 'submitted'
             AND a.task_id IS NOT NULL AND a.ended_at IS NOT NULL
@@ -111,7 +109,7 @@ def _newest(campaign: Campaign, pairs: Sequence[tuple[int, str]]) -> Iterable[tu
         for start in range(0, len(pairs), _TOGETHER):
             part = pairs[start : start + _TOGETHER]
             cursor.execute(
-                " UNION ALL ".join([one] * len(part)),
+                " UNION ALL ".join([branch] * len(part)),
                 [value for worker, kind in part for value in (campaign.pk, worker, kind, ANSWERS_LOOKED_AT)],
             )
             yield from cursor.fetchall()

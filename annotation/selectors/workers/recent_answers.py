@@ -1,7 +1,5 @@
 """What a worker answered last, of one kind of question: for their own eyes, and to be changed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -33,14 +31,14 @@ class RecentAnswer:
 
 def recent_assignments(*, worker: int, campaign: int, kind: str) -> QuerySet[Assignment]:
     """The last answers of the sitting, the newest first, without those of a test: they cannot change."""
-    found = Assignment.objects.filter(
+    assignments = Assignment.objects.filter(
         campaign=campaign,
         worker=worker,
         kind=kind,
         state=Assignment.SUBMITTED,
         ended_at__gte=database.now() - SITTING,
     ).exclude(role=Control.QUALIFICATION)
-    return found.order_by("-ended_at", "-id")[:RECENT_ANSWERS]
+    return assignments.order_by("-ended_at", "-id")[:RECENT_ANSWERS]
 
 
 def recent_answers(*, worker: int, campaign: int, kind: str) -> list[RecentAnswer]:
@@ -50,15 +48,19 @@ def recent_answers(*, worker: int, campaign: int, kind: str) -> list[RecentAnswe
     )
     held = {row.pk: row for row in rows}
     judgments = Judgment.objects.filter(assignment__in=list(held), void=False).select_related("report")
-    given = {judgment.assignment_id: judgment for judgment in judgments}
+    judgment_of = {judgment.assignment_id: judgment for judgment in judgments}
     items = Item.objects.filter(task__in=[row.task_id for row in rows if row.task_id], position=0)
     contents = dict(items.values_list("task", "content"))
     return [
         RecentAnswer(
-            pk, _image(row, given[pk]), _content(row, contents), given_answer(given[pk]), row.ended_at
+            pk,
+            _image(row, judgment_of[pk]),
+            _content(row, contents),
+            given_answer(judgment_of[pk]),
+            row.ended_at,
         )
         for pk, row in held.items()
-        if pk in given and row.ended_at is not None
+        if pk in judgment_of and row.ended_at is not None
     ]
 
 
@@ -78,13 +80,13 @@ def _content(row: Assignment, contents: Mapping[int, Any]) -> Mapping[str, Any]:
     return contents[row.task_id] if row.task_id else row.control.content if row.control else {}
 
 
-def _image(row: Assignment, given: Judgment) -> int:
+def _image(row: Assignment, judgment: Judgment) -> int:
     """The image that stands for an answer; of a page the first one shown, as while it was asked.
 
     A page's own image is one that is asked about, and so no control image.
     """
-    if is_page(row.kind) and given.content:
-        return int(given.content["blocks"][0]["image"])
+    if is_page(row.kind) and judgment.content:
+        return int(judgment.content["blocks"][0]["image"])
     if row.task is not None:
         return row.task.image.image_id
     assert row.control is not None

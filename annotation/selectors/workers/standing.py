@@ -1,7 +1,5 @@
 """How workers of a campaign stand, in words."""
 
-from __future__ import annotations
-
 from django.utils.translation import gettext_lazy, ngettext
 
 from annotation.selectors.campaign import KindRow, WorkerRow
@@ -35,11 +33,11 @@ def is_off(kind: KindRow) -> bool:
 
 def standings_together(row: WorkerRow, kind: str = "") -> str:
     """How a worker stands for all kinds together, or for one of them."""
-    kinds = [each for each in row.kinds if kind in ("", each.kind)]
+    kinds = [trust_row for trust_row in row.kinds if kind in ("", trust_row.kind)]
     if len(kinds) == 1:
         return standing_of(kinds[0])
-    off = sorted({standing_of(each) for each in kinds if is_off(each)})
-    trusted = sum(each.state == "trusted" and not is_off(each) for each in kinds)
+    off = sorted({standing_of(trust_row) for trust_row in kinds if is_off(trust_row)})
+    trusted = sum(trust_row.state == "trusted" and not is_off(trust_row) for trust_row in kinds)
     words = ngettext(
         "trusted for %(trusted)d of %(kinds)d kind", "trusted for %(trusted)d of %(kinds)d kinds", len(kinds)
     )

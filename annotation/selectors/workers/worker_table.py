@@ -4,8 +4,6 @@ A table is sorted over the whole crowd, so all of it is read, as few columns of 
 comes as sums (`campaign.earned`). Pages go by key: the worker after whom the next one begins.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -90,25 +88,25 @@ class WorkerTablePage:
     paces: dict[int, ReadingPace]
 
 
-def worker_page(campaign: Campaign, asked: WorkerTableRequest, *, size: int = _PAGE) -> WorkerTablePage:
+def worker_page(campaign: Campaign, request: WorkerTableRequest, *, size: int = _PAGE) -> WorkerTablePage:
     """The workers of a campaign that are asked for, from the one after `asked.after` on."""
-    found = _matching(campaign, asked)
-    ids = _sorted(found, asked)
-    start = ids.index(asked.after) + 1 if asked.after in found else 0
+    figures = _matching(campaign, request)
+    ids = _sorted(figures, request)
+    start = ids.index(request.after) + 1 if request.after in figures else 0
     page = ids[start : start + size]
     rows = {row.id: row for row in workers(campaign, only=page, limit=size)} if page else {}
     return WorkerTablePage(
-        rows=[(rows[worker], found[worker]) for worker in page],
+        rows=[(rows[worker], figures[worker]) for worker in page],
         after=page[-1] if start + size < len(ids) else None,
         total=len(ids),
         paces=reading_paces(campaign, page),
     )
 
 
-def matching_workers(campaign: Campaign, asked: WorkerTableRequest) -> dict[str, int]:
+def matching_workers(campaign: Campaign, request: WorkerTableRequest) -> dict[str, int]:
     """Pseudonym -> id of all workers that are asked for, on whatever page they are, in their order."""
-    found = _matching(campaign, asked)
-    return {found[worker].name: worker for worker in _sorted(found, asked)}
+    figures = _matching(campaign, request)
+    return {figures[worker].name: worker for worker in _sorted(figures, request)}
 
 
 def worker_rows_of(campaign: Campaign, ids: Sequence[int]) -> Iterator[tuple[WorkerRow, bool]]:
@@ -124,15 +122,15 @@ def worker_rows_of(campaign: Campaign, ids: Sequence[int]) -> Iterator[tuple[Wor
 def workers_called(campaign: Campaign, pseudonyms: Collection[str]) -> dict[str, int]:
     """Pseudonym -> id of those of these workers who have a standing in the campaign, in the order of their
     ids."""
-    found = Standing.objects.filter(campaign=campaign, worker__pseudonym__in=pseudonyms)
-    return dict(found.order_by("worker").values_list("worker__pseudonym", "worker").distinct())
+    rows = Standing.objects.filter(campaign=campaign, worker__pseudonym__in=pseudonyms)
+    return dict(rows.order_by("worker").values_list("worker__pseudonym", "worker").distinct())
 
 
-def _matching(campaign: Campaign, asked: WorkerTableRequest) -> dict[int, WorkerFigures]:
-    found: dict[int, WorkerFigures] = defaultdict(WorkerFigures)
+def _matching(campaign: Campaign, request: WorkerTableRequest) -> dict[int, WorkerFigures]:
+    figures: dict[int, WorkerFigures] = defaultdict(WorkerFigures)
     rows = Standing.objects.filter(campaign=campaign)
-    if asked.kind:
-        rows = rows.filter(kind=asked.kind)
+    if request.kind:
+        rows = rows.filter(kind=request.kind)
     there = control_facts(campaign.pk, campaign.revision).known
     for worker, name, of, kind, state, examined, known, right, last, blocked, withdrawn in rows.values_list(
         "worker",
@@ -147,40 +145,43 @@ def _matching(campaign: Campaign, asked: WorkerTableRequest) -> dict[int, Worker
         "blocked",
         "withdrawn_at",
     ):
-        one = found[worker]
-        one.name = name
-        machine = of == Worker.MACHINE
-        reads = trust_reading(kind, state, there[kind], examined=examined is not None, machine=machine)
-        one.states |= {reads} | ({"blocked"} if blocked else set()) | ({"withdrawn"} if withdrawn else set())
-        one.known += len(last) if asked.kind else known
-        one.right += last.count("1") if asked.kind else right
+        worker_figures = figures[worker]
+        worker_figures.name = name
+        is_model = of == Worker.MACHINE
+        reads = trust_reading(kind, state, there[kind], examined=examined is not None, is_model=is_model)
+        worker_figures.states |= (
+            {reads} | ({"blocked"} if blocked else set()) | ({"withdrawn"} if withdrawn else set())
+        )
+        worker_figures.known += len(last) if request.kind else known
+        worker_figures.right += last.count("1") if request.kind else right
     for line in earned(campaign):
-        if line.worker not in found:
+        if line.worker not in figures:
             continue
-        one = found[line.worker]
-        one.due += line.pay
-        if asked.kind in ("", line.kind) and line.role != TEST_ROLE:
-            one.answers += line.answers
-            one.seconds += line.seconds
-        if asked.kind in ("", line.kind):
-            one.earned += line.pay
+        worker_figures = figures[line.worker]
+        worker_figures.due += line.pay
+        if request.kind in ("", line.kind) and line.role != TEST_ROLE:
+            worker_figures.answers += line.answers
+            worker_figures.seconds += line.seconds
+        if request.kind in ("", line.kind):
+            worker_figures.earned += line.pay
     for worker, amount in paid(campaign).items():
-        if worker in found:
-            found[worker].due -= amount
-    for worker, given in bonuses(campaign).items():
-        if worker in found:
-            found[worker].due += given
+        if worker in figures:
+            figures[worker].due -= amount
+    for worker, bonus in bonuses(campaign).items():
+        if worker in figures:
+            figures[worker].due += bonus
     return {
-        worker: one
-        for worker, one in found.items()
-        if asked.state in ("", *one.states) and asked.find.casefold() in one.name.casefold()
+        worker: worker_figures
+        for worker, worker_figures in figures.items()
+        if request.state in ("", *worker_figures.states)
+        and request.find.casefold() in worker_figures.name.casefold()
     }
 
 
-def _sorted(found: dict[int, WorkerFigures], asked: WorkerTableRequest) -> list[int]:
+def _sorted(figures: dict[int, WorkerFigures], request: WorkerTableRequest) -> list[int]:
     """The workers in order; those of whom it is not known come last, whichever way one sorts."""
-    values = {worker: (one.value(asked.sort), one.name) for worker, one in found.items()}
-    told = [worker for worker, (value, _name) in values.items() if value is not None]
+    values = {worker: (row.value(request.sort), row.name) for worker, row in figures.items()}
+    with_value = [worker for worker, (value, _name) in values.items() if value is not None]
     rest = [worker for worker, (value, _name) in values.items() if value is None]
-    told.sort(key=values.__getitem__, reverse=not asked.up)
-    return told + sorted(rest, key=lambda worker: values[worker][1])
+    with_value.sort(key=values.__getitem__, reverse=not request.up)
+    return with_value + sorted(rest, key=lambda worker: values[worker][1])

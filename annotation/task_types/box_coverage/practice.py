@@ -1,7 +1,5 @@
 """Practice of coverage: is a box missing?"""
 
-from __future__ import annotations
-
 from django.utils.translation import gettext_lazy as _
 
 from annotation.task_types.box_coverage.type import BoxCoverage

@@ -1,7 +1,5 @@
 """How simulated workers answer about box coverage; what an answer takes is our estimate."""
 
-from __future__ import annotations
-
 from annotation.protocol.questions import BOX_COVERAGE
 from annotation.simulation.kinds import SIMULATED, SimulatedKind
 

@@ -1,7 +1,5 @@
 """Are all required boxes present? Plummer et al. 2015, section 2.2, "Box Coverage"."""
 
-from __future__ import annotations
-
 from django.utils.translation import gettext_lazy as _
 
 from annotation.protocol.questions import BOX_COVERAGE

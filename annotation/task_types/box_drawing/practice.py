@@ -1,7 +1,5 @@
 """Practice of drawing: one more box, or none."""
 
-from __future__ import annotations
-
 from django.utils.translation import gettext_lazy as _
 
 from annotation.protocol.questions import Answer
@@ -68,11 +66,13 @@ class DrawingPractice(Practice):
 
     def judged(self, item: PracticeItem, answer: Answer) -> Verdict:
         taken = {Box(*corners) for corners in item.boxes}
-        wanted = tuple(box for box in practice_scene(item.scene).boxes(item.mentions[0]) if box not in taken)
+        remaining = tuple(
+            box for box in practice_scene(item.scene).boxes(item.mentions[0]) if box not in taken
+        )
         if answer.box is None:
-            return Verdict(not wanted, wanted)
-        overlap = max(map(answer.box.iou, wanted), default=None)
-        return Verdict(overlap is not None and overlap >= GOOD_FIT, wanted, overlap)
+            return Verdict(not remaining, remaining)
+        overlap = max(map(answer.box.iou, remaining), default=None)
+        return Verdict(overlap is not None and overlap >= GOOD_FIT, remaining, overlap)
 
 
 PRACTICE.register(BoxDrawing.key, DrawingPractice(BoxDrawing.key, _ITEMS, _EXAMPLES))

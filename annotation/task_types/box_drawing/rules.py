@@ -3,8 +3,6 @@
 A drawer's accuracy is that of the boxes: what Box Quality says of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 An answer takes 35 s, the median of conventional drawing in Papadopoulos et al. 2017.
 """
 
-from __future__ import annotations
-
 from annotation.protocol.dice import Dice
 from annotation.protocol.gold import Truth, anywhere
 from annotation.protocol.questions import BOX_DRAWING
@@ -12,8 +10,8 @@ from annotation.protocol.terms import Box
 from annotation.simulation.kinds import SIMULATED, SimulatedKind
 
 
-def _blind(answer: str, truth: Truth, dice: Dice) -> Box | None:
-    return anywhere(truth, dice) if answer == "drawn" else None
+def _blind(answer: str, truth: Truth, rng: Dice) -> Box | None:
+    return anywhere(truth, rng) if answer == "drawn" else None
 
 
 SIMULATED.register(BOX_DRAWING, SimulatedKind(key=BOX_DRAWING, seconds=35.0, yes="drawn", blind=_blind))

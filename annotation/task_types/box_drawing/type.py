@@ -1,7 +1,5 @@
 """Draw one more box, or say that none is required. Plummer et al. 2015, section 2.2, "Box Drawing"."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -53,12 +51,12 @@ class BoxDrawing(TaskType):
         data = super().from_form(form)
         if data["answer"] != "drawn":
             return data
-        given = [form.get(name, "").strip() for name in EDGES]
-        if not all(given):
+        values = [form.get(name, "").strip() for name in EDGES]
+        if not all(values):
             raise BadAnswer("box", _("Draw a box first, or type its four edges."))
-        if not all(edge.isascii() and edge.isdigit() and len(edge) < 7 for edge in given):
+        if not all(edge.isascii() and edge.isdigit() and len(edge) < 7 for edge in values):
             raise BadAnswer("box", _("The edges of a box are whole numbers of pixels."))
-        box = [int(edge) for edge in given]
+        box = [int(edge) for edge in values]
         if 0 < min(box[2] - box[0], box[3] - box[1]) + 1 < SMALLEST_SIDE:
             raise BadAnswer(
                 "box",

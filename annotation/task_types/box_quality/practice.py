@@ -1,7 +1,5 @@
 """Practice of quality: is a box good?"""
 
-from __future__ import annotations
-
 from django.utils.translation import gettext_lazy as _
 
 from annotation.task_types.box_quality.type import BoxQuality

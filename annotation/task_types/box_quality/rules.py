@@ -1,7 +1,5 @@
 """Is a drawn box good? Plummer et al. 2015, section 2.2."""
 
-from __future__ import annotations
-
 from annotation.protocol.grading import one_of
 from annotation.protocol.kinds import KINDS, AnswerPace, Kind
 from annotation.protocol.questions import ANSWERS, BOX_DRAWING, BOX_QUALITY

@@ -1,7 +1,5 @@
 """Is the newest box good? Plummer et al. 2015, section 2.2, "Box Quality"."""
 
-from __future__ import annotations
-
 from django.utils.translation import gettext_lazy as _
 
 from annotation.protocol.questions import BOX_QUALITY

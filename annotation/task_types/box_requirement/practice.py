@@ -1,7 +1,5 @@
 """Practice of requirement: does a phrase need boxes?"""
 
-from __future__ import annotations
-
 from django.utils.translation import gettext_lazy as _
 
 from annotation.task_types.box_requirement.type import BoxRequirement

@@ -1,7 +1,5 @@
 """Does what a phrase refers to require boxes? Plummer et al. 2015, section 2.2, "Box Requirement"."""
 
-from __future__ import annotations
-
 from django.utils.translation import gettext_lazy as _
 
 from annotation.protocol.questions import BOX_REQUIREMENT

@@ -1,7 +1,5 @@
 """Practice of writing captions, and of its test of spelling."""
 
-from __future__ import annotations
-
 from django.utils.translation import gettext_lazy as _
 
 from annotation.task_types.caption_writing.type import CaptionWriting

@@ -6,8 +6,6 @@ not agree with its subject, a wrong article, a word that sounds like the right o
 one. The sentences are English, as the captions are to be.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Any

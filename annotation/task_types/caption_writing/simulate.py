@@ -1,7 +1,5 @@
 """How simulated workers answer the test of spelling, and write captions. Seconds: our estimate."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,12 +17,12 @@ def _judge(worker: SimulatedJudge, image: str, content: Mapping[str, Any], known
 
 
 def _spelling(worker: SimulatedJudge, sentence: str) -> str:
-    dice = Dice(worker.seed, worker.name, "spelling", sentence)
+    rng = Dice(worker.seed, worker.name, "spelling", sentence)
     if worker.affirms:
         return SPELLING[0]
     if not worker.honest:
-        return dice.choice(SPELLING)
-    return SPELLING[0] if (sentence in CORRECT) != worker.errs(CAPTION_WRITING, dice) else SPELLING[1]
+        return rng.choice(SPELLING)
+    return SPELLING[0] if (sentence in CORRECT) != worker.errs(CAPTION_WRITING, rng) else SPELLING[1]
 
 
 def _caption(worker: SimulatedJudge, image: str, known: CrowdKnowledge) -> str:

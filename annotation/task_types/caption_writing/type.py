@@ -3,8 +3,6 @@
 Hodosh et al. 2013, section 2.3: five captions an image, written by people who passed such a test.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """Practice of verification: are all phrases of a chain the same?"""
 
-from __future__ import annotations
-
 from django.utils.translation import gettext_lazy as _
 
 from annotation.task_types.chain_verification.type import ChainVerification

@@ -1,7 +1,5 @@
 """How simulated workers answer about chains; what an answer takes is our estimate."""
 
-from __future__ import annotations
-
 from annotation.protocol.questions import CHAIN_VERIFICATION
 from annotation.simulation.kinds import SIMULATED, SimulatedKind
 

@@ -1,7 +1,5 @@
 """Do all mentions of a chain refer to the same set of entities? Plummer et al. 2015, section 2.1."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from django.utils.translation import gettext_lazy as _

@@ -1,7 +1,5 @@
 """Practice of links: are two phrases the same?"""
 
-from __future__ import annotations
-
 from django.utils.translation import gettext_lazy as _
 
 from annotation.task_types.coref_link.type import CorefLink

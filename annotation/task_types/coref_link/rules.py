@@ -1,7 +1,5 @@
 """Do two mentions refer to the same entities? Plummer et al. 2015, section 2.1."""
 
-from __future__ import annotations
-
 from annotation.protocol.grading import one_of
 from annotation.protocol.kinds import KINDS, AnswerPace, Kind
 from annotation.protocol.questions import ANSWERS, COREF_LINK

@@ -1,7 +1,5 @@
 """How simulated workers answer about links; what an answer takes is our estimate."""
 
-from __future__ import annotations
-
 from annotation.protocol.questions import COREF_LINK
 from annotation.simulation.kinds import SIMULATED, SimulatedKind
 

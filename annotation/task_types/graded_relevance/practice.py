@@ -1,7 +1,5 @@
 """Practice of grading: how well does a sentence fit?"""
 
-from __future__ import annotations
-
 from django.utils.translation import gettext_lazy as _
 
 from annotation.task_types.base import Page

@@ -1,7 +1,5 @@
 """How well does a caption describe a picture? Grades of 1 to 4. Hodosh et al. 2013, section 4.2.1."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -35,8 +33,8 @@ def _stratum(known: int) -> str:
 def _item(item: WrittenControlItem) -> tuple[dict[str, Any], str]:
     if len(item.found) != 1:
         raise BadItem(f"{len(item.found)} captions to be graded; expected one")
-    key, place = item.captions[0]
-    return {"caption": item.found[0]}, pair_key(GRADED_RELEVANCE, item.image, f"{key}#{place}")
+    key, index = item.captions[0]
+    return {"caption": item.found[0]}, pair_key(GRADED_RELEVANCE, item.image, f"{key}#{index}")
 
 
 def _given(answer: Any) -> int:

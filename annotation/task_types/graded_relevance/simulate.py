@@ -1,7 +1,5 @@
 """How simulated workers grade pairs of image and caption. Seconds: our estimate."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,16 +16,16 @@ def _judge(worker: SimulatedJudge, image: str, content: Mapping[str, Any], known
 
 
 def _grade(worker: SimulatedJudge, image: str, caption: str, known: CrowdKnowledge) -> str:
-    dice = Dice(worker.seed, worker.name, GRADED_RELEVANCE, image, caption)
+    rng = Dice(worker.seed, worker.name, GRADED_RELEVANCE, image, caption)
     right = known.grade(image, caption)
     if (vote := known.vote(worker, image, caption)) is not None:
         return str(int(vote))
     if worker.affirms:
         return str(GRADES[-1])
-    if worker.honest and not worker.errs(GRADED_RELEVANCE, dice):
+    if worker.honest and not worker.errs(GRADED_RELEVANCE, rng):
         return str(right)
-    wrong = [grade for grade in GRADES if not worker.honest or grade != right]
-    return str(dice.choice(wrong))
+    wrong_grades = [grade for grade in GRADES if not worker.honest or grade != right]
+    return str(rng.choice(wrong_grades))
 
 
 SIMULATED.register(

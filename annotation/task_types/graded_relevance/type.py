@@ -1,7 +1,5 @@
 """How well does a caption describe a picture? Hodosh et al. 2013, section 4.2.1 and figure 4."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What practice is made of: items, examples, and what is said to an answer."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from annotation.protocol.terms import Box

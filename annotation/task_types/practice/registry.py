@@ -6,8 +6,6 @@ with the scenes' gold. Sentences are English, as captions are; why an answer is 
 language.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from annotation.common.registry import Registry

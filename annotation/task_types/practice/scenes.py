@@ -4,8 +4,6 @@ The file and the pictures come from the sample corpus by `manage.py make_example
 and compares.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from functools import cache
@@ -63,18 +61,18 @@ def picture_of(name: str) -> str:
 @cache
 def practice_scene(name: str) -> Scene:
     """The scene of this name. Raises KeyError where there is none."""
-    told: dict[str, Any] = _told()[name]
-    captions = tuple(ShownCaption(text, tuple(text.split())) for text in told["captions"])
+    scene: dict[str, Any] = _told()[name]
+    captions = tuple(ShownCaption(text, tuple(text.split())) for text in scene["captions"])
     return Scene(
-        ShownImage(0, name, told["width"], told["height"], picture_of(name), captions),
+        ShownImage(0, name, scene["width"], scene["height"], picture_of(name), captions),
         tuple(
             (frozenset(chain["mentions"]), tuple(Box(*corners) for corners in chain["boxes"]))
-            for chain in told["chains"]
+            for chain in scene["chains"]
         ),
     )
 
 
 @cache
 def _told() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(SCENES_FILE.read_text(encoding="utf-8"))
-    return found
+    scenes: dict[str, Any] = json.loads(SCENES_FILE.read_text(encoding="utf-8"))
+    return scenes

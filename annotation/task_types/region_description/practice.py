@@ -1,7 +1,5 @@
 """Practice of describing parts of a picture."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from django.utils.translation import gettext_lazy as _
@@ -69,13 +67,13 @@ class RegionPractice(Practice):
     def named_boxes(self, item: PracticeItem, answer: Answer) -> tuple[NamedBox, ...]:
         """Ours as A, B, C, then those of the answer as 1, 2, 3."""
         ours = [
-            NamedBox(Box(*corners), "ABCDEFGH"[place], words, True)
-            for place, (corners, words) in enumerate(item.regions)
+            NamedBox(Box(*corners), "ABCDEFGH"[index], words, True)
+            for index, (corners, words) in enumerate(item.regions)
         ]
-        given = (answer.content or {}).get("regions", ())
+        regions = (answer.content or {}).get("regions", ())
         theirs = [
-            NamedBox(Box(*region["box"]), str(place), region["text"], False)
-            for place, region in enumerate(given, 1)
+            NamedBox(Box(*region["box"]), str(index), region["text"], False)
+            for index, region in enumerate(regions, 1)
         ]
         return (*ours, *theirs)
 

@@ -4,8 +4,6 @@ Nobody could grade which regions somebody chooses: there are no control items, a
 describe regions is decided here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How simulated workers describe parts of a picture. Seconds: our estimate."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,16 +16,16 @@ def _judge(worker: SimulatedJudge, image: str, content: Mapping[str, Any], known
 
 def _regions(worker: SimulatedJudge, image: str, number: int, known: CrowdKnowledge) -> list[dict[str, Any]]:
     """Known parts first, then boxes anywhere; no two alike."""
-    dice = Dice(worker.seed, worker.name, REGION_DESCRIPTION, image)
+    rng = Dice(worker.seed, worker.name, REGION_DESCRIPTION, image)
     width, height = known.sizes.get(image, (100, 100))
     parts = list(known.parts.get(image, ())) if worker.honest else []
-    found: dict[tuple[int, ...], str] = {tuple(box): text for box, text in parts[:number]}
-    while len(found) < number:
-        left, top = 1 + dice.below(max(1, width - 1)), 1 + dice.below(max(1, height - 1))
-        right = left + dice.below(max(1, width - left + 1))
-        bottom = top + dice.below(max(1, height - top + 1))
-        found.setdefault((left, top, right, bottom), "a part")
-    return [{"box": list(box), "text": text, "way": ""} for box, text in found.items()]
+    regions_of: dict[tuple[int, ...], str] = {tuple(box): text for box, text in parts[:number]}
+    while len(regions_of) < number:
+        left, top = 1 + rng.below(max(1, width - 1)), 1 + rng.below(max(1, height - 1))
+        right = left + rng.below(max(1, width - left + 1))
+        bottom = top + rng.below(max(1, height - top + 1))
+        regions_of.setdefault((left, top, right, bottom), "a part")
+    return [{"box": list(box), "text": text, "way": ""} for box, text in regions_of.items()]
 
 
 SIMULATED.register(

@@ -1,7 +1,5 @@
 """Draw boxes around parts of a picture and say what each shows. Karpathy and Fei-Fei 2015, section 4.3."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, NamedTuple, NotRequired
 
@@ -81,10 +79,10 @@ class RegionDescription(TaskType):
         answer = super().parse(data)
         if answer.flag:
             return answer
-        given = data.get("regions")
-        if not isinstance(given, list) or not 0 < len(given) <= _MOST_REGIONS:
+        regions_sent = data.get("regions")
+        if not isinstance(regions_sent, list) or not 0 < len(regions_sent) <= _MOST_REGIONS:
             raise BadAnswer("regions", _("Draw the regions first, and say what each shows."))
-        regions = [_region(number, one) for number, one in enumerate(given, 1)]
+        regions = [_region(number, region_data) for number, region_data in enumerate(regions_sent, 1)]
         if len({region.box for region in regions}) < len(regions):
             raise BadAnswer("regions", _("Two regions have the same box: draw another one."))
         return Answer(
@@ -102,13 +100,13 @@ class RegionDescription(TaskType):
             return data
         regions: list[dict[str, Any]] = []
         for number in range(_MOST_REGIONS):
-            given = [form.get(region_field_name(number, edge), "").strip() for edge in EDGES]
+            values = [form.get(region_field_name(number, edge), "").strip() for edge in EDGES]
             text = form.get(region_field_name(number, "text"), "")
-            if not any(given) and not text.strip():
+            if not any(values) and not text.strip():
                 continue
-            if not all(edge.isascii() and edge.isdigit() and len(edge) < 7 for edge in given):
+            if not all(edge.isascii() and edge.isdigit() and len(edge) < 7 for edge in values):
                 raise BadAnswer("regions", _("Draw a box for “%(text)s” first.") % {"text": text.strip()})
-            box = [int(edge) for edge in given]
+            box = [int(edge) for edge in values]
             if 0 < min(box[2] - box[0], box[3] - box[1]) + 1 < SMALLEST_SIDE:
                 raise BadAnswer(
                     "regions",
@@ -133,10 +131,10 @@ def region_field_name(number: int, name: str) -> str:
     return f"region-{number}-{name}"
 
 
-def _region(number: int, given: Any) -> Region:
-    if not isinstance(given, Mapping):
+def _region(number: int, value: Any) -> Region:
+    if not isinstance(value, Mapping):
         raise BadAnswer("regions", _("A region is {“box”: [...], “text”: “...”}."))
-    text = " ".join(text_in(given, "text").split())
+    text = " ".join(text_in(value, "text").split())
     if not text:
         raise BadAnswer("regions", _("Say what region %(number)d shows.") % {"number": number})
     if len(text) > LONGEST_REGION_TEXT:
@@ -145,10 +143,10 @@ def _region(number: int, given: Any) -> Region:
             _("Region %(number)d has %(length)d characters: a few words are enough, %(most)d at most.")
             % {"number": number, "length": len(text), "most": LONGEST_REGION_TEXT},
         )
-    way = text_in(given, "way")
+    way = text_in(value, "way")
     if way and way not in DRAWING_WAYS:
         raise BadAnswer("way", _("“%(given)s” is not a way of drawing a box.") % {"given": way})
-    return Region(box_in(given.get("box")), text, way)
+    return Region(box_in(value.get("box")), text, way)
 
 
 TASK_TYPES.register(RegionDescription.key, RegionDescription())

@@ -1,7 +1,5 @@
 """Practice of relevance: pages with sentences to be ticked."""
 
-from __future__ import annotations
-
 from django.utils.translation import gettext_lazy as _
 
 from annotation.task_types.practice.records import PracticeExample, PracticeItem

@@ -4,8 +4,6 @@ A control item is an image of a page: one to three of its own captions, the rest
 verified not to describe it.
 """
 
-from __future__ import annotations
-
 from annotation.protocol.kinds import KINDS, Number, PairBatch
 from annotation.protocol.words import gettext_noop as _
 from annotation.task_types.ticked_pages.grading import ticked_pages
@@ -17,7 +15,7 @@ TRUE_CAPTIONS = (1, 2, 3)
 RULES = ticked_pages(
     RELEVANCE,
     tasks="relevance",
-    place=70,
+    position=70,
     most_true=max(TRUE_CAPTIONS),
     numbers={RELEVANCE: Number(3, "Hodosh et al. 2013, section 4.3.2", _("Workers who judge each page"))},
     batch=PairBatch(90.0, filtered=True, published="flickr8k-crowd"),

@@ -1,7 +1,5 @@
 """How simulated workers tick sentences. Seconds: our estimate."""
 
-from __future__ import annotations
-
 from annotation.simulation.kinds import SIMULATED
 from annotation.task_types.relevance.rules import RELEVANCE
 from annotation.task_types.ticked_pages.simulate import ticking

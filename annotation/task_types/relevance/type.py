@@ -1,7 +1,5 @@
 """Which of these captions describe these pictures? Hodosh et al. 2013, section 4.3.2."""
 
-from __future__ import annotations
-
 from django.utils.translation import gettext_lazy as _
 
 from annotation.task_types.base import TASK_TYPES, Choice

@@ -7,8 +7,6 @@ A page shows a single picture, so a control item is a page by itself: one to fiv
 and others that are known not to.
 """
 
-from __future__ import annotations
-
 from annotation.protocol.kinds import KINDS, Number, PairBatch
 from annotation.protocol.words import gettext_noop as _
 from annotation.task_types.ticked_pages.grading import ticked_pages
@@ -20,7 +18,7 @@ MOST_TRUE = 5
 RULES = ticked_pages(
     TAG_RELEVANCE,
     tasks="tags",
-    place=75,
+    position=75,
     most_true=MOST_TRUE,
     numbers={
         TAG_RELEVANCE: Number(3, "decided: as pages of captions", _("Workers who judge each page of tags"))

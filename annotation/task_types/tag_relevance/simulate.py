@@ -1,7 +1,5 @@
 """How simulated workers tick tags. Seconds: our estimate."""
 
-from __future__ import annotations
-
 from annotation.simulation.kinds import SIMULATED
 from annotation.task_types.tag_relevance.rules import TAG_RELEVANCE
 from annotation.task_types.ticked_pages.simulate import ticking

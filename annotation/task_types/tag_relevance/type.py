@@ -1,7 +1,5 @@
 """Which of these tags fit this picture?"""
 
-from __future__ import annotations
-
 from django.utils.translation import gettext_lazy as _
 
 from annotation.task_types.base import TASK_TYPES, Choice

@@ -4,8 +4,6 @@ A control item is an image of a page: a few of its own texts, the rest random on
 describe it. Source: Hodosh et al. 2013, section 4.3.2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
@@ -17,8 +15,8 @@ from annotation.protocol.paging import PAGE_ROLES
 from annotation.protocol.trust_settings import TrustSettings
 
 
-def ticked_pages(key: str, *, tasks: str, place: int, most_true: int, **own: Any) -> Kind:
-    """The kind `key` of ticked pages; `own` are further fields of `kinds.Kind`.
+def ticked_pages(key: str, *, tasks: str, position: int, most_true: int, **options: Any) -> Kind:
+    """The kind `key` of ticked pages; `options` are further fields of `kinds.Kind`.
 
     Of a control item's texts one is true at least, and `most_true` at most.
     """
@@ -27,7 +25,7 @@ def ticked_pages(key: str, *, tasks: str, place: int, most_true: int, **own: Any
         tasks=tasks,
         answers=("judged",),
         about=ABOUT_PAGE,
-        place=place,
+        place=position,
         with_content=frozenset({"judged"}),
         grader=Grader(_right, partial(_stratum, most_true)),
         bar="relevance_bar",
@@ -36,7 +34,7 @@ def ticked_pages(key: str, *, tasks: str, place: int, most_true: int, **own: Any
         item=partial(_item, key),
         told=_told,
         most_true=most_true,
-        **own,
+        **options,
     )
 
 
@@ -51,10 +49,10 @@ def _right(answer: Sequence[bool], known: Sequence[bool], settings: TrustSetting
         raise ValueError(
             f"{len(answer)} answers on a control image with {len(known)} captions: expected one each"
         )
-    wrong = sum(a != k for a, k in zip(answer, known, strict=True))
-    found = any(a and k for a, k in zip(answer, known, strict=True))
+    errors = sum(a != k for a, k in zip(answer, known, strict=True))
+    any_right = any(a and k for a, k in zip(answer, known, strict=True))
     slips = min(settings.page_slips, max(0, len(known) - sum(known) - 1)) if any(known) else 0
-    return wrong <= slips and (found or not any(known))
+    return errors <= slips and (any_right or not any(known))
 
 
 def _stratum(most_true: int, known: Sequence[bool]) -> str:
@@ -73,10 +71,10 @@ def _written_known(text: str, captions: tuple[tuple[str, int], ...]) -> tuple[bo
     """Of a table's cell that names the true captions: whether each is."""
     true = set()
     for name in text.split():
-        key, _, place = name.rpartition("#")
-        if not key or not (place.isascii() and place.isdigit()):
+        key, _, index = name.rpartition("#")
+        if not key or not (index.isascii() and index.isdigit()):
             raise BadItem(f"caption {name!r}: expected IMAGE#NUMBER, as 1000092795#0")
-        true.add((key, int(place)))
+        true.add((key, int(index)))
     if unknown := true - set(captions):
         key, number = min(unknown)
         raise BadItem(f"known names {key}#{number}, which is not among the captions")
@@ -88,7 +86,7 @@ def _item(kind: str, item: WrittenControlItem) -> tuple[dict[str, Any], str]:
         raise BadItem(f"{len(item.found)} captions; expected whether each is true")
     if len(set(item.captions)) < len(item.captions):
         raise BadItem("a caption is named twice; expected each once")
-    names = sorted(f"{key}#{place}" for key, place in item.captions)
+    names = sorted(f"{key}#{index}" for key, index in item.captions)
     digest = blake2b("\x1f".join((item.image, *names)).encode(), digest_size=9).hexdigest()
     return {"blocks": [{"image": item.image_id, "captions": item.found}]}, f"{kind}|known|{digest}"
 
@@ -98,11 +96,11 @@ def _told(key: str, content: Mapping[str, Any]) -> dict[str, Any]:
     pairs = [
         {
             "image": block["image"],
-            "caption": [image, place],
+            "caption": [image, index],
             "role": PAGE_ROLES[role],
             "yes": block["yes"][number] if "yes" in block else None,
         }
         for block in content.get("blocks", ())
-        for number, ((image, place), role) in enumerate(zip(block["captions"], block["roles"], strict=True))
+        for number, ((image, index), role) in enumerate(zip(block["captions"], block["roles"], strict=True))
     ]
     return {"pairs": pairs}

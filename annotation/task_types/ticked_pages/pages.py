@@ -3,8 +3,6 @@
 Source: Hodosh et al. 2013, section 4.3.2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
@@ -55,11 +53,11 @@ class TickedPages(TaskType):
                 ShownBlock(
                     shown_image(block["image"]),
                     tuple(
-                        (checkbox_name(place, number), caption_text(*caption))
+                        (checkbox_name(index, number), caption_text(*caption))
                         for number, caption in enumerate(block["captions"])
                     ),
                 )
-                for place, block in enumerate(content["blocks"])
+                for index, block in enumerate(content["blocks"])
             ),
         )
 
@@ -96,16 +94,16 @@ class TickedPages(TaskType):
         if not sizes or len(sizes) > _MOST or not all(0 < size <= _MOST for size in sizes):
             raise BadAnswer("ticked", _("This page is incomplete: reload it."))
         ticked = [
-            [checkbox_name(place, number) in form for number in range(size)]
-            for place, size in enumerate(sizes)
+            [checkbox_name(index, number) in form for number in range(size)]
+            for index, size in enumerate(sizes)
         ]
         return {**data, "ticked": ticked}
 
     def to_form(self, answer: Answer) -> dict[str, str]:
         form = super().to_form(answer)
-        for place, block in enumerate((answer.content or {}).get("blocks", ())):
+        for index, block in enumerate((answer.content or {}).get("blocks", ())):
             ticked = [number for number, yes in enumerate(block.get("yes", ())) if yes]
-            form |= {checkbox_name(place, number): "on" for number in ticked}
+            form |= {checkbox_name(index, number): "on" for number in ticked}
         return form
 
 
@@ -114,15 +112,15 @@ def checkbox_name(block: int, caption: int) -> str:
     return f"tick-{block}-{caption}"
 
 
-def _ticked(given: Any) -> list[list[bool]]:
+def _ticked(value: Any) -> list[list[bool]]:
     whole = (
-        isinstance(given, Sequence)
-        and 0 < len(given) <= _MOST
+        isinstance(value, Sequence)
+        and 0 < len(value) <= _MOST
         and all(
             isinstance(row, list) and len(row) <= _MOST and all(isinstance(tick, bool) for tick in row)
-            for row in given
+            for row in value
         )
     )
     if not whole:
         raise BadAnswer("ticked", _("“ticked” must be a list for each picture: true or false for each text."))
-    return [list(row) for row in given]
+    return [list(row) for row in value]

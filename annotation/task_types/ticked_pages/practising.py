@@ -1,7 +1,5 @@
 """Practice of ticked pages: the texts of an item are its own, no corpus has them."""
 
-from __future__ import annotations
-
 from annotation.protocol.questions import Answer
 from annotation.task_types.base import Page
 from annotation.task_types.practice.records import PracticeItem, Verdict
@@ -18,23 +16,23 @@ class PagePractice(Practice):
         blocks = tuple(
             ShownBlock(
                 practice_scene(name).image,
-                tuple((checkbox_name(place, number), text) for number, (text, _fits) in enumerate(sentences)),
+                tuple((checkbox_name(index, number), text) for number, (text, _fits) in enumerate(sentences)),
             )
-            for place, (name, sentences) in enumerate(item.blocks)
+            for index, (name, sentences) in enumerate(item.blocks)
         )
         return Page(choices=self.type.choices, about=blocks)
 
     def judged(self, item: PracticeItem, answer: Answer) -> Verdict:
-        given = (answer.content or {}).get("ticked", [])
-        wrong = tuple(
-            (place, number)
-            for place, (_name, sentences) in enumerate(item.blocks)
+        ticked_answer = (answer.content or {}).get("ticked", [])
+        errors = tuple(
+            (index, number)
+            for index, (_name, sentences) in enumerate(item.blocks)
             for number, (_text, fits) in enumerate(sentences)
-            if _at(given, place, number) != fits
+            if _at(ticked_answer, index, number) != fits
         )
-        return Verdict(not wrong, wrong_ticks=wrong)
+        return Verdict(not errors, wrong_ticks=errors)
 
 
-def _at(ticked: list[list[bool]], place: int, number: int) -> bool:
+def _at(ticked: list[list[bool]], index: int, number: int) -> bool:
     """Whether a text is ticked; a page that came in another shape has not ticked it."""
-    return place < len(ticked) and number < len(ticked[place]) and ticked[place][number]
+    return index < len(ticked) and number < len(ticked[index]) and ticked[index][number]

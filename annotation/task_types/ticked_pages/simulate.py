@@ -1,7 +1,5 @@
 """How simulated workers tick texts: each of a page is an item of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -32,9 +30,9 @@ def _judge(
 
 
 def _ticks(kind: str, worker: SimulatedJudge, image: str, caption: str, known: CrowdKnowledge) -> bool:
-    dice = Dice(worker.seed, worker.name, kind, image, caption)
+    rng = Dice(worker.seed, worker.name, kind, image, caption)
     if (vote := known.vote(worker, image, caption)) is not None:
         return vote > 0
     if worker.honest:
-        return known.fits(image, caption) != worker.errs(kind, dice)
-    return worker.affirms or dice.chance(0.5)
+        return known.fits(image, caption) != worker.errs(kind, rng)
+    return worker.affirms or rng.chance(0.5)

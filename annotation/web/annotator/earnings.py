@@ -1,7 +1,5 @@
 """The page on which a worker reads what they earned, what is due, and what was paid."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse

@@ -1,7 +1,5 @@
 """What a worker answered last, and the way to change it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus

@@ -5,8 +5,6 @@ one's own; the pages are the same with a script and without. Where practice is a
 test, the session remembers which items were right, until the work begins.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any, cast

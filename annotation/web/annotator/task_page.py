@@ -1,7 +1,5 @@
 """A task as its page shows it: captions with their phrases marked, the picture with its boxes."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

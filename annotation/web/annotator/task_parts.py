@@ -1,7 +1,5 @@
 """The parts of a kind's own template, for pages that put them into a frame of their own."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from django.http import HttpRequest

@@ -1,7 +1,5 @@
 """Where an annotator is: who, in which campaign, on which kind of question; and where they are sent."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any

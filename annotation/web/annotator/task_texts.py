@@ -1,7 +1,5 @@
 """What an annotator reads before a task: a kind's instructions, and a campaign's consent text."""
 
-from __future__ import annotations
-
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render

@@ -1,7 +1,5 @@
 """A line of the list of tasks: what a worker is told of their standing, of pay, of what waits."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """An annotator's pages: the list of tasks, a task, the test."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from http import HTTPStatus
 

@@ -1,7 +1,5 @@
 """Who may open a page: a decorator that asks for a role on what the page is about, and says why not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps

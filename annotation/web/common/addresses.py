@@ -6,8 +6,6 @@ arithmetic on the address and the session cookie, or the token: no database quer
 stay the same for a quarter of an hour, so that browsers cache what they have seen.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from django.conf import settings

@@ -4,8 +4,6 @@ Somebody who gave their password within the last minutes is not asked again. Wha
 the password is asked for, and done once it is right.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from typing import Any

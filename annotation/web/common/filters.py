@@ -1,7 +1,5 @@
 """A corpus page's filter in its address, and back: what stands in the address bar is the whole state."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from django.utils.http import urlencode

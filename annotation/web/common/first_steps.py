@@ -3,8 +3,6 @@
 Whoever only evaluates is done with a corpus and what an app adds (`add_first_use`): runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -3,8 +3,6 @@
 A cookie of digests, signed, says for which names; so it tells whoever finds it nobody's name.
 """
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.core import signing
 from django.http import HttpRequest, HttpResponse

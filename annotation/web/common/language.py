@@ -1,7 +1,5 @@
 """The language of the pages, as whoever reads them has chosen it."""
 
-from __future__ import annotations
-
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_POST

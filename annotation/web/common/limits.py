@@ -1,7 +1,5 @@
 """What visitors may try how often, and what they are told when it was too often."""
 
-from __future__ import annotations
-
 import ipaddress
 import unicodedata
 from typing import Any

@@ -4,8 +4,6 @@ A list pages by key: `after` names the last row of the page before, by the value
 id, so that no page reads the rows before it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce

@@ -1,7 +1,5 @@
 """A caption cut into pieces: plain text, and mentions to be marked in it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

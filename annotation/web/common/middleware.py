@@ -1,8 +1,6 @@
 """Every view asks for a sign-in unless it says otherwise, and whoever came by a crowd platform's address gets
 to work alone. Nobody keeps a page that asks for a sign-in."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

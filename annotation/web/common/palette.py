@@ -1,7 +1,5 @@
 """How chains and their boxes are named and coloured on a page: 3, or 3a and 3b; colour 3 of eight."""
 
-from __future__ import annotations
-
 #: Colours that static/annotation/tokens.css names; after these they come round again.
 HUES = 8
 

@@ -1,7 +1,5 @@
 """The parts of the site that the header links; an app that has one adds it when it is ready."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from django.utils.translation import gettext_lazy as _

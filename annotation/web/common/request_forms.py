@@ -4,8 +4,6 @@ A page places the fields (`operations/field.html` is one, `operations/form.html`
 choices, values and errors come from the request.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from copy import deepcopy

@@ -4,8 +4,6 @@ Whoever has a second factor is signed in after a second step, which asks for a c
 knows who gave the right password, and opens nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from typing import Any

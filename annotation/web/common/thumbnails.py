@@ -5,8 +5,6 @@ A page of a corpus shows 48 pictures: at full size some five megabytes of JPEG, 
 the folder may be deleted at any time.
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Pages to look at corpora and their images: home, one corpus, one image."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any

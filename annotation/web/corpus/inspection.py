@@ -1,7 +1,5 @@
 """One image with one layer, put into words and shapes for the inspector's template."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass, field
 

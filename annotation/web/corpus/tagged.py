@@ -1,7 +1,5 @@
 """Pages of a corpus's tags: which there are, how often, and as a file."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Iterator

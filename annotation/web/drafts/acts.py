@@ -1,7 +1,5 @@
 """What is done with drafts as wholes: begun, listed, deleted, their settings taken in and out."""
 
-from __future__ import annotations
-
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render

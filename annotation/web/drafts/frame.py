@@ -1,7 +1,5 @@
 """What the pages of drafts share: whose draft it is, its steps, and how a task is shown without being one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps

@@ -3,8 +3,6 @@
 Words and ticks are marked on a grid; boxes are drawn one picture after the other, in the workers' editor.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus

@@ -1,7 +1,5 @@
 """A task of a draft as a worker will see it: the real page of its kind. Nothing of it is stored."""
 
-from __future__ import annotations
-
 from http import HTTPStatus
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The steps of a draft: each is shown, kept as it was typed, and looked at; the last one opens it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus

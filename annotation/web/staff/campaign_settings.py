@@ -1,7 +1,5 @@
 """A campaign's settings: value, default and where that is from; their versions, and how they change."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any

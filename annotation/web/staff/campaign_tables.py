@@ -1,7 +1,5 @@
 """A campaign's figures, alarms and history, put into words for its first page."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime

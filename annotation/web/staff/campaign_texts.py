@@ -1,7 +1,5 @@
 """The page on which a campaign's instructions and its consent text are read and written anew."""
 
-from __future__ import annotations
-
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _

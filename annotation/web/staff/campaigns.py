@@ -1,7 +1,5 @@
 """Pages of campaigns as a whole: the list, opening one, one at a glance."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse

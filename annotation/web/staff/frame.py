@@ -1,7 +1,5 @@
 """What all pages of campaigns share: the campaign of an address, its frame, and how acts end."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any

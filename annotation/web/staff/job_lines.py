@@ -3,8 +3,6 @@
 A page includes `annotation/staff/_jobs.html` with `jobs`, which are `ShownJob`s.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any

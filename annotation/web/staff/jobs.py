@@ -1,7 +1,5 @@
 """The page of a campaign's jobs: how far each is, exports and their downloads."""
 
-from __future__ import annotations
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe

@@ -1,7 +1,5 @@
 """The pages of operations that have none made by hand: their form, their jobs, what came out."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.apps import apps

@@ -1,7 +1,5 @@
 """The page of who comes to a campaign, and how: links that invite, studies of crowd platforms."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Pages for reviewers: the queue, one image with all that is behind it, and the forms for rulings."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A reviewer's form, read: one of its buttons makes one ruling."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from django.utils.translation import gettext as _

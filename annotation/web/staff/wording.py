@@ -1,7 +1,5 @@
 """What staff read of stages, kinds of questions, reasons, answers and reports."""
 
-from __future__ import annotations
-
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 

@@ -1,7 +1,5 @@
 """Pages of a campaign's workers: the table, one worker, and what a researcher does about them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 

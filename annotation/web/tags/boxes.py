@@ -1,7 +1,5 @@
 """What the templates of the box editor need."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from django import template

@@ -1,7 +1,5 @@
 """The pictures beside the built-in instructions: `{% examples text %}`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any

@@ -1,7 +1,5 @@
 """What the pages' templates need: signed picture addresses, and numbers in groups of three."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import template

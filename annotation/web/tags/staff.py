@@ -1,7 +1,5 @@
 """What the header and the templates of campaigns need: where one may go, and shares as percentages."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from django import template

@@ -1,7 +1,5 @@
 """What the templates of task pages need: a phrase, marked, inside a translated sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Accounts that may not sign in for now, and links by which somebody chooses a new password."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from django.contrib.auth.tokens import default_token_generator
@@ -101,8 +99,8 @@ def make_password_link(request: MakePasswordLinkRequest, context: OperationConte
     check_has_password(account)
     with database.writing():
         record(actor=context.actor, act="make_password_link", account=request.account)
-    place = [urlsafe_base64_encode(force_bytes(account.pk)), default_token_generator.make_token(account)]
-    link = context.site + reverse("password_reset_confirm", args=place)
+    parts = [urlsafe_base64_encode(force_bytes(account.pk)), default_token_generator.make_token(account)]
+    link = context.site + reverse("password_reset_confirm", args=parts)
     return PasswordLink(account=request.account, link=link)
 
 

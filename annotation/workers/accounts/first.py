@@ -4,8 +4,6 @@ What the link ends with is drawn at random and kept in a file of DATA_DIR that o
 a link signed with the server's key could be made by whoever knows the key that a development server has.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hmac
 import os
@@ -47,19 +45,19 @@ def token() -> str:
     return _file().read_text(encoding="ascii")
 
 
-def is_open(given: str) -> bool:
-    """Whether `given` is what the link ends with, and there is no account yet."""
+def is_open(token: str) -> bool:
+    """Whether `token` is what the link ends with, and there is no account yet."""
     try:
         expected = _file().read_bytes()
     except FileNotFoundError:
         return False
-    return hmac.compare_digest(expected, given.encode()) and not Account.objects.exists()
+    return hmac.compare_digest(expected, token.encode()) and not Account.objects.exists()
 
 
-def make_first_account(*, given: str, username: str, password: str) -> Account:
+def make_first_account(*, token: str, username: str, password: str) -> Account:
     """The first account, an admin of the whole server. Raises TooLate."""
     with exclusive_folder(_FILE, busy="somebody else is creating the first account"), database.writing():
-        if not is_open(given):
+        if not is_open(token):
             raise TooLate("there is already an account, or this link is not the current one")
         account = Account.objects.create_user(username, password=password)
         RoleGrant.objects.create(account=account, role=ADMIN, granted_by=account)

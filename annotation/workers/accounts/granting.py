@@ -4,8 +4,6 @@ Only admins of the whole server grant; the command line counts as one. Nobody gr
 last admin of the whole server cannot be removed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated
@@ -94,16 +92,16 @@ def grant(
     if not account.is_active:
         raise GrantError(_("The account “%(name)s” is not active.") % {"name": account.get_username()})
     with database.writing():
-        made = RoleGrant.objects.get_or_create(
+        role_grant = RoleGrant.objects.get_or_create(
             account=account, role=role, corpus=corpus, campaign=campaign, defaults={"granted_by": actor}
         )[1]
-        if made:
+        if role_grant:
             _tell(actor, "grant_role", account, role, corpus, campaign)
             fresh = Account.objects.get(pk=account.pk)  # with the role
             if role != ANNOTATOR and second_factor.lacks_second_factor(fresh):
                 # They set one up when they sign in next.
                 sessions.end_access(account)
-    return made
+    return role_grant
 
 
 def revoke_role(
@@ -128,8 +126,8 @@ def revoke_role(
                 _("“%(name)s” is the last admin of this server: grant somebody else the role first.")
                 % {"name": account.get_username()}
             )
-        found = RoleGrant.objects.filter(account=account, role=role, corpus=corpus, campaign=campaign)
-        gone = bool(found.delete()[0])
+        grants = RoleGrant.objects.filter(account=account, role=role, corpus=corpus, campaign=campaign)
+        gone = bool(grants.delete()[0])
         if gone:
             sessions.end_access(account)
             _tell(actor, "revoke_role", account, role, corpus, campaign)
@@ -147,9 +145,9 @@ def admins_of_server() -> set[int]:
     rows = RoleGrant.objects.select_for_update().filter(
         role=ADMIN, corpus=None, campaign=None, account__is_active=True
     )
-    found = set(rows.order_by("pk").values_list("account", flat=True))
+    admins = set(rows.order_by("pk").values_list("account", flat=True))
     superusers = Account.objects.filter(is_superuser=True, is_active=True)
-    return found | set(superusers.values_list("pk", flat=True))
+    return admins | set(superusers.values_list("pk", flat=True))
 
 
 def _tell(

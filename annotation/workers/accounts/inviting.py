@@ -1,7 +1,5 @@
 """Links by which people become staff: one use, one e-mail address, seven days."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -69,7 +67,7 @@ def invite_staff(
     """A link for the person whose e-mail address is `email`. Raises GrantError."""
     check_grants(actor)
     with database.writing():
-        made = StaffInvitation.objects.create(
+        invitation = StaffInvitation.objects.create(
             email=email,
             role=role,
             corpus=corpus,
@@ -77,8 +75,8 @@ def invite_staff(
             expires_at=database.now() + timedelta(days=DAYS),
             created_by=actor,
         )
-        record(actor=actor, act="invite_staff", campaign=campaign, invitation=made.pk, role=role)
-    return made
+        record(actor=actor, act="invite_staff", campaign=campaign, invitation=invitation.pk, role=role)
+    return invitation
 
 
 def revoke_staff_invitation(request: RevokeStaffInvitationRequest, context: OperationContext) -> None:
@@ -103,8 +101,8 @@ def open_staff_invitation(token: str) -> StaffInvitation:
         raise GrantError(
             _("This link is incomplete. Copy all of it, or ask the sender for a new one.")
         ) from None
-    found = StaffInvitation.objects.select_related("corpus", "campaign", "created_by").filter(pk=number)
-    invitation = found.first()
+    matching = StaffInvitation.objects.select_related("corpus", "campaign", "created_by").filter(pk=number)
+    invitation = matching.first()
     if invitation is None or staff_invitation_over(invitation):
         raise GrantError(_("This invitation was used or revoked, or is seven days old. Ask for a new one."))
     return invitation
@@ -123,10 +121,10 @@ def staff_invitation_over(invitation: StaffInvitation) -> bool:
 
 def open_staff_invitations() -> QuerySet[StaffInvitation]:
     """The invitations that are not over, as `staff_invitation_over` has it."""
-    found = StaffInvitation.objects.filter(used_at=None, revoked_at=None, expires_at__gt=database.now())
+    invitations = StaffInvitation.objects.filter(used_at=None, revoked_at=None, expires_at__gt=database.now())
     whole = Q(roles__role=ADMIN, roles__corpus=None, roles__campaign=None)
     admins = Account.objects.filter(whole | Q(is_superuser=True), is_active=True)
-    return found.filter(Q(created_by=None) | Q(created_by__in=admins.values("pk")))
+    return invitations.filter(Q(created_by=None) | Q(created_by__in=admins.values("pk")))
 
 
 def forget_invited_addresses() -> None:
@@ -139,15 +137,15 @@ def accept_staff_invitation(*, invitation: StaffInvitation, username: str, passw
     """Make the account that an invitation is for. Raises GrantError, and IntegrityError for a taken name."""
     with database.writing():
         StaffInvitation.objects.select_for_update().get(pk=invitation.pk)
-        found = open_staff_invitation(staff_invitation_token(invitation))
-        account = Account.objects.create_user(username, email=found.email, password=password)
-        StaffInvitation.objects.filter(pk=found.pk).update(used_at=database.now())
+        open_invitation = open_staff_invitation(staff_invitation_token(invitation))
+        account = Account.objects.create_user(username, email=open_invitation.email, password=password)
+        StaffInvitation.objects.filter(pk=open_invitation.pk).update(used_at=database.now())
         # Who may grant it is asked again: it may have been taken from them since.
         grant(
             account=account,
-            role=found.role,
-            corpus=found.corpus,
-            campaign=found.campaign,
-            actor=found.created_by,
+            role=open_invitation.role,
+            corpus=open_invitation.corpus,
+            campaign=open_invitation.campaign,
+            actor=open_invitation.created_by,
         )
     return account

@@ -1,8 +1,6 @@
 """Secrets that the server must read again, encrypted under its key, so that a copy of the database alone
 opens nothing."""
 
-from __future__ import annotations
-
 import base64
 
 from cryptography.fernet import Fernet, InvalidToken

@@ -98,12 +98,12 @@ def begin_second_factor(account: Account, *, seen: str = "") -> str:
     with database.writing():
         now = database.now()
         Account.objects.select_for_update(no_key=True).get(pk=account.pk)
-        found = SecondFactor.objects.filter(account=account).first()
-        if found is not None and found.confirmed_at is not None:
+        factor = SecondFactor.objects.filter(account=account).first()
+        if factor is not None and factor.confirmed_at is not None:
             raise FactorRefused(_("Your second factor is already on. Turn it off first to use another app."))
-        if found is not None and found.begun_at > now - _BEGUN_FOR:
+        if factor is not None and factor.begun_at > now - _BEGUN_FOR:
             try:
-                secret = sealed.unseal(found.secret)
+                secret = sealed.unseal(factor.secret)
             except sealed.CannotOpen:
                 pass  # the server has another key since: a new secret
             else:
@@ -122,14 +122,14 @@ def confirm_second_factor(*, account: Account, code: str) -> list[str]:
     Raises FactorRefused for a wrong code, and where nothing is being set up.
     """
     with database.writing():
-        found = SecondFactor.objects.select_for_update().filter(account=account, confirmed_at=None).first()
-        if found is None:
+        factor = SecondFactor.objects.select_for_update().filter(account=account, confirmed_at=None).first()
+        if factor is None:
             raise FactorRefused(_("Nothing is being set up: begin again."))
-        if not _uses_code(found, code):
+        if not _uses_code(factor, code):
             raise FactorRefused(
                 _("This code is not right. Type the one that the app shows now, and check your clock.")
             )
-        SecondFactor.objects.filter(pk=found.pk).update(confirmed_at=database.now())
+        SecondFactor.objects.filter(pk=factor.pk).update(confirmed_at=database.now())
         codes = _new_recovery_codes(account)
         record(actor=account, act="add_second_factor", account=account.get_username())
     return codes
@@ -168,16 +168,16 @@ def accept_code(*, account: Account, code: str) -> Accepted | None:
 
     A code is accepted once, also where it is sent twice at the same moment.
     """
-    plain = "".join(letter for letter in code if letter.isalnum()).casefold()[:100]
+    cleaned = "".join(letter for letter in code if letter.isalnum()).casefold()[:100]
     with database.writing():
-        if _CODE.fullmatch(plain):
-            found = SecondFactor.objects.filter(account=account, confirmed_at__isnull=False).first()
-            if found is None or not _uses_code(found, plain):
+        if _CODE.fullmatch(cleaned):
+            factor = SecondFactor.objects.filter(account=account, confirmed_at__isnull=False).first()
+            if factor is None or not _uses_code(factor, cleaned):
                 return None
             return Accepted(False, codes_left(account))
         if not has_second_factor(account):
             return None
-        unused = RecoveryCode.objects.filter(account=account, digest=digest_of_secret(plain), used_at=None)
+        unused = RecoveryCode.objects.filter(account=account, digest=digest_of_secret(cleaned), used_at=None)
         if not unused.update(used_at=database.now()):
             return None
         left = codes_left(account)
@@ -227,8 +227,8 @@ def reset_second_factor(request: ResetFactorRequest, context: OperationContext) 
 
 def second_factor_rule() -> str:
     """Of whom this server asks a second factor: one of `SignInRules.WHO`."""
-    found = SignInRules.objects.values_list("second_factor", flat=True).first()
-    return found or SignInRules.NOBODY
+    rule = SignInRules.objects.values_list("second_factor", flat=True).first()
+    return rule or SignInRules.NOBODY
 
 
 def must_have_second_factor(account: Account) -> bool:
@@ -280,23 +280,23 @@ _ASKED: dict[str, Callable[[Account], bool]] = {
 
 def _of_staff() -> list[Account]:
     roles = RoleGrant.objects.exclude(role=ANNOTATOR).values("account")
-    found = Account.objects.filter(pk__in=roles) | Account.objects.filter(is_superuser=True)
-    return list(found.filter(is_active=True))
+    accounts = Account.objects.filter(pk__in=roles) | Account.objects.filter(is_superuser=True)
+    return list(accounts.filter(is_active=True))
 
 
-def _uses_code(found: SecondFactor, code: str) -> bool:
+def _uses_code(factor: SecondFactor, code: str) -> bool:
     """Whether `code` is one of the app's of now that was not used yet; it is used then, and all before it."""
-    plain = "".join(letter for letter in code if letter.isalnum())
-    if not _CODE.fullmatch(plain):
+    cleaned = "".join(letter for letter in code if letter.isalnum())
+    if not _CODE.fullmatch(cleaned):
         return False
     try:
-        app = pyotp.TOTP(sealed.unseal(found.secret), interval=CODE_SECONDS)
+        app = pyotp.TOTP(sealed.unseal(factor.secret), interval=CODE_SECONDS)
     except sealed.CannotOpen:
         return False
     now = int(database.now().timestamp()) // CODE_SECONDS
     for step in range(now - _STEPS_ASIDE, now + _STEPS_ASIDE + 1):
-        if pyotp.utils.strings_equal(app.generate_otp(step), plain):
-            unused = SecondFactor.objects.filter(pk=found.pk, secret=found.secret, last_step__lt=step)
+        if pyotp.utils.strings_equal(app.generate_otp(step), cleaned):
+            unused = SecondFactor.objects.filter(pk=factor.pk, secret=factor.secret, last_step__lt=step)
             if unused.update(last_step=step):
                 return True
     return False

@@ -1,7 +1,5 @@
 """Forgetting who workers are, as operations."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """A campaign's workers as lists and files have them."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -171,17 +169,17 @@ def _campaign_worker(row: WorkerRow, currency: str) -> CampaignWorker:
         hourly=text(row.hourly) if row.hourly is not None else None,
         kinds=tuple(
             WorkerAtKind(
-                kind=each.kind,
-                state=each.state,
-                blocked=each.blocked,
-                reason=each.reason,
-                withdrawn_at=each.withdrawn_at,
-                answers=each.answers,
-                checked=each.known,
-                right=each.right,
-                accuracy=each.accuracy,
-                median_seconds=each.median_seconds,
+                kind=trust_row.kind,
+                state=trust_row.state,
+                blocked=trust_row.blocked,
+                reason=trust_row.reason,
+                withdrawn_at=trust_row.withdrawn_at,
+                answers=trust_row.answers,
+                checked=trust_row.known,
+                right=trust_row.right,
+                accuracy=trust_row.accuracy,
+                median_seconds=trust_row.median_seconds,
             )
-            for each in row.kinds
+            for trust_row in row.kinds
         ),
     )

@@ -1,7 +1,5 @@
 """Payments as operations: what is due, recording that it was paid, voiding that, the ledger."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -156,26 +154,26 @@ def list_payments(request: PaymentsRequest, context: OperationContext) -> Listin
 def pay_workers(request: PayRequest, context: OperationContext) -> PaidWorkers:
     """Record payments. Raises PaymentError."""
     campaign = request.row()
-    made = payments.pay_all_due(
+    payouts = payments.pay_all_due(
         campaign=campaign,
         reference=request.reference.strip(),
         workers=set(chosen_workers(request, campaign).values()),
         actor=context.actor,
     )
-    return _paid(campaign, made)
+    return _paid(campaign, payouts)
 
 
 def pay_worker(request: PayWorkerRequest, context: OperationContext) -> PaidWorkers:
     """Record a payment. Raises PaymentError, and Invalid for an amount that is none."""
     campaign = request.row()
-    made = payments.pay(
+    payout = payments.pay(
         worker=worker_id(request.worker, campaign),
         campaign=campaign,
         amount=payments.micros_of(request.amount, payments.currency_of(campaign)),
         reference=request.reference.strip(),
         actor=context.actor,
     )
-    return _paid(campaign, [made])
+    return _paid(campaign, [payout])
 
 
 def void_payment(request: VoidPaymentRequest, context: OperationContext) -> Payment:
@@ -240,11 +238,11 @@ def _payment(row: Payout, currency: str) -> Payment:
     )
 
 
-def _paid(campaign: Campaign, made: Sequence[Payout]) -> PaidWorkers:
+def _paid(campaign: Campaign, payouts: Sequence[Payout]) -> PaidWorkers:
     currency = payments.currency_of(campaign)
-    rows = Payout.objects.filter(pk__in=[each.pk for each in made]).select_related("worker", "paid_by")
+    rows = Payout.objects.filter(pk__in=[payout.pk for payout in payouts]).select_related("worker", "paid_by")
     return PaidWorkers(
         payments=tuple(_payment(row, currency) for row in rows.order_by("pk")),
-        amount=amount_text(sum(each.amount for each in made), currency),
+        amount=amount_text(sum(payout.amount for payout in payouts), currency),
         currency=currency,
     )

@@ -1,7 +1,5 @@
 """Studies on crowd platforms as operations: set up, listed, who came by them, and confirming who they are."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
@@ -99,7 +97,7 @@ def set_up_study(request: SaveStudyRequest, context: OperationContext) -> Campai
         campaign=request.row(),
         provider=request.platform,
         external_id=request.study.strip(),
-        wanted=request.answers,
+        answers_wanted=request.answers,
         completion_code=request.completion_code.strip(),
         screen_out_code=request.screen_out_code.strip(),
         actor=context.actor,

@@ -61,15 +61,15 @@ class Client:
         self._token, self._timeout = token, timeout
         self._opener = build_opener(_NoRedirects)
 
-    def get(self, path: str, **asked: Any) -> Any:
+    def get(self, path: str, **parameters: Any) -> Any:
         """What is found at `path`, such as `campaigns/quay`; raises Problem."""
-        return self._json("GET", path, asked=asked)
+        return self._json("GET", path, parameters=parameters)
 
-    def rows(self, path: str, **asked: Any) -> Iterator[Any]:
+    def rows(self, path: str, **parameters: Any) -> Iterator[Any]:
         """All rows of a list, fetched page by page; raises Problem."""
         cursor = None
         while True:
-            page = self.get(path, **asked, **({"cursor": cursor} if cursor else {}))
+            page = self.get(path, **parameters, **({"cursor": cursor} if cursor else {}))
             yield from page["results"]
             cursor = page["next"]
             if cursor is None:
@@ -99,18 +99,18 @@ class Client:
         Then `post("uploads/KEY/check")` lists all that is wrong, and `post("uploads/KEY/import")` makes the
         corpus; both are jobs. Raises Problem.
         """
-        files = [(path, place) for source in sources for path, place in _files_of(Path(source))]
-        told = [{"path": path, "size": place.stat().st_size} for path, place in files]
-        upload = self.post("uploads", {"name": name, "files": told})
-        for one in upload["files"]:
-            self._send_file(upload, one["number"], one["received"], files[one["number"]][1])
+        files = [(path, file_path) for source in sources for path, file_path in _files_of(Path(source))]
+        descriptions = [{"path": path, "size": file_path.stat().st_size} for path, file_path in files]
+        upload = self.post("uploads", {"name": name, "files": descriptions})
+        for file in upload["files"]:
+            self._send_file(upload, file["number"], file["received"], files[file["number"]][1])
         return self.get(f"uploads/{upload['key']}")
 
-    def _send_file(self, upload: Mapping[str, Any], number: int, received: int, place: Path) -> None:
+    def _send_file(self, upload: Mapping[str, Any], number: int, received: int, file_path: Path) -> None:
         """Send what is missing of a file. Where an answer got lost, the server knows how far it is."""
         path = f"uploads/{upload['key']}/files/{number}"
-        size, tried = place.stat().st_size, 0
-        with place.open("rb") as file:
+        size, tried = file_path.stat().st_size, 0
+        with file_path.open("rb") as file:
             while received < size:
                 file.seek(received)
                 part = file.read(upload["part_bytes"])
@@ -121,20 +121,24 @@ class Client:
                     tried = 0
                 except (Problem, URLError, TimeoutError, ConnectionError) as error:
                     tried += 1
-                    told = error if isinstance(error, Problem) else None
-                    if tried > TRIES or (told and told.code != "refused" and told.status not in _AGAIN):
+                    problem = error if isinstance(error, Problem) else None
+                    if tried > TRIES or (
+                        problem and problem.code != "refused" and problem.status not in _AGAIN
+                    ):
                         raise
-                    time.sleep((told.wait if told else 0.0) or PAUSE)
+                    time.sleep((problem.wait if problem else 0.0) or PAUSE)
                     received = self.get(f"uploads/{upload['key']}")["files"][number]["received"]
 
-    def download(self, path: str, body: Mapping[str, Any] | None = None, **asked: Any) -> bytes:
+    def download(self, path: str, body: Mapping[str, Any] | None = None, **parameters: Any) -> bytes:
         """A file, such as `jobs/12/download`; with a `body` by POST, as `platform-list` takes it. Raises
         Problem."""
         if body is not None:
-            return self._send("POST", path, json.dumps(body).encode(), "application/json", asked=asked)[1]
-        return self._send("GET", path, None, "", asked=asked)[1]
+            return self._send(
+                "POST", path, json.dumps(body).encode(), "application/json", parameters=parameters
+            )[1]
+        return self._send("GET", path, None, "", parameters=parameters)[1]
 
-    def call(self, operation: str, body: Mapping[str, Any] | None = None, /, **asked: Any) -> Any:
+    def call(self, operation: str, body: Mapping[str, Any] | None = None, /, **parameters: Any) -> Any:
         """Do any operation of the server's OpenAPI document, as `call("show_run", run="x")`.
 
         What stands in the address and in the query is named; `body` has the other fields, of a file its Path.
@@ -142,19 +146,23 @@ class Client:
         such operation.
         """
         method, path, about = self.operations[operation]
-        place = {name: quote(str(asked.pop(name)), safe="") for name in re.findall(r"{(\w+)}", path)}
-        address, body = path.format(**place), body or {}
-        takes_key = "Idempotency-Key" in {one["name"] for one in about.get("parameters", ())}
+        path_values = {
+            name: quote(str(parameters.pop(name)), safe="") for name in re.findall(r"{(\w+)}", path)
+        }
+        address, body = path.format(**path_values), body or {}
+        takes_key = "Idempotency-Key" in {parameter["name"] for parameter in about.get("parameters", ())}
         key = str(uuid.uuid4()) if takes_key else ""
         files = {name: value for name, value in body.items() if isinstance(value, Path)}
         if files:
             fields = {name: value for name, value in body.items() if name not in files}
             held = {name: (file.name, file.read_bytes()) for name, file in files.items()}
             return self._form(method, address, fields, held, key=key)
-        sent = json.dumps(body).encode() if "requestBody" in about else None
-        status, found = self._send(method, address, sent, "application/json", asked=asked, key=key)
+        payload = json.dumps(body).encode() if "requestBody" in about else None
+        status, content = self._send(
+            method, address, payload, "application/json", parameters=parameters, key=key
+        )
         answer = about["responses"][str(status)].get("content", {})
-        return found if answer and "application/json" not in answer else _read(found)
+        return content if answer and "application/json" not in answer else _read(content)
 
     @cached_property
     def operations(self) -> Mapping[str, tuple[str, str, Mapping[str, Any]]]:
@@ -196,24 +204,24 @@ class Client:
                 f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{text}\r\n'.encode()
             )
         for name, (called, held) in files.items():
-            place = f'name="{name}"; filename="{quote(called)}"'
-            head = f"--{boundary}\r\nContent-Disposition: form-data; {place}\r\n"
+            disposition = f'name="{name}"; filename="{quote(called)}"'
+            head = f"--{boundary}\r\nContent-Disposition: form-data; {disposition}\r\n"
             parts += [f"{head}Content-Type: application/octet-stream\r\n\r\n".encode(), held, b"\r\n"]
-        sent = b"".join(parts) + f"--{boundary}--\r\n".encode()
+        payload = b"".join(parts) + f"--{boundary}--\r\n".encode()
         kind = f"multipart/form-data; boundary={boundary}"
-        return _read(self._send(method, path, sent, kind, key=key)[1])
+        return _read(self._send(method, path, payload, kind, key=key)[1])
 
     def _json(
         self,
         method: str,
         path: str,
         *,
-        asked: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, Any] | None = None,
         body: Mapping[str, Any] | None = None,
         key: str = "",
     ) -> Any:
-        sent = None if body is None else json.dumps(body).encode()
-        return _read(self._send(method, path, sent, "application/json", asked=asked, key=key)[1])
+        payload = None if body is None else json.dumps(body).encode()
+        return _read(self._send(method, path, payload, "application/json", parameters=parameters, key=key)[1])
 
     def _send(
         self,
@@ -222,11 +230,11 @@ class Client:
         body: bytes | None,
         kind: str,
         *,
-        asked: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, Any] | None = None,
         key: str = "",
     ) -> tuple[int, bytes]:
         """Send a call; again where the server is away and the call can be sent twice."""
-        held = {name: _text(value) for name, value in (asked or {}).items() if value is not None}
+        held = {name: _text(value) for name, value in (parameters or {}).items() if value is not None}
         query = f"?{urlencode(held, doseq=True)}" if held else ""
         address = urljoin(self._base, path)
         # The calls of workers are beside the others, and have tokens of their own.
@@ -262,7 +270,7 @@ class Client:
 def _text(value: Any) -> Any:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return [str(each) for each in value] if isinstance(value, (list, tuple)) else str(value)
+    return [str(item) for item in value] if isinstance(value, (list, tuple)) else str(value)
 
 
 def _files_of(source: Path) -> Iterator[tuple[str, Path]]:
@@ -270,9 +278,9 @@ def _files_of(source: Path) -> Iterator[tuple[str, Path]]:
     if not source.is_dir():
         yield source.name, source
         return
-    for place in sorted(source.rglob("*")):
-        if place.is_file() and not place.name.startswith("."):
-            yield f"{source.name}/{place.relative_to(source).as_posix()}", place
+    for file_path in sorted(source.rglob("*")):
+        if file_path.is_file() and not file_path.name.startswith("."):
+            yield f"{source.name}/{file_path.relative_to(source).as_posix()}", file_path
 
 
 def _read(body: bytes) -> Any:

@@ -26,17 +26,17 @@ def verified_webhook(
     `body` is the body byte for byte, before anything parses it. The same call may come more than once: its
     header `webhook-id` tells whether you had it already.
     """
-    sent = {name.lower(): value for name, value in headers.items()}
-    message, at = sent.get("webhook-id", ""), sent.get("webhook-timestamp", "")
+    lowered = {name.lower(): value for name, value in headers.items()}
+    message, at = lowered.get("webhook-id", ""), lowered.get("webhook-timestamp", "")
     if not (at.isascii() and at.isdigit()) or abs(time.time() - int(at)) > tolerance:
         raise NotSigned("the time of the call is missing, or too far from now")
     key = base64.b64decode(secret[len("whsec_") :] if secret.startswith("whsec_") else secret)
     signed = f"{message}.{at}.".encode() + body
     right = "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
     if not any(
-        hmac.compare_digest(each.encode(), right.encode())
-        for each in sent.get("webhook-signature", "").split()
+        hmac.compare_digest(signature.encode(), right.encode())
+        for signature in lowered.get("webhook-signature", "").split()
     ):
         raise NotSigned("the signature is not that of this secret")
-    found: dict[str, Any] = json.loads(body)
-    return found
+    event: dict[str, Any] = json.loads(body)
+    return event

@@ -3,8 +3,6 @@
 It calls the commands a researcher would type, and says which, so that the demo teaches them.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import shlex

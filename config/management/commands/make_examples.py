@@ -1,7 +1,5 @@
 """`manage.py make_examples`: the scenes of examples and practice, made from the sample corpus."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`manage.py make_sample OUT --images N --seed S`: painted scenes with captions and gold, as files."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

@@ -38,7 +38,7 @@ from evaluation.services.phases import PhaseShares
 from evaluation.services.systems.described_alike import check_described_alike
 from evaluation.services.systems.examples import Examples, examples_from
 from evaluation.services.systems.folders import system_folder
-from evaluation.services.systems.folds import check_left_out
+from evaluation.services.systems.folds import check_not_learned_from
 from evaluation.services.systems.parts import check_proposed
 from evaluation.services.systems.registry import SYSTEMS, system_row
 from evaluation.services.systems.sources import RegionsField, Sources
@@ -144,65 +144,65 @@ def _check_choices(request: DecodeRequest, row: System, context: OperationContex
     check_layer("gold", request.gold, row.corpus)
 
 
-def decode_alignments(wanted: DecodeRequest, context: OperationContext) -> Decoded:
+def decode_alignments(request: DecodeRequest, context: OperationContext) -> Decoded:
     """Write the layer. A layer of that name is refused, or with `replace` one of an alignment makes place.
 
     One that was made alike is written again: a job that was killed at its very end goes on. Raises
     UnknownName, ImportRefused, LayerError, BadModel and ValueError.
     """
-    _check_choices(wanted, system_row(wanted.system), context)
-    progress, decoder = PhaseShares(context.tell), _Decoder.of(wanted)
-    corpus = corpus_named(decoder.found.corpus)
-    _check_free(corpus, wanted)
-    chosen = decoder.found.to_rank(wanted.split, seed=wanted.seed)
-    check_left_out(decoder.stored, wanted.system, decoder.found, chosen, wanted.split)
-    beta, tried, chosen_on = 1.0 if wanted.beta is None else wanted.beta, dict[float, float](), set[int]()
-    if wanted.choose_beta_on:
-        chosen_on = set(decoder.found.to_rank(wanted.choose_beta_on, seed=wanted.seed))
-        tried = decoder.shares(wanted.choose_beta_on, BETAS, progress)
-        beta = max(tried, key=lambda one: tried[one])
+    _check_choices(request, system_row(request.system), context)
+    progress, decoder = PhaseShares(context.tell), _Decoder.of(request)
+    corpus = corpus_named(decoder.dataset.corpus)
+    _check_free(corpus, request)
+    chosen = decoder.dataset.to_rank(request.split, seed=request.seed)
+    check_not_learned_from(decoder.stored, request.system, decoder.dataset, chosen, request.split)
+    beta, tried, chosen_on = 1.0 if request.beta is None else request.beta, dict[float, float](), set[int]()
+    if request.choose_beta_on:
+        chosen_on = set(decoder.dataset.to_rank(request.choose_beta_on, seed=request.seed))
+        tried = decoder.shares(request.choose_beta_on, BETAS, progress)
+        beta = max(tried, key=lambda tried_beta: tried[tried_beta])
     counts = {"images": 0, "mentions": 0, "chains": 0, "chosen_on": 0}
     images: list[str] = []
     right: dict[str, list[float]] = {name: [] for name in ("own", "random", "largest", "possible")}
 
     def shares() -> Iterator[tuple[str, LayerRecord]]:
         decoded = decoder.decoded(chosen, [beta], progress)
-        for place, (record, boxes, layers) in zip(chosen, decoded, strict=True):
+        for index, (record, boxes, layers) in zip(chosen, decoded, strict=True):
             layer = layers[0]
             counts["images"] += 1
             counts["chains"] += len(layer.chains)
             counts["mentions"] += len(layer.mentions)
-            if place in chosen_on:
+            if index in chosen_on:
                 counts["chosen_on"] += 1
             elif record.layer is not None:
-                own = found_mentions(layer, record.layer)
-                images.extend([record.id] * len(own))
-                right["own"] += map(float, own)
-                for name, each in _without_words(boxes, record).items():
-                    right[name] += each
+                are_right = found_mentions(layer, record.layer)
+                images.extend([record.id] * len(are_right))
+                right["own"] += map(float, are_right)
+                for name, values in _without_words(boxes, record).items():
+                    right[name] += values
             yield record.id, layer
 
     settings = {
-        "system": wanted.system,
+        "system": request.system,
         "beta": beta,
-        "split": wanted.split,
-        "images": digest_of_parts([decoder.found.examples[place].name for place in chosen]),
-        **decoder.facts,
+        "split": request.split,
+        "images": digest_of_parts([decoder.dataset.examples[index].name for index in chosen]),
+        **decoder.provenance,
     }
-    alike = corpus.layers.filter(name=wanted.layer, source=ALIGNMENT_SOURCE, settings=settings)
+    alike = corpus.layers.filter(name=request.layer, source=ALIGNMENT_SOURCE, settings=settings)
     written = write_layer(
         corpus=corpus,
-        name=wanted.layer,
+        name=request.layer,
         source=ALIGNMENT_SOURCE,
         records=shares(),
         settings=settings,
-        replace=wanted.replace or alike.exists(),
+        replace=request.replace or alike.exists(),
     )
     localized = None
     if images:
-        found = figure_interval(right["own"], Bootstrap(images), share=True)
+        interval = figure_interval(right["own"], Bootstrap(images), share=True)
         others = (float(np.mean(right[name])) for name in ("random", "largest", "possible"))
-        localized = Localized(len(images), found.value, found.low, found.high, *others)
+        localized = Localized(len(images), interval.value, interval.low, interval.high, *others)
     return Decoded(
         written.name,
         corpus.name,
@@ -216,12 +216,12 @@ def decode_alignments(wanted: DecodeRequest, context: OperationContext) -> Decod
     )
 
 
-def _check_free(corpus: Any, wanted: DecodeRequest) -> None:
+def _check_free(corpus: Any, request: DecodeRequest) -> None:
     """Raise ImportRefused where `replace` would take away what no alignment wrote."""
-    standing = corpus.layers.filter(name=wanted.layer, published=True).first()
-    if standing and wanted.replace and standing.source != ALIGNMENT_SOURCE:
+    existing = corpus.layers.filter(name=request.layer, published=True).first()
+    if existing and request.replace and existing.source != ALIGNMENT_SOURCE:
         raise ImportRefused(
-            f"layer {wanted.layer!r} of corpus {corpus.name!r} was not written by an alignment, and is not "
+            f"layer {request.layer!r} of corpus {corpus.name!r} was not written by an alignment, and is not "
             "replaced; choose another name"
         )
 
@@ -233,43 +233,45 @@ class _Decoder:
     model: Alignment
     stored: TrainedSystem
     words: Mapping[str, int]
-    found: Examples
+    dataset: Examples
     boxes: NDArray[Any]
     gold: str
-    facts: Mapping[str, str]
+    provenance: Mapping[str, str]
     seed: int
 
     @classmethod
-    def of(cls, wanted: DecodeRequest) -> _Decoder:
-        stored = system_named(wanted.system)
+    def of(cls, request: DecodeRequest) -> _Decoder:
+        stored = system_named(request.system)
         if not isinstance(stored.model, Alignment) or not isinstance(stored.texts, WordTexts):
             raise ImportRefused(
-                f"system {wanted.system!r} does not align words with regions; name one of recipe BRNN"
+                f"system {request.system!r} does not align words with regions; name one of recipe BRNN"
             )
-        regions = wanted.regions or stored.facts.get("regions", "")
+        regions = request.regions or stored.facts.get("regions", "")
         if not regions:
             raise ImportRefused(
-                f"system {wanted.system!r} was trained on whole images; name a set of regions of theirs"
+                f"system {request.system!r} was trained on whole images; name a set of regions of theirs"
             )
         corpus = str(stored.facts["corpus"])
-        check_described_alike(wanted.system, stored.facts, corpus, Sources(regions=regions))
-        found = examples_from(corpus, Sources(regions=regions))
+        check_described_alike(request.system, stored.facts, corpus, Sources(regions=regions))
+        dataset = examples_from(corpus, Sources(regions=regions))
         chosen = feature_set(corpus, regions)
-        if wanted.gold:
+        if request.gold:
             check_proposed(chosen)
         words = {word: number for number, word in enumerate(stored.texts.vocabulary)}
-        facts = {
+        provenance = {
             "regions": chosen.label,
             "regions_digest": chosen.digest,
-            "system_digest": storage.read_manifest(system_folder(wanted.system))["sha256"],
+            "system_digest": storage.read_manifest(system_folder(request.system))["sha256"],
         }
-        return cls(stored.model, stored, words, found, chosen.boxes(), wanted.gold, facts, wanted.seed)
+        return cls(
+            stored.model, stored, words, dataset, chosen.boxes(), request.gold, provenance, request.seed
+        )
 
     def shares(self, split: str, betas: Sequence[float], progress: PhaseProgress) -> dict[float, float]:
         """Beta -> the share of people's mentions on these images that are found."""
         right: dict[float, list[bool]] = {beta: [] for beta in betas}
         for record, _boxes, layers in self.decoded(
-            self.found.to_rank(split, seed=self.seed), betas, progress
+            self.dataset.to_rank(split, seed=self.seed), betas, progress
         ):
             if record.layer is not None:
                 for beta, layer in zip(betas, layers, strict=True):
@@ -278,50 +280,52 @@ class _Decoder:
             raise ImportRefused(
                 f"layer {self.gold!r} has no boxes of images of {split}; beta cannot be chosen"
             )
-        return {beta: float(np.mean(own)) for beta, own in right.items()}
+        return {beta: float(np.mean(values)) for beta, values in right.items()}
 
     def decoded(
         self, places: Sequence[int], betas: Sequence[float], progress: PhaseProgress
     ) -> Iterator[tuple[ImageRecord, NDArray[Any], list[LayerRecord]]]:
         """Each image's record with its share of `gold`, its boxes, and its layer for each beta."""
-        records = self._records({self.found.examples[place].name for place in places})
-        regions = self.found.regions
+        records = self._records({self.dataset.examples[index].name for index in places})
+        regions = self.dataset.regions
         assert regions is not None
         for start in range(0, len(places), _TOGETHER):
             progress("aligning words", start, len(places))
             part = places[start : start + _TOGETHER]
-            own = [records[self.found.examples[place].name] for place in part]
-            captions = [(record, number) for record in own for number in range(len(record.captions))]
+            batch_records = [records[self.dataset.examples[index].name] for index in part]
+            captions = [
+                (record, number) for record in batch_records for number in range(len(record.captions))
+            ]
             read = [_known(record.captions[number].words, self.words) for record, number in captions]
             data = self.stored.describe(
                 regions.take(part), [[[word for word, _ in words]] for words in read], np.arange(len(read))
             )
             of_regions, of_words = self.model.embedded(data)
             at = 0
-            for row, record in enumerate(own):
+            for row, record in enumerate(batch_records):
                 count = len(record.captions)
                 boxes = self.boxes[regions.rows.begin[part[row]] : regions.rows.end[part[row]]]
                 products = [of_regions.item(row) @ of_words.item(at + n).T for n in range(count)]
-                places_of = [[place for _, place in read[at + n]] for n in range(count)]
+                places_of = [[index for _, index in read[at + n]] for n in range(count)]
                 at += count
                 yield record, boxes, [_layer(record, boxes, products, places_of, beta) for beta in betas]
         progress("aligning words", len(places), len(places))
 
-    def _records(self, wanted: set[str]) -> dict[str, ImageRecord]:
-        corpus = corpus_named(self.found.corpus)
+    def _records(self, wanted_names: set[str]) -> dict[str, ImageRecord]:
+        corpus = corpus_named(self.dataset.corpus)
         layer = layer_to_read(corpus, self.gold) if self.gold else None
         if self.gold and layer is None:
             raise UnknownName(f"corpus {corpus.name!r} has no layer {self.gold!r}")
         names = names_of(corpus.name).image_name.values()
-        each = zip(names, stream_records(corpus=corpus, layer=layer), strict=True)
-        return {name: record for name, record in each if name in wanted}
+        named_records = zip(names, stream_records(corpus=corpus, layer=layer), strict=True)
+        return {name: record for name, record in named_records if name in wanted_names}
 
 
 def _known(words: Sequence[str], vocabulary: Mapping[str, int]) -> list[tuple[str, int]]:
     """The words that the system knows, as it reads them, with their places in the caption."""
     return [
-        (token.lower(), place)
-        for place, word in enumerate(words)
+        (token.lower(), index)
+        for index, word in enumerate(words)
         for token in tokenise(word)
         if token.lower() in vocabulary
     ]
@@ -337,23 +341,23 @@ def _layer(
     """The image's segments. `products` of each caption have shape (regions, known words), and `places` are
     those of its known words; words between two of a segment belong to it."""
     mentions: dict[int, list[Mention]] = {}
-    for number, (own, at) in enumerate(zip(products, places, strict=True)):
+    for number, (scores, at) in enumerate(zip(products, places, strict=True)):
         words, free = record.captions[number].words, 0
-        for segment in segments(best_labels(own, beta)):
+        for segment in segments(best_labels(scores, beta)):
             # A word of several tokens belongs to the first of its segments.
             start, end = max(at[segment.first], free), at[segment.end - 1] + 1
             if start < end:
                 free = end
                 mention = Mention(number, start, end, tuple(words[start:end]), (OTHER,))
                 mentions.setdefault(segment.region, []).append(mention)
-    chains = [Chain(str(region + 1), tuple(own)) for region, own in mentions.items()]
+    chains = [Chain(str(region + 1), tuple(scores)) for region, scores in mentions.items()]
     objects = [LayerObject((str(region + 1),), _box(boxes[region], record)) for region in sorted(mentions)]
     return LayerRecord(tuple(chains), tuple(objects))
 
 
-def _box(found: NDArray[Any], record: ImageRecord) -> Box:
+def _box(box: NDArray[Any], record: ImageRecord) -> Box:
     """A region's box in whole pixels, within the picture."""
-    left, top, right, bottom = (max(1, round(float(edge))) for edge in found)
+    left, top, right, bottom = (max(1, round(float(edge))) for edge in box)
     wide, high = record.width or right, record.height or bottom
     return Box(min(left, wide), min(top, high), min(right, wide), min(bottom, high))
 
@@ -361,14 +365,14 @@ def _box(found: NDArray[Any], record: ImageRecord) -> Box:
 def _without_words(boxes: NDArray[Any], record: ImageRecord) -> dict[str, list[float]]:
     """Of people's mentions: the share of the image's regions that would do; whether the largest besides the
     whole picture does; whether any does."""
-    each = [_box(box, record) for box in boxes]
-    parts = [box for box in each if box.area < record.width * record.height] or each
+    region_boxes = [_box(box, record) for box in boxes]
+    parts = [box for box in region_boxes if box.area < record.width * record.height] or region_boxes
     largest = max(parts, key=lambda box: box.area)
-    found: dict[str, list[float]] = {"random": [], "largest": [], "possible": []}
+    shares: dict[str, list[float]] = {"random": [], "largest": [], "possible": []}
     assert record.layer is not None
     for _mention, gold in boxed_mentions(record.layer):
-        right = [is_found([box], gold) for box in each]
-        found["random"].append(float(np.mean(right)))
-        found["largest"].append(float(is_found([largest], gold)))
-        found["possible"].append(float(any(right)))
-    return found
+        right = [is_found([box], gold) for box in region_boxes]
+        shares["random"].append(float(np.mean(right)))
+        shares["largest"].append(float(is_found([largest], gold)))
+        shares["possible"].append(float(any(right)))
+    return shares

@@ -7,8 +7,6 @@ earlier one where two have as many; a mention none of whose words belongs to one
 Source: Plummer et al. 2015, section 3.2; Karpathy and Fei-Fei 2015, eq. 10 to 12 (segments of words).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -30,12 +28,12 @@ def boxed_mentions(gold: LayerRecord) -> Iterator[tuple[Mention, NDArray[np.floa
                 yield mention, around[chain.id]
 
 
-def found_mentions(found: LayerRecord, gold: LayerRecord) -> list[bool]:
+def found_mentions(layer: LayerRecord, gold: LayerRecord) -> list[bool]:
     """Of each boxed mention of `gold`, whether `found` has it in its place."""
-    depicted = found.depicted()
+    depicted = layer.depicted()
     chain_of = {
         (mention.caption, word): chain.id
-        for chain in found.chains
+        for chain in layer.chains
         for mention in chain.mentions
         for word in range(mention.start, mention.end)
     }
@@ -53,4 +51,4 @@ def found_mentions(found: LayerRecord, gold: LayerRecord) -> list[bool]:
 
 def is_found(boxes: Sequence[Box], box: NDArray[np.float64]) -> bool:
     """Whether the box around `boxes` overlaps `box` as much as it has to."""
-    return bool(iou(union_box([corners(one) for one in boxes]), box) >= RIGHT_IOU)
+    return bool(iou(union_box([corners(corner_box) for corner_box in boxes]), box) >= RIGHT_IOU)

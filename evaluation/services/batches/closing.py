@@ -1,7 +1,5 @@
 """A batch's answers collected and frozen in one go. Each of the two may be repeated, and so may both."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -52,15 +50,17 @@ def settle_batch(request: SettleRequest, context: OperationContext) -> ClosedBat
     """Collect and freeze; raises as the two do, and neither does anything twice."""
     check_rule(request, context)
     corpus = batch_named(request.batch).corpus.name
-    tell, actor = context.tell, context.actor
+    report_progress, actor = context.tell, context.actor
     counted = request.counted()
-    collected = collect(request.batch, count=counted, tell=part_listener(tell, 0.0, 0.6), actor=actor)
+    collected = collect(
+        request.batch, count=counted, report_progress=part_listener(report_progress, 0.0, 0.6), actor=actor
+    )
     frozen = freeze_qrels(
         name=request.qrels,
         corpus=corpus,
         judgments=collected.judgments,
         relevance=RelevanceChoice(request.rule, originals=request.originals),
-        tell=part_listener(tell, 0.6, 1.0),
+        report_progress=part_listener(report_progress, 0.6, 1.0),
         actor=actor,
     )
     return ClosedBatch(collected, frozen)

@@ -13,8 +13,6 @@ are named with how much that is, and it counts for those who are asked for by na
 the set; collected again without a word the same ones count, so that nothing changes unasked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -103,31 +101,35 @@ class CollectRequest:
 
 def collect_judgments(request: CollectRequest, context: OperationContext) -> Collected:
     """As `collect`."""
-    return collect(request.batch, count=request.counted(), tell=context.tell, actor=context.actor)
+    return collect(request.batch, count=request.counted(), report_progress=context.tell, actor=context.actor)
 
 
 def batch_named(name: str) -> Batch:
     """The batch of that name; raises BatchRefused listing what exists."""
-    found = Batch.objects.select_related("campaign__corpus", "corpus", "judgments").filter(name=name).first()
-    if found is None:
+    batch = Batch.objects.select_related("campaign__corpus", "corpus", "judgments").filter(name=name).first()
+    if batch is None:
         names = Batch.objects.values_list("name", flat=True)
         raise with_known(BatchRefused(f"unknown batch {name!r}"), names)
-    return found
+    return batch
 
 
 def collect(
-    name: str, *, count: Sequence[str] | None = None, tell: PhaseListener = silent, actor: Any = None
+    name: str,
+    *,
+    count: Sequence[str] | None = None,
+    report_progress: PhaseListener = silent,
+    actor: Any = None,
 ) -> Collected:
     """Keep what was answered so far as judgments.
 
     `count` names the judges whose answers from before they were reinstated count, and no others; None: those
     of the batch's newest judgments. Raises BatchRefused where nobody answered, and for a judge who has no
-    such answers; and Busy. What `tell` raises stops it, and then nothing is kept.
+    such answers; and Busy. What `report_progress` raises stops it, and then nothing is kept.
     """
     batch = batch_named(name)
     with exclusive_work(f"batch.{name}", "batch", name):
         batch.refresh_from_db()
-        tell("reading answers", 0.0)
+        report_progress("reading answers", 0.0)
         if count is not None:
             _check_reinstated(batch, count)
         answers, who = answers_of(batch, count=count)
@@ -135,24 +137,32 @@ def collect(
         if not pairs:
             raise BatchRefused(f"batch {name!r} has no valid judgments yet; collect it later")
         before = batch.judgments
-        made = _kept(batch, pairs, counted_in(who), part_listener(tell, 0.4, 1.0), actor)
-        if before is None or made.judgments != before.name:
-            row = JudgmentSet.objects.get(corpus=batch.corpus, name=made.judgments)
+        report = _store_answers(
+            batch, pairs, counted_in(who), part_listener(report_progress, 0.4, 1.0), actor
+        )
+        if before is None or report.judgments != before.name:
+            row = JudgmentSet.objects.get(corpus=batch.corpus, name=report.judgments)
             Batch.objects.filter(pk=batch.pk).update(judgments=row, collections=F("collections") + 1)
-    kept = PairAnswers.objects.filter(judgments=before) if before is not None else PairAnswers.objects.none()
-    had = set(kept.values_list("image", "caption"))
+    stored = (
+        PairAnswers.objects.filter(judgments=before) if before is not None else PairAnswers.objects.none()
+    )
+    had = set(stored.values_list("image", "caption"))
     return Collected(
         batch=name,
-        judgments=made.judgments,
-        unchanged=made.unchanged,
-        pairs=made.pairs,
-        answers=made.answers,
+        judgments=report.judgments,
+        unchanged=report.unchanged,
+        pairs=report.pairs,
+        answers=report.answers,
         new=len(answers.of.keys() - had),
-        unused={judge: one.unused for judge, one in who[name].items() if one.unused and one.answers},
+        unused={
+            judge: judge_row.unused
+            for judge, judge_row in who[name].items()
+            if judge_row.unused and judge_row.answers
+        },
         before=staying_out(who[name]),
-        counted={judge: one.before for judge, one in who[name].items() if one.counted},
+        counted={judge: judge_row.before for judge, judge_row in who[name].items() if judge_row.counted},
         short=short_of(batch, answers, asked_of(batch)),
-        digest=made.digest,
+        digest=report.digest,
     )
 
 
@@ -164,17 +174,19 @@ def judges_of(batch: Batch) -> dict[str, Judge]:
 
 def staying_out(people: Mapping[str, Judge]) -> dict[str, int]:
     """Judges who count -> how many of their answers do not, as they came before they were reinstated."""
-    return {judge: one.left_out for judge, one in people.items() if not one.unused and one.left_out}
+    return {judge: row.left_out for judge, row in people.items() if not row.unused and row.left_out}
 
 
 def counted_in(who: Mapping[str, Mapping[str, Judge]]) -> dict[str, list[str]]:
     """By batch, whose answers from before they were reinstated count; only batches where anybody's do."""
-    found = {batch: [judge for judge, one in people.items() if one.counted] for batch, people in who.items()}
-    return {batch: names for batch, names in found.items() if names}
+    counted = {
+        batch: [judge for judge, row in people.items() if row.counted] for batch, people in who.items()
+    }
+    return {batch: names for batch, names in counted.items() if names}
 
 
 def _reinstated(batch: Batch) -> set[str]:
-    return {judge for judge, one in judges_of(batch).items() if one.before and not one.unused}
+    return {judge for judge, row in judges_of(batch).items() if row.before and not row.unused}
 
 
 def _check_reinstated(batch: Batch, count: Sequence[str]) -> None:
@@ -218,16 +230,21 @@ def is_collected(batch: Batch, answers: Answers, who: Mapping[str, Mapping[str, 
     rows = PairAnswers.objects.filter(judgments=newest).values_list("image", "caption", "grades", "judges")
     held = {(image, caption): (grades, judges) for image, caption, grades, judges in rows.iterator(5_000)}
     return held == {
-        pair: (list(given.values()), list(judges_named(given))) for pair, given in answers.of.items()
+        pair: (list(answers_of_pair.values()), list(judges_named(answers_of_pair)))
+        for pair, answers_of_pair in answers.of.items()
     }
 
 
-def _kept(
-    batch: Batch, pairs: list[JudgedPair], counted: dict[str, list[str]], tell: PhaseListener, actor: Any
+def _store_answers(
+    batch: Batch,
+    pairs: list[JudgedPair],
+    counted: dict[str, list[str]],
+    report_progress: PhaseListener,
+    actor: Any,
 ) -> JudgmentsReport:
     """The set that holds `pairs`, with who is `counted`: the batch's newest where it does, else the next."""
     corpus, source = batch.corpus.name, judgments_source(batch)
-    tell("keeping judgments", 0.0)
+    report_progress("keeping judgments", 0.0)
     scale = pair_tasks(batch.campaign.tasks).scale
     digest = digest_of_judgments(corpus=corpus, pairs=pairs, source=source, scale=scale)
     name = batch.judgments.name if batch.judgments is not None else batch.name
@@ -237,8 +254,13 @@ def _kept(
     while name in sets and sets[name] != [digest, counted]:
         number += 1
         name = f"{batch.name}-{number}"
-    told = tell_steps(pairs, total=len(pairs), tell=part_listener(tell, 0.2, 1.0), phase="keeping judgments")
-    place = JudgmentsPlace(
+    reported_pairs = tell_steps(
+        pairs,
+        total=len(pairs),
+        report_progress=part_listener(report_progress, 0.2, 1.0),
+        phase="keeping judgments",
+    )
+    target = JudgmentsPlace(
         corpus=corpus,
         name=name,
         format=f"{BATCH_FORMAT}{batch.campaign.tasks}",
@@ -246,9 +268,9 @@ def _kept(
         scale=scale,
         simulated=batch.campaign.simulated,
     )
-    return store_judgments(told, place, counted=counted, actor=actor)
+    return store_judgments(reported_pairs, target, counted=counted, actor=actor)
 
 
-def short_of(batch: Batch, answers: Answers, asked: Collection[tuple[int, int]]) -> int:
+def short_of(batch: Batch, answers: Answers, pairs: Collection[tuple[int, int]]) -> int:
     """How many of the pairs `asked` have fewer answers than the batch wants; answers of any batch count."""
-    return sum(len(answers.of.get(pair, ())) < batch.judges for pair in asked)
+    return sum(len(answers.of.get(pair, ())) < batch.judges for pair in pairs)

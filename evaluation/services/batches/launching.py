@@ -1,7 +1,5 @@
 """Batches launched: a campaign that asks people about what is planned, and the batch, both or nothing."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
@@ -54,13 +52,13 @@ def launch(
     """
     check_name(name, "batch")
     with exclusive_work(f"batch.{name}", "batch", name):
-        standing = Batch.objects.filter(name=name).first()
-        if standing is not None:
-            if standing.digest != plan.digest:
+        existing = Batch.objects.filter(name=name).first()
+        if existing is not None:
+            if existing.digest != plan.digest:
                 raise BatchRefused(
                     f"batch {name!r} already exists with other runs or settings; choose another name"
                 )
-            return Launched(standing, True, None)
+            return Launched(existing, True, None)
         if not len(plan.asked) and plan.askable:
             raise BatchRefused(
                 "there is nothing to ask in rounds: existing judgments already determine the order of the "
@@ -169,18 +167,20 @@ def check_new(request: OpenBatchRequest, context: OperationContext) -> OpenBatch
 
 def plan_batch(request: BatchRequest, context: OperationContext) -> PlannedBatch:
     """What a batch would ask, and cost; nothing is written. Raises as `plan`, and as `check_known`."""
-    made = _planned(request, context.tell)
-    return PlannedBatch(**_plan_values(made), numbers=made.numbers())
+    planned = _planned(request, context.tell)
+    return PlannedBatch(**_plan_values(planned), numbers=planned.numbers())
 
 
 def open_batch(request: OpenBatchRequest, context: OperationContext) -> OpenedBatch:
     """Plan and launch; a batch that is there already, made from the same, stays. Raises as the two do."""
-    made = _planned(request, part_listener(context.tell, 0.0, 0.8))
+    planned = _planned(request, part_listener(context.tell, 0.0, 0.8))
     context.tell("opening its questions", 0.8)
-    done = launch(made, request.name, known_from=request.known_from, begin=request.begin, actor=context.actor)
+    done = launch(
+        planned, request.name, known_from=request.known_from, begin=request.begin, actor=context.actor
+    )
     numbers = read_result(BatchSize, done.batch.numbers)
     return OpenedBatch(
-        **_plan_values(made),
+        **_plan_values(planned),
         numbers=numbers,
         batch=request.name,
         unchanged=done.unchanged,
@@ -188,19 +188,21 @@ def open_batch(request: OpenBatchRequest, context: OperationContext) -> OpenedBa
     )
 
 
-def _planned(request: BatchRequest, tell: PhaseListener) -> Plan:
-    made = plan(request, tell=tell)
+def _planned(request: BatchRequest, report_progress: PhaseListener) -> Plan:
+    planned = plan(request, report_progress=report_progress)
     if request.known_from is not None:
-        check_known(made, request.known_from)
-    return made
+        check_known(planned, request.known_from)
+    return planned
 
 
-def _plan_values(made: Plan) -> dict[str, Any]:
+def _plan_values(plan_made: Plan) -> dict[str, Any]:
     """The fields of PlannedBatch that a plan has under the same name, and its currency."""
-    currency = made.settings.pay.currency
-    names = [one.name for one in fields(PlannedBatch) if one.name not in ("amount", "currency", "numbers")]
-    values = {name: getattr(made, name) for name in names}
-    return {**values, "amount": amount_text(made.price.amount, currency), "currency": currency}
+    currency = plan_made.settings.pay.currency
+    names = [
+        field.name for field in fields(PlannedBatch) if field.name not in ("amount", "currency", "numbers")
+    ]
+    values = {name: getattr(plan_made, name) for name in names}
+    return {**values, "amount": amount_text(plan_made.price.amount, currency), "currency": currency}
 
 
 def check_known(plan: Plan, split: str) -> None:
@@ -212,8 +214,8 @@ def check_known(plan: Plan, split: str) -> None:
     corpus = corpus_named(plan.corpus)
     check_split(corpus, split)
     there = set(corpus.images.filter(split=split).values_list("pk", flat=True))
-    asked = [set(plan.pooled.ids(pairs)[0].tolist()) for pairs in (plan.may_ask, plan.fillers)]
-    if both := there & (asked[0] | asked[1]):
+    asked_images = [set(plan.pooled.ids(pairs)[0].tolist()) for pairs in (plan.may_ask, plan.fillers)]
+    if both := there & (asked_images[0] | asked_images[1]):
         raise BatchRefused(
             f"split {split!r} contains {len(both)} images that the batch asks about; make control items "
             "from another split"

@@ -1,7 +1,5 @@
 """Batches as lists and their own pages have them: what is stored, how far they are; archiving them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
@@ -106,7 +104,7 @@ def batch_status(request: BatchStatusRequest, context: OperationContext) -> Batc
         currency=pay.currency,
         complete=state.complete,
         before=staying_out(state.people),
-        counted={judge: one.before for judge, one in state.people.items() if one.counted},
+        counted={judge: person.before for judge, person in state.people.items() if person.counted},
     )
 
 

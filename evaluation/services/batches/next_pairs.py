@@ -1,7 +1,5 @@
 """Which pairs of a pool can be asked about, which are known, and which of them to ask next."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,18 +17,18 @@ SHARE = 0.05
 SEED = 1
 
 
-def split_by_filter(found: PooledRuns, pairs: PairIds, threshold: float | None) -> tuple[PairIds, PairIds]:
+def split_by_filter(runs: PooledRuns, pairs: PairIds, threshold: float | None) -> tuple[PairIds, PairIds]:
     """The pairs that the filter leaves, and those that it takes out; None leaves all."""
     if threshold is None:
         return pairs, pairs[:0]
-    likely = found.likely(pairs, threshold)
+    likely = runs.likely(pairs, threshold)
     return pairs[likely], pairs[~likely]
 
 
-def known_pairs(found: PooledRuns, answers: Answers, judges: int) -> tuple[PairIds, PairIds]:
+def known_pairs(runs: PooledRuns, answers: Answers, judges: int) -> tuple[PairIds, PairIds]:
     """The pairs with enough answers, and those with any; both sorted."""
     images, captions, counts, _ = answers.arrays()
-    pairs, ours = found.numbers(images, captions)
+    pairs, ours = runs.numbers(images, captions)
     return np.sort(pairs[counts[ours] >= judges]), np.sort(pairs)
 
 
@@ -45,11 +43,11 @@ class RoundChoice:
 
 
 def next_pairs_of_round(
-    found: PooledRuns,
+    runs: PooledRuns,
     whole: PairPool,
     candidates: PairIds,
     *,
-    asked: PairIds,
+    asked_pairs: PairIds,
     answers: Answers,
     tasks: str,
     choice: RoundChoice,
@@ -61,15 +59,15 @@ def next_pairs_of_round(
     if not 0 < choice.share <= 1:
         raise BatchRefused(f"rounds of {choice.share:g} of the pairs: expected a share over 0 and at most 1")
     images, captions, _, values = answers.arrays()
-    pairs, ours = found.numbers(images, captions)
+    pairs, ours = runs.numbers(images, captions)
     rule = pair_tasks(tasks).rule
-    given = (tuple(values[place]) for place in np.flatnonzero(ours))
-    held = np.array([rule.holds(JudgedPair("", "", one)) for one in given], dtype=bool)
+    grades_of_pairs = (tuple(values[index]) for index in np.flatnonzero(ours))
+    held = np.array([rule.holds(JudgedPair("", "", grades)) for grades in grades_of_pairs], dtype=bool)
     return choose_next_pairs(
-        found.shortlists,
+        runs.shortlists,
         whole,
         candidates,
-        asked=asked,
+        asked=asked_pairs,
         relevant=np.sort(pairs[held]),
         rule=RoundRule(
             choice.strategy,

@@ -7,8 +7,6 @@ has one number of judges; all its answers count. With a strategy a first round o
 Source: Hodosh et al. 2013, section 4.3.2.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -188,9 +186,9 @@ def _questions() -> dict[str, Any]:
     pages, alone = _("Pages with boxes to tick"), _("Pair by pair, from 1 to 4")
     return {
         tasks: format_lazy(
-            "{} {}", TASK_TYPES.get(kinds_of_tasks(tasks)[0]).title, pages if asked.paged else alone
+            "{} {}", TASK_TYPES.get(kinds_of_tasks(tasks)[0]).title, pages if pages_kind.paged else alone
         )
-        for tasks, asked in all_pair_tasks().items()
+        for tasks, pages_kind in all_pair_tasks().items()
     }
 
 
@@ -289,48 +287,50 @@ class BatchRequest:
 
 
 @settings_in_field("campaign_settings")
-def plan(request: BatchRequest, *, tell: PhaseListener = silent) -> Plan:
-    """What a batch would ask, and cost; nothing is written. `tell` is told how far it is.
+def plan(request: BatchRequest, *, report_progress: PhaseListener = silent) -> Plan:
+    """What a batch would ask, and cost; nothing is written. `report_progress` hears how far it is.
 
     Raises UnknownName, BadPool, CampaignError, BatchRefused.
     """
     corpus, tasks, depth, threshold = request.corpus, request.tasks, request.depth, _threshold(request)
     strategy, share = request.strategy or "", 1 / request.rounds if request.rounds is not None else SHARE
     target, kind = corpus_named(corpus), kinds_of_tasks(tasks)[0]
-    wanted = {**request.campaign_settings}
-    answered = wanted.get("answers", {})
+    campaign_settings = {**request.campaign_settings}
+    answered = campaign_settings.get("answers", {})
     if request.judges is not None and isinstance(answered, Mapping):  # else it is refused as a setting
-        wanted["answers"] = {**answered, kind: request.judges}
-    frozen = settings_of_tasks(tasks, wanted)
+        campaign_settings["answers"] = {**answered, kind: request.judges}
+    frozen = settings_of_tasks(tasks, campaign_settings)
     chosen = [run_named(name) for name in request.runs]
-    found = pooled(corpus, chosen, width=max(1, depth), tell=part_listener(tell, 0.0, 0.6))
-    whole = pool(found.shortlists, found.space, depth=depth)
-    tell("reading answers", 0.6)
+    pooled_runs = pooled(
+        corpus, chosen, width=max(1, depth), report_progress=part_listener(report_progress, 0.0, 0.6)
+    )
+    whole = pool(pooled_runs.shortlists, pooled_runs.space, depth=depth)
+    report_progress("reading answers", 0.6)
     before = earlier(corpus, tasks, simulated=request.simulated)
     names = tuple(reusable(corpus, tasks) if request.reuse is None else request.reuse)
     _check_reused(request, names, before)
     answers, _ = answers_of_batches(corpus=corpus, tasks=tasks, reuse=names, batches=before)
-    enough, some = known_pairs(found, answers, _judges(frozen, tasks))
+    enough, some = known_pairs(pooled_runs, answers, _judges(frozen, tasks))
 
-    tell("leaving unlikely pairs out", 0.8)
+    report_progress("leaving unlikely pairs out", 0.8)
     candidates = whole.to_judge
-    likely, unlikely = split_by_filter(found, candidates, threshold)
-    asked = may_ask = likely[~among(likely, enough)]
+    likely, unlikely = split_by_filter(pooled_runs, candidates, threshold)
+    to_ask = may_ask = likely[~among(likely, enough)]
     fillers = np.setdiff1d(unlikely, some)
     if strategy:
-        asked = next_pairs_of_round(
-            found,
+        to_ask = next_pairs_of_round(
+            pooled_runs,
             whole,
             likely,
-            asked=np.intersect1d(likely, enough),
+            asked_pairs=np.intersect1d(likely, enough),
             answers=answers,
             tasks=tasks,
             choice=RoundChoice(strategy, share, len(may_ask)),
         ).pairs
     seconds, measured = _seconds(before, tasks) if request.seconds is None else (request.seconds, "")
-    tell("laying out pages", 0.9)
+    report_progress("laying out pages", 0.9)
     counted = count_pairs(
-        tasks=tasks, pairs=found.called(asked), fillers=found.by_image(fillers), settings=frozen
+        tasks=tasks, pairs=pooled_runs.called(to_ask), fillers=pooled_runs.by_image(fillers), settings=frozen
     )
     return Plan(
         corpus=corpus,
@@ -343,7 +343,7 @@ def plan(request: BatchRequest, *, tell: PhaseListener = silent) -> Plan:
                 run.digest,
                 len(whole.of_run[run.name]),
                 len(whole.pairs) - len(whole.without([run.name])),
-                *_unjudged(found, number, some, depth),
+                *_unjudged(pooled_runs, number, some, depth),
             )
             for number, run in enumerate(chosen)
         ),
@@ -364,15 +364,15 @@ def plan(request: BatchRequest, *, tell: PhaseListener = silent) -> Plan:
                 **({"simulated": True} if request.simulated else {}),
             },
         ),
-        pooled=found,
-        asked=asked,
+        pooled=pooled_runs,
+        asked=to_ask,
         fillers=fillers,
         pooled_pairs=len(whole.pairs),
         originals=len(whole.pairs) - len(candidates),
         filtered=len(unlikely),
         known=len(likely) - len(may_ask),
-        begun=int(among(asked, some).sum()),
-        price=price_of(len(asked), counted.tasks, tasks, frozen, seconds),
+        begun=int(among(to_ask, some).sum()),
+        price=price_of(len(to_ask), counted.tasks, tasks, frozen, seconds),
         filling=counted.filling,
         seconds=seconds,
         measured=measured,
@@ -394,15 +394,15 @@ def _check_reused(request: BatchRequest, names: Sequence[str], before: Sequence[
     """Raises BatchRefused for simulated answers in a batch of people, and for those that count anyway."""
     of_batches = {judgments_source(batch): batch.name for batch in before}
     for name in names:
-        found = judgment_set(request.corpus, name)
-        if found.simulated and not request.simulated:
+        judged = judgment_set(request.corpus, name)
+        if judged.simulated and not request.simulated:
             raise BatchRefused(
                 f"judgments {name!r} are of simulated workers, whose answers are not mixed with people's; "
                 "leave them out, or have simulated workers answer this batch too"
             )
-        if found.format.startswith(BATCH_FORMAT) and found.source in of_batches:
+        if judged.format.startswith(BATCH_FORMAT) and judged.source in of_batches:
             raise BatchRefused(
-                f"judgments {name!r} were collected from batch {of_batches[found.source]!r}, whose answers "
+                f"judgments {name!r} were collected from batch {of_batches[judged.source]!r}, whose answers "
                 "are reused anyway; leave them out"
             )
 
@@ -411,9 +411,9 @@ def _judges(settings: CampaignSettings, tasks: str) -> int:
     return settings.answers.wanted(kinds_of_tasks(tasks)[0])
 
 
-def _unjudged(found: PooledRuns, number: int, known: PairIds, depth: int) -> tuple[int, float]:
-    one = unjudged_in_top(found.shortlists[number], found.space, known, depth=depth)
-    return one.unjudged, one.share
+def _unjudged(runs: PooledRuns, number: int, known: PairIds, depth: int) -> tuple[int, float]:
+    top = unjudged_in_top(runs.shortlists[number], runs.space, known, depth=depth)
+    return top.unjudged, top.share
 
 
 def _seconds(before: Sequence[Batch], tasks: str) -> tuple[float, str]:

@@ -4,8 +4,6 @@ Those images take part that a run asks about or ranks, or whose caption it does;
 those of the numbers that occur. So a run that ranks one of five captions is not compared with the others.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -47,11 +45,11 @@ class PooledRuns:
     @property
     def queries(self) -> dict[str, PairIds]:
         """What the runs were asked to rank for: ids of rows, ascending, by kind ("image", "caption")."""
-        found = {}
+        queries = {}
         for direction, ids in ((ANNOTATION, self.image), (SEARCH, self.caption)):
-            if own := [run.queries for run in self.shortlists if run.direction == direction]:
-                found[ASKS[direction]] = ids[np.unique(np.concatenate(own))]
-        return found
+            if query_rows := [run.queries for run in self.shortlists if run.direction == direction]:
+                queries[ASKS[direction]] = ids[np.unique(np.concatenate(query_rows))]
+        return queries
 
     def numbers(self, images: PairIds, captions: PairIds) -> tuple[PairIds, NDArray[np.bool_]]:
         """The pairs of ids of rows, and which of the given ones are pairs of this space."""
@@ -68,14 +66,14 @@ class PooledRuns:
     def likely(self, pairs: PairIds, threshold: float) -> NDArray[np.bool_]:
         """Which pairs the filter leaves: BLEU_pre is at least `threshold`."""
         texts: dict[int, str] = {}
-        own: dict[int, list[str]] = {}
+        texts_of_image: dict[int, list[str]] = {}
         for image, caption, text in captions_of_images(self.corpus, self.image.tolist(), "captions__text"):
             texts[caption] = text
-            own.setdefault(image, []).append(text)
+            texts_of_image.setdefault(image, []).append(text)
         return np.asarray(
             bleu_pre(
                 [texts[caption] for caption in self.caption.tolist()],
-                [own.get(image, []) for image in self.image.tolist()],
+                [texts_of_image.get(image, []) for image in self.image.tolist()],
                 self.space,
                 pairs,
             )
@@ -86,10 +84,10 @@ class PooledRuns:
         """The pairs as campaigns name them: the image's key, and its caption's as KEY#PLACE."""
         owners = self.image[np.unique(self.space.owner[self.space.parts(pairs)[1]])].tolist()
         name: dict[int, str] = {}
-        place: Counter[int] = Counter()
+        count_of_image: Counter[int] = Counter()
         for image, caption, key in captions_of_images(self.corpus, owners, "key"):
-            name[caption] = caption_name(key, place[image])
-            place[image] += 1
+            name[caption] = caption_name(key, count_of_image[image])
+            count_of_image[image] += 1
         images, captions = self.ids(pairs)
         keys = image_keys(self.corpus, np.unique(images).tolist())
         return [
@@ -99,21 +97,21 @@ class PooledRuns:
 
     def by_image(self, pairs: PairIds) -> dict[str, list[str]]:
         """The same by image: its key, and the captions that are paired with it."""
-        found: dict[str, list[str]] = {}
+        captions_of_image: dict[str, list[str]] = {}
         for image, caption in self.called(pairs):
-            found.setdefault(image, []).append(caption)
-        return found
+            captions_of_image.setdefault(image, []).append(caption)
+        return captions_of_image
 
 
 def pooled(
-    corpus: str, runs: Sequence[Run], *, width: int = WIDEST, tell: PhaseListener = silent
+    corpus: str, runs: Sequence[Run], *, width: int = WIDEST, report_progress: PhaseListener = silent
 ) -> PooledRuns:
     """The best `width` items of `runs`; raises BadPool for none, or one of another corpus, or cut short."""
     if not runs:
         raise BadPool("no runs were given; name at least one to pool")
     lists: list[tuple[Run, list[int], list[PairIds]]] = []
     for number, run in enumerate(runs):
-        tell("reading runs", number / len(runs))
+        report_progress("reading runs", number / len(runs))
         if run.corpus.name != corpus:
             raise BadPool(f"run {run.name!r} is of corpus {run.corpus.name!r}, not {corpus!r}; leave it out")
         queries, items = [], []
@@ -157,6 +155,6 @@ def _shortlist(
 ) -> Shortlist:
     asks, ranked = (image, caption) if run.direction == ANNOTATION else (caption, image)
     filled = np.full((len(items), max(map(len, items))), -1, dtype=np.int64)
-    for line, own in enumerate(items):
-        filled[line, : len(own)] = np.searchsorted(ranked, own)
+    for line, query_items in enumerate(items):
+        filled[line, : len(query_items)] = np.searchsorted(ranked, query_items)
     return Shortlist(run.name, run.direction, np.searchsorted(asks, queries), filled, run.system)

@@ -5,8 +5,6 @@ withdraws what they answered, which opens its places for others; nobody is asked
 asked again costs as much as it did. Doing it again finds nobody left, so a job that died goes on.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -60,46 +58,48 @@ def reassignment_plan(request: ReassignRequest, context: OperationContext) -> Re
 
 def reassign_pages(request: ReassignRequest, context: OperationContext) -> Reassignment:
     """As `reassign_answers`."""
-    return reassign_answers(request.batch, actor=context.actor, tell=context.tell)
+    return reassign_answers(request.batch, actor=context.actor, report_progress=context.tell)
 
 
 def plan_reassignment(batch: Batch, judges: dict[str, Judge] | None = None) -> Reassignment:
     """What topping up would come to; nothing is written."""
-    found = judges_of(batch) if judges is None else judges
-    unused = {name: one for name, one in found.items() if one.unused and one.answers}
-    answers = sum(one.answers for one in unused.values())
+    people = judges_of(batch) if judges is None else judges
+    unused = {name: judge for name, judge in people.items() if judge.unused and judge.answers}
+    answers = sum(judge.answers for judge in unused.values())
     campaign = batch.campaign
     pay = settings_of(campaign.settings).pay
-    each = seconds_an_answer(campaign) or pair_tasks(campaign.tasks).seconds
-    micros = answers * pay.amount(kinds_of_tasks(campaign.tasks)[0], each)
+    seconds_each = seconds_an_answer(campaign) or pair_tasks(campaign.tasks).seconds
+    micros = answers * pay.amount(kinds_of_tasks(campaign.tasks)[0], seconds_each)
     return Reassignment(
         batch=batch.name,
-        judges={name: one.unused for name, one in unused.items()},
+        judges={name: judge.unused for name, judge in unused.items()},
         answers=answers,
-        seconds=answers * each,
+        seconds=answers * seconds_each,
         micros=micros,
         price=money(micros, pay.currency),
     )
 
 
-def reassign_answers(name: str, *, actor: Any = None, tell: PhaseListener = silent) -> Reassignment:
+def reassign_answers(
+    name: str, *, actor: Any = None, report_progress: PhaseListener = silent
+) -> Reassignment:
     """Discard the judges of a batch whose answers do not count, so that others are asked; what it came to.
 
-    `actor` is the account that asks. What `tell` raises stops it between two images, and the next call does
-    what is left. Raises BatchRefused for an unknown batch, and for one whose campaign is closed, as nobody
-    can be asked again.
+    `actor` is the account that asks. What `report_progress` raises stops it between two images, and the next
+    call does what is left. Raises BatchRefused for an unknown batch, and for one whose campaign is closed, as
+    nobody can be asked again.
     """
     batch = batch_named(name)
-    found = plan_reassignment(batch)
-    if found.judges and batch.campaign.state == CLOSED_MESSAGE:
+    planned = plan_reassignment(batch)
+    if planned.judges and batch.campaign.state == CLOSED_MESSAGE:
         raise BatchRefused(
             f"the campaign of batch {name!r} is closed, so pages cannot be reassigned; collecting leaves "
             "those judges out anyway"
         )
-    for number, (judge, why) in enumerate(found.judges.items()):
+    for number, (judge, why) in enumerate(planned.judges.items()):
 
         def step(done: int, total: int, number: int = number) -> None:
-            tell("reassigning pages", (number + done / max(1, total)) / len(found.judges))
+            report_progress("reassigning pages", (number + done / max(1, total)) / len(planned.judges))
 
         discarding.discard_worker(
             campaign=batch.campaign,
@@ -108,4 +108,4 @@ def reassign_answers(name: str, *, actor: Any = None, tell: PhaseListener = sile
             actor=actor,
             progress=step,
         )
-    return replace(found, done=bool(found.judges))
+    return replace(planned, done=bool(planned.judges))

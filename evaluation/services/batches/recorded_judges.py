@@ -4,8 +4,6 @@ So one sees, before anybody is paid, what a batch would have come to, and whethe
 what the judgments alone say.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -122,7 +120,7 @@ def judge_as_recorded(
     Raises BatchRefused, UnknownName, CampaignError and Busy.
     """
     batch = batch_named(name)
-    found = judgment_set(batch.corpus.name, judgments)
+    stored_set = judgment_set(batch.corpus.name, judgments)
     return run_campaign_crowd(
         campaign=batch.campaign,
         plan=CrowdPlan(
@@ -133,7 +131,7 @@ def judge_as_recorded(
             conduct=ORDERLY,
             patience=patience,
         ),
-        known=recorded_in(found, batch, in_place_of=0 if mix else batch.judges),
+        known=recorded_in(stored_set, batch, in_place_of=0 if mix else batch.judges),
     )
 
 

@@ -6,8 +6,6 @@ ends the batch, and what was never asked stays unjudged: bpref and judged@k tell
 answers are those it ended by; where they are others, the next round is chosen once more.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from math import isnan
 from typing import Annotated, Any
@@ -85,7 +83,9 @@ def number_round(request: NextRoundRequest, context: OperationContext) -> NextRo
 
 def next_round(request: NextRoundRequest, context: OperationContext) -> RoundStatus:
     """As `ask_next_round`."""
-    return ask_next_round(request.batch, number=request.round, actor=context.actor, tell=context.tell)
+    return ask_next_round(
+        request.batch, number=request.round, actor=context.actor, report_progress=context.tell
+    )
 
 
 def _check_rounds(batch: Batch) -> None:
@@ -94,7 +94,7 @@ def _check_rounds(batch: Batch) -> None:
 
 
 def ask_next_round(
-    name: str, *, number: int | None = None, actor: Any = None, tell: PhaseListener = silent
+    name: str, *, number: int | None = None, actor: Any = None, report_progress: PhaseListener = silent
 ) -> RoundStatus:
     """Ask the next round of the batch `name`, or end it, once all that was asked is answered.
 
@@ -112,25 +112,32 @@ def ask_next_round(
         _check_answered(batch)
         by = answers_at_end(batch)
         runs = [row.run for row in BatchRun.objects.filter(batch=batch).select_related("run__corpus")]
-        found = pooled(batch.corpus.name, runs, width=batch.depth, tell=part_listener(tell, 0.0, 0.5))
-        whole = pool(found.shortlists, found.space, depth=batch.depth)
-        tell("reading answers", 0.5)
+        pooled_runs = pooled(
+            batch.corpus.name,
+            runs,
+            width=batch.depth,
+            report_progress=part_listener(report_progress, 0.0, 0.5),
+        )
+        whole = pool(pooled_runs.shortlists, pooled_runs.space, depth=batch.depth)
+        report_progress("reading answers", 0.5)
         answers, _ = answers_of(batch)
-        enough, some = known_pairs(found, answers, batch.judges)
-        wanted_before, shown = asked_and_shown_pairs(found, batch)
-        tell("leaving unlikely pairs out", 0.7)
-        candidates, unlikely = split_by_filter(found, whole.to_judge, batch.threshold)
+        enough, some = known_pairs(pooled_runs, answers, batch.judges)
+        wanted_before, shown_pairs = asked_and_shown_pairs(pooled_runs, batch)
+        report_progress("leaving unlikely pairs out", 0.7)
+        candidates, unlikely = split_by_filter(pooled_runs, whole.to_judge, batch.threshold)
         chosen = next_pairs_of_round(
-            found,
+            pooled_runs,
             whole,
             candidates,
-            asked=np.union1d(wanted_before, enough),
+            asked_pairs=np.union1d(wanted_before, enough),
             answers=answers,
             tasks=batch.campaign.tasks,
             choice=RoundChoice(batch.strategy, batch.waves["share"], batch.numbers["askable"]),
         )
-        tell("opening its questions", 0.8)
-        return _written(batch, found, chosen, np.setdiff1d(unlikely, np.union1d(shown, some)), by, actor)
+        report_progress("opening its questions", 0.8)
+        return _written(
+            batch, pooled_runs, chosen, np.setdiff1d(unlikely, np.union1d(shown_pairs, some)), by, actor
+        )
 
 
 def _check_answered(batch: Batch) -> None:
@@ -140,7 +147,9 @@ def _check_answered(batch: Batch) -> None:
         raise BatchRefused(
             f"{len(again.judges)} judges of batch {batch.name!r} do not count; reassign their pages first"
         )
-    left = sum(one.wanting + one.in_hand for one in open_tasks_by_kind(batch.campaign, fresh=True).values())
+    left = sum(
+        counts.wanting + counts.in_hand for counts in open_tasks_by_kind(batch.campaign, fresh=True).values()
+    )
     if left:
         raise BatchRefused(
             f"{left} answers of batch {batch.name!r} are still missing and decide what to ask next; wait "
@@ -148,24 +157,24 @@ def _check_answered(batch: Batch) -> None:
         )
 
 
-def asked_and_shown_pairs(found: PooledRuns, batch: Batch) -> tuple[PairIds, PairIds]:
+def asked_and_shown_pairs(runs: PooledRuns, batch: Batch) -> tuple[PairIds, PairIds]:
     """The pairs that the batch asked for so far, and all that it showed; both sorted."""
     rows = list(asked_pairs(batch.campaign))
     ids = np.array([row[:2] for row in rows], dtype=np.int64).reshape(-1, 2)
-    pairs, ours = found.numbers(ids[:, 0], ids[:, 1])
+    pairs, ours = runs.numbers(ids[:, 0], ids[:, 1])
     for_it = np.array([role == ROLE_WANTED for *_, role in rows], dtype=bool)[ours]
     return np.unique(pairs[for_it]), np.unique(pairs)
 
 
 def _written(
-    batch: Batch, found: PooledRuns, wave: NextPairs, unlikely: PairIds, by: dict[str, Any], actor: Any
+    batch: Batch, runs: PooledRuns, next_pairs: NextPairs, unlikely: PairIds, by: dict[str, Any], actor: Any
 ) -> RoundStatus:
     """Open the round's questions, or write why there is none, and by which answers."""
-    waves: dict[str, Any] = {**batch.waves, "tau": None if isnan(wave.tau) else wave.tau}
+    waves: dict[str, Any] = {**batch.waves, "tau": None if isnan(next_pairs.tau) else next_pairs.tau}
     waves |= {"ended": "", "answers": None}
     numbers = dict(batch.numbers)
-    pairs = found.called(wave.pairs)
-    fillers = found.by_image(unlikely) if pairs else {}
+    pairs = runs.called(next_pairs.pairs)
+    fillers = runs.by_image(unlikely) if pairs else {}
     with database.writing():
         if Batch.objects.select_for_update().get(pk=batch.pk).waves != batch.waves:
             raise BatchRefused(f"batch {batch.name!r} was advanced by another process; reload it")
@@ -183,10 +192,10 @@ def _written(
             numbers |= page_fill_numbers(page_filling(batch.campaign))
             numbers |= _paid(batch, opened)
         else:
-            waves |= {"ended": STABLE if wave.stable else EXHAUSTED, "answers": by}
+            waves |= {"ended": STABLE if next_pairs.stable else EXHAUSTED, "answers": by}
         Batch.objects.filter(pk=batch.pk).update(waves=waves, numbers=numbers)
     batch.waves, batch.numbers = waves, numbers
-    return round_status(batch, len(wave.pairs))
+    return round_status(batch, len(next_pairs.pairs))
 
 
 def _paid(batch: Batch, opened: campaigns.OpenedPairs) -> dict[str, Any]:

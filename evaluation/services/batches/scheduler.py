@@ -3,8 +3,6 @@
 Called every minute by the periodic work. It imports nothing that is slow to import: every command does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
@@ -32,7 +30,7 @@ def ask_next_rounds() -> int:
     Left to people are batches whose judges are to be discarded first, and rounds of which somebody
     cancelled the job. One that failed is tried again after a while: it may have been asked too early.
     """
-    asked = 0
+    rounds = 0
     newest = {_of(job.arguments): job for job in reversed(jobs_of_kinds([_KIND], limit=_LOOKED_THROUGH))}
     in_rounds = Batch.objects.exclude(strategy="").filter(campaign__state="open")
     for batch in in_rounds.select_related("campaign", "corpus", "judgments").order_by("pk"):
@@ -42,8 +40,8 @@ def ask_next_rounds() -> int:
         if _in_vain(newest.get(_of(arguments))) or not _answered(batch):
             continue
         jobs.enqueue(kind=_KIND, arguments=arguments, corpus=batch.corpus)
-        asked += 1
-    return asked
+        rounds += 1
+    return rounds
 
 
 def _of(arguments: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -65,7 +63,7 @@ def _in_vain(job: Job | None) -> bool:
 def _answered(batch: Batch) -> bool:
     """Whether nothing is to come, by judges who all count."""
     campaign = batch.campaign
-    if any(one.wanting or one.in_hand for one in open_tasks_by_kind(campaign, fresh=True).values()):
+    if any(counts.wanting or counts.in_hand for counts in open_tasks_by_kind(campaign, fresh=True).values()):
         return False
-    found = judges(campaign, settings_of(campaign.settings).trust)
-    return not any(one.unused and one.answers for one in found.values())
+    people = judges(campaign, settings_of(campaign.settings).trust)
+    return not any(counts.unused and counts.answers for counts in people.values())

@@ -3,8 +3,6 @@
 It imports nothing that is slow to import: what is done every minute needs it (`scheduler`).
 """
 
-from __future__ import annotations
-
 from evaluation.models import Batch
 
 

@@ -8,8 +8,6 @@ What ended a batch in rounds is made from less, the answers alone (`answers_at_e
 paused or closed changes nothing about the order of the systems.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from typing import Any
@@ -63,10 +61,10 @@ def is_ending_outdated(batch: Batch) -> bool:
     """
     if not batch.waves.get("ended"):
         return False
-    kept = batch.waves["answers"]
-    if _digest_of_answers(batch, kept["newest"]) != kept["digest"]:
+    stamp = batch.waves["answers"]
+    if _digest_of_answers(batch, stamp["newest"]) != stamp["digest"]:
         return True
-    return bool(_newest_changes(batch, kept["newest"]) != kept["changes"])
+    return bool(_newest_changes(batch, stamp["newest"]) != stamp["changes"])
 
 
 def _newest_changes(batch: Batch, newest: int) -> list[int]:
@@ -82,9 +80,9 @@ def _digest_of_answers(batch: Batch, newest: int) -> str:
     batches before it had when judgment `newest` was given."""
     read = []
     simulated = batch.campaign.simulated
-    for each in earlier(batch.corpus.name, batch.campaign.tasks, simulated=simulated, until=batch):
-        trust = settings_of(each.campaign.settings).trust
-        people = judges(each.campaign, trust, counted=counted_by_name(each))
-        until = None if each.pk == batch.pk else newest
-        read.append([each.pk, answers_used(each.campaign, people, until=until)])
+    for earlier_batch in earlier(batch.corpus.name, batch.campaign.tasks, simulated=simulated, until=batch):
+        trust = settings_of(earlier_batch.campaign.settings).trust
+        people = judges(earlier_batch.campaign, trust, counted=counted_by_name(earlier_batch))
+        until = None if earlier_batch.pk == batch.pk else newest
+        read.append([earlier_batch.pk, answers_used(earlier_batch.campaign, people, until=until)])
     return hashlib.sha256(json.dumps(read).encode()).hexdigest()

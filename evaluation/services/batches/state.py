@@ -4,8 +4,6 @@ Reading all answers and all rankings takes seconds at the size of the paper: `ba
 and `cached_batch_state` for pages, which may miss answers of the last minute, and nothing else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -54,7 +52,7 @@ class BatchState:
     `unused` who of them does not count, and `top_up` what asking again would cost. `filling` is how full
     the pages are (nothing of graded pairs). `agreement` is
     Krippendorff's alpha over the pairs asked. `loss` is what the filter loses (None: no filler was judged),
-    `left_out` what runs lose that are left out (None where not asked for, or too early). `rounds` is
+    `omissions` what runs lose that are left out (None where not asked for, or too early). `rounds` is
     there where the batch asks in rounds.
     """
 
@@ -86,7 +84,7 @@ class BatchState:
     filling: Filling
     agreement: Estimate
     loss: FilterLoss | None
-    left_out: list[LeftOut] | None
+    omissions: list[LeftOut] | None
     rounds: RoundStatus | None
 
     @property
@@ -108,10 +106,10 @@ def batch_state(name: str, *, omissions: bool = False, measure: str = "R-precisi
     answers_to_come = coming.answers or 0
     runs = [row.run for row in BatchRun.objects.filter(batch=batch).select_related("run__corpus")]
     # Reading all rankings takes longest, and most states need none of them.
-    found = cache(lambda: pooled(batch.corpus.name, runs, width=max(WIDEST, batch.depth)))
-    asked = asked_of(batch)
-    short = short_of(batch, answers, asked)
-    reused, lacking = _reused(batch, found, answers)
+    load_runs = cache(lambda: pooled(batch.corpus.name, runs, width=max(WIDEST, batch.depth)))
+    asked_pairs = asked_of(batch)
+    short = short_of(batch, answers, asked_pairs)
+    reused, lacking = _reused(batch, load_runs, answers)
     return BatchState(
         batch=name,
         corpus=batch.corpus.name,
@@ -123,7 +121,7 @@ def batch_state(name: str, *, omissions: bool = False, measure: str = "R-precisi
         state=campaign.state,
         judgments=batch.judgments.name if batch.judgments is not None else "",
         numbers=batch.numbers,
-        open=sum(one.open for one in counts[1].values()),
+        open=sum(person.open for person in counts[1].values()),
         answers_to_come=answers_to_come,
         judged=batch.numbers["asked"] - short,
         short=short,
@@ -136,12 +134,12 @@ def batch_state(name: str, *, omissions: bool = False, measure: str = "R-precisi
         to_come=money(coming.pay, pay.currency) if coming.pay is not None else "",
         ends_at=pace(campaign, fresh=True, counts=counts).ends_at if answers_to_come else None,
         people=people,
-        unused={judge: one.unused for judge, one in people.items() if one.unused and one.answers},
+        unused={judge: person.unused for judge, person in people.items() if person.unused and person.answers},
         top_up=plan_reassignment(batch, people),
         filling=page_filling(campaign),
-        agreement=_agreement(answers, asked, pair_tasks(campaign.tasks).level),
-        loss=_loss(batch, found, answers),
-        left_out=_left_out(batch, found(), answers, measure) if omissions and answers.of else None,
+        agreement=_agreement(answers, asked_pairs, pair_tasks(campaign.tasks).level),
+        loss=_loss(batch, load_runs, answers),
+        omissions=_omissions(batch, load_runs(), answers, measure) if omissions and answers.of else None,
         rounds=round_status(batch) if batch.strategy else None,
     )
 
@@ -152,7 +150,7 @@ def cached_batch_state(batch: Batch, *, fresh: bool = False) -> BatchState:
     return kept_figure(batch.campaign, what, lambda: batch_state(batch.name), fresh=fresh)
 
 
-def _reused(batch: Batch, found: Callable[[], PooledRuns], answers: Answers) -> tuple[int, int]:
+def _reused(batch: Batch, load_runs: Callable[[], PooledRuns], answers: Answers) -> tuple[int, int]:
     """Of the pairs that were judged when the batch was opened, how many are so now, and how many are not.
 
     In rounds a pair not asked yet that was judged elsewhere since makes up for one.
@@ -160,39 +158,45 @@ def _reused(batch: Batch, found: Callable[[], PooledRuns], answers: Answers) -> 
     before = int(batch.numbers["known"])
     if not before:
         return 0, 0
-    runs = found()
+    runs = load_runs()
     whole = pool(runs.shortlists, runs.space, depth=batch.depth)
     candidates, _ = split_by_filter(runs, whole.to_judge, batch.threshold)
-    asked, _ = asked_and_shown_pairs(runs, batch)
+    asked_pairs, _ = asked_and_shown_pairs(runs, batch)
     enough, _ = known_pairs(runs, answers, batch.judges)
-    now = min(before, int(among(np.setdiff1d(candidates, asked), enough).sum()))
+    now = min(before, int(among(np.setdiff1d(candidates, asked_pairs), enough).sum()))
     return now, before - now
 
 
-def _agreement(answers: Answers, asked: Collection[tuple[int, int]], level: str) -> Estimate:
+def _agreement(answers: Answers, asked_pairs: Collection[tuple[int, int]], level: str) -> Estimate:
     """How far the answers agree about the pairs that the batch asks for."""
-    given: Sequence[list[float]] = [
-        list(own.values()) for pair, own in answers.of.items() if pair in asked and len(own) > 1
+    grades_of_pairs: Sequence[list[float]] = [
+        list(grades_by_judge.values())
+        for pair, grades_by_judge in answers.of.items()
+        if pair in asked_pairs and len(grades_by_judge) > 1
     ]
-    if not given:
+    if not grades_of_pairs:
         return Estimate(None, 0, "no pair has two judgments yet")
-    return krippendorff(as_ratings(given), level=level)
+    return krippendorff(as_ratings(grades_of_pairs), level=level)
 
 
 def _judged(
-    found: PooledRuns, answers: Answers, rule: AnyRule
+    runs: PooledRuns, answers: Answers, rule: AnyRule
 ) -> tuple[PairIds, NDArray[np.bool_], NDArray[np.bool_]]:
     """Judged pairs, sorted; which are relevant under `rule`; and which anybody thinks so of."""
     images, captions, _, values = answers.arrays()
-    pairs, ours = found.numbers(images, captions)
-    given = [values[place] for place in np.flatnonzero(ours)]
-    relevant = np.array([rule.holds(JudgedPair("", "", tuple(one))) for one in given], dtype=bool)
-    some = np.array([rule.holds(JudgedPair("", "", (max(one),))) for one in given], dtype=bool)
+    pairs, ours = runs.numbers(images, captions)
+    grades_of_pairs = [values[index] for index in np.flatnonzero(ours)]
+    relevant = np.array(
+        [rule.holds(JudgedPair("", "", tuple(grades))) for grades in grades_of_pairs], dtype=bool
+    )
+    some = np.array(
+        [rule.holds(JudgedPair("", "", (max(grades),))) for grades in grades_of_pairs], dtype=bool
+    )
     order = np.argsort(pairs)
     return pairs[order], relevant[order], some[order]
 
 
-def _loss(batch: Batch, found: Callable[[], PooledRuns], answers: Answers) -> FilterLoss | None:
+def _loss(batch: Batch, load_runs: Callable[[], PooledRuns], answers: Answers) -> FilterLoss | None:
     """What the filter loses, from the judged fillers; None without a filter, or a judged filler.
 
     Fillers are of all batches so far, but only those that this batch's own filter took out of its own pool:
@@ -200,10 +204,10 @@ def _loss(batch: Batch, found: Callable[[], PooledRuns], answers: Answers) -> Fi
     """
     if batch.threshold is None or not answers.fillers:
         return None
-    runs = found()
+    runs = load_runs()
     judged, relevant, some_yes = _judged(runs, answers, pair_tasks(batch.campaign.tasks).rule)
-    shown = np.array(sorted(answers.fillers), dtype=np.int64)
-    fillers, _ = runs.numbers(shown[:, 0], shown[:, 1])
+    shown_pairs = np.array(sorted(answers.fillers), dtype=np.int64)
+    fillers, _ = runs.numbers(shown_pairs[:, 0], shown_pairs[:, 1])
     whole = pool(runs.shortlists, runs.space, depth=batch.depth)
     left, taken = split_by_filter(runs, judged[among(judged, whole.to_judge)], batch.threshold)
     is_filler = among(judged, np.intersect1d(taken, fillers))
@@ -217,7 +221,7 @@ def _loss(batch: Batch, found: Callable[[], PooledRuns], answers: Answers) -> Fi
     )
 
 
-def _left_out(batch: Batch, runs: PooledRuns, answers: Answers, measure: str) -> list[LeftOut] | None:
+def _omissions(batch: Batch, runs: PooledRuns, answers: Answers, measure: str) -> list[LeftOut] | None:
     """What each run loses on `measure` that is left out of the pool; None where no pair of it is judged."""
     judged, relevant, _ = _judged(runs, answers, pair_tasks(batch.campaign.tasks).rule)
     if not len(judged):

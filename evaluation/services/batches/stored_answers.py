@@ -4,8 +4,6 @@ A judge counts once for a pair, with their first answer; those who give no name 
 one scale go together: yes or no, or grades from 1 to 4.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -44,20 +42,23 @@ class Answers:
     def arrays(self) -> tuple[PairIds, PairIds, PairIds, list[list[float]]]:
         """Images, captions, how many answers, and the answers of each pair."""
         pairs = np.array(list(self.of), dtype=np.int64).reshape(-1, 2)
-        values = [list(given.values()) for given in self.of.values()]
+        values = [list(grades_by_judge.values()) for grades_by_judge in self.of.values()]
         return pairs[:, 0], pairs[:, 1], np.array([len(v) for v in values], dtype=np.int64), values
 
     def judged_pairs(self, names: CorpusNames) -> Iterator[JudgedPair]:
         """The pairs by their names, in the order of these; judges are named where all of a pair are."""
-        rows = ((names.image_name[i], names.caption_name[c], given) for (i, c), given in self.of.items())
-        for image, caption, given in sorted(rows, key=lambda row: row[:2]):
-            yield JudgedPair(image, caption, tuple(given.values()), judges_named(given))
+        rows = (
+            (names.image_name[i], names.caption_name[c], grades_by_judge)
+            for (i, c), grades_by_judge in self.of.items()
+        )
+        for image, caption, grades_by_judge in sorted(rows, key=lambda row: row[:2]):
+            yield JudgedPair(image, caption, tuple(grades_by_judge.values()), judges_named(grades_by_judge))
 
 
-def judges_named(given: Mapping[str | int, float]) -> tuple[str, ...]:
+def judges_named(grades_by_judge: Mapping[str | int, float]) -> tuple[str, ...]:
     """Who gave the answers about a pair, in their order; nobody where any of them is nameless."""
-    named = tuple(judge for judge in given if isinstance(judge, str))
-    return named if len(named) == len(given) else ()
+    named = tuple(judge for judge in grades_by_judge if isinstance(judge, str))
+    return named if len(named) == len(grades_by_judge) else ()
 
 
 def answers_of_batches(
@@ -74,23 +75,23 @@ def answers_of_batches(
     before they were reinstated count; of a batch that it does not name they are those of its newest
     judgments. Raises UnknownName, and BatchRefused for judgments of another scale.
     """
-    found, nameless = Answers(), count(1)
+    answers, nameless = Answers(), count(1)
     for name in reuse:
-        _from_file(found, judgment_set(corpus, name), pair_tasks(tasks).values, nameless)
+        _from_file(answers, judgment_set(corpus, name), pair_tasks(tasks).values, nameless)
     who: dict[str, dict[str, Judge]] = {}
     for batch in batches:
         trust = settings_of(batch.campaign.settings).trust
         by_name = (counted or {}).get(batch.name)
-        who[batch.name] = asked = judges(
+        who[batch.name] = counted_judges = judges(
             batch.campaign, trust, counted=counted_by_name(batch) if by_name is None else by_name
         )
-        for one in pair_judgments(batch.campaign):
-            if one.judge in asked and asked[one.judge].uses(one.judgment):
-                pair = (one.image, one.caption)
-                found.add(pair, one.judge, one.value)
-                if one.role == ROLE_FILLER:
-                    found.fillers.add(pair)
-    return found, who
+        for judgment in pair_judgments(batch.campaign):
+            if judgment.judge in counted_judges and counted_judges[judgment.judge].uses(judgment.judgment):
+                pair = (judgment.image, judgment.caption)
+                answers.add(pair, judgment.judge, judgment.value)
+                if judgment.role == ROLE_FILLER:
+                    answers.fillers.add(pair)
+    return answers, who
 
 
 def reusable(corpus: str, tasks: str) -> list[str]:
@@ -121,8 +122,10 @@ def answers_of_set(
         yield image, caption, grades, named
 
 
-def _from_file(found: Answers, judgments: JudgmentSet, scale: Sequence[int], nameless: Iterator[int]) -> None:
+def _from_file(
+    answers: Answers, judgments: JudgmentSet, scale: Sequence[int], nameless: Iterator[int]
+) -> None:
     """Add the answers of a set; each without a judge's name gets the next number of `nameless`."""
     for image, caption, grades, named in answers_of_set(judgments, scale):
         for number, grade in enumerate(grades):
-            found.add((image, caption), named[number] if named else next(nameless), grade)
+            answers.add((image, caption), named[number] if named else next(nameless), grade)

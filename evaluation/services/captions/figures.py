@@ -1,7 +1,5 @@
 """Figures of sets of captions against the same references, and their differences from those of the first."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -47,16 +45,16 @@ def caption_figures(
     bootstrap = how.resampling.over(images)
     scores = {
         name: score_captions(
-            Captions(own, references, tokens=how.tokens, documents=documents.texts), how.measures
+            Captions(captions_of_set, references, tokens=how.tokens, documents=documents.texts), how.measures
         )
-        for name, own in texts.items()
+        for name, captions_of_set in texts.items()
     }
     figures = {
         name: [
             {"measure": measure, **asdict(caption_interval(score, bootstrap))}
-            for measure, score in own.items()
+            for measure, score in captions_of_set.items()
         ]
-        for name, own in scores.items()
+        for name, captions_of_set in scores.items()
     }
     return figures, _differences(scores, bootstrap)
 
@@ -67,9 +65,13 @@ def _differences(
     (_, base), *others = scores.items()
     rows: list[dict[str, Any]] = []
     for measure, first in base.items():
-        for name, own in others:
-            row = {"measure": measure, "captions": name, "difference": own[measure].value - first.value}
-            test = caption_difference(own[measure], first, bootstrap)
+        for name, scores_of_set in others:
+            row = {
+                "measure": measure,
+                "captions": name,
+                "difference": scores_of_set[measure].value - first.value,
+            }
+            test = caption_difference(scores_of_set[measure], first, bootstrap)
             if test is None:
                 remark = "" if bootstrap is None else NO_COUNTS
                 rows.append({**row, "low": None, "high": None, "p": None, "remark": remark})
@@ -95,17 +97,17 @@ def tables_of_captions(report: dict[str, Any]) -> dict[str, Table]:
     Beside the figures of regions stand those of people.
     """
     basis, first = basis_from_dict(report["basis"]), report["sets"][0]["captions"]
-    people = {one["measure"]: one["value"] for one in report.get("people", ())}
+    people = {measured["measure"]: measured["value"] for measured in report.get("people", ())}
     keys = ("value", "low", "high", "items")
-    by_measure = zip(*(one["measures"] for one in report["sets"]), strict=True)
+    by_measure = zip(*(measured["measures"] for measured in report["sets"]), strict=True)
     rows = [
         [
-            *(one["measure"], own["captions"], *(one[key] for key in keys)),
-            *([people.get(one["measure"])] if "people" in report else []),
-            one["reason"],
+            *(measured["measure"], scored_set["captions"], *(measured[key] for key in keys)),
+            *([people.get(measured["measure"])] if "people" in report else []),
+            measured["reason"],
         ]
         for row in by_measure
-        for own, one in zip(report["sets"], row, strict=True)
+        for scored_set, measured in zip(report["sets"], row, strict=True)
     ]
     places = dict.fromkeys(("value", "low", "high", "people", "difference", "p", "adjusted"), 4)
     beside = ["people"] if "people" in report else []
@@ -114,7 +116,7 @@ def tables_of_captions(report: dict[str, Any]) -> dict[str, Table]:
     if report["differences"]:
         head = ["measure", "captions", "difference", "low", "high", "p", "adjusted", "remark"]
         tables[f"Differences from {first}"] = Table(
-            head, [[one[key] for key in head] for one in report["differences"]], places, basis=basis
+            head, [[measured[key] for key in head] for measured in report["differences"]], places, basis=basis
         )
     return tables
 
@@ -127,7 +129,7 @@ def remarks_on_intervals(report: dict[str, Any]) -> list[str]:
             f"Intervals of {100 * report['level']:g}%: {report['resamples']:,} resamples of whole images, "
             f"seed {report['seed']}."
         )
-    tested = sum(one["p"] is not None for one in report["differences"])
+    tested = sum(difference["p"] is not None for difference in report["differences"])
     if tested:
         lines.append(
             f"Differences: less the figure of {report['sets'][0]['captions']}, both of the same resamples; "

@@ -8,8 +8,6 @@ in lower case and without punctuation, and who wrote one stands nowhere on a pag
 Source: Karpathy and Fei-Fei 2015, section 4.2; Hodosh et al. 2013, section 4.3 (judging a pool).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -79,46 +77,48 @@ def mix_captions(request: MixRequest, context: OperationContext) -> Mixed:
     """
     sets = [caption_set_named(name) for name in request.sets]
     _check_alike(sets)
-    dice = np.random.default_rng(request.seed)
-    chosen, controls = _images(request, sets, dice)
+    rng = np.random.default_rng(request.seed)
+    chosen, controls = _images(request, sets, rng)
     by_system: dict[str, dict[int, str]] = {
-        one.name: dict(one.captions.values_list("image_id", "text")) for one in sets
+        caption_set.name: dict(caption_set.captions.values_list("image_id", "text")) for caption_set in sets
     }
     by_system |= _people(request, sets[0], chosen)
     corpus = sets[0].corpus
     texts = {
-        pk: shuffled(dice, {one[pk] for one in by_system.values() if one.get(pk)}) for pk in sorted(chosen)
+        pk: shuffled(rng, {caption_set[pk] for caption_set in by_system.values() if caption_set.get(pk)})
+        for pk in sorted(chosen)
     }
-    only = _controls(corpus.name, controls, dice)
-    told = ", ".join([*request.sets, *(name for name in by_system if name not in request.sets)])
-    made = Candidates(
+    only = _controls(corpus.name, controls, rng)
+    origins = ", ".join([*request.sets, *(name for name in by_system if name not in request.sets)])
+    candidates = Candidates(
         name=request.name,
         corpus=corpus.name,
-        judged={pk: list(map(CaptionRecord, own)) for pk, own in texts.items()},
-        controls={pk: list(map(CaptionRecord, own)) for pk, own in only.items()},
-        source=f"captions of {told}",
+        judged={pk: list(map(CaptionRecord, captions)) for pk, captions in texts.items()},
+        controls={pk: list(map(CaptionRecord, captions)) for pk, captions in only.items()},
+        source=f"captions of {origins}",
     )
-    import_candidates(made, phase="mixing captions", progress=PhaseShares(context.tell))
+    import_candidates(candidates, phase="mixing captions", progress=PhaseShares(context.tell))
     ranked = {
-        system: {pk: [(text, 1.0)] for pk, text in own.items() if text} for system, own in by_system.items()
+        system: {pk: [(text, 1.0)] for pk, text in captions.items() if text}
+        for system, captions in by_system.items()
     }
-    runs = store_candidate_runs(made, ranked, what="captions", depth=1)
+    runs = store_candidate_runs(candidates, ranked, what="captions", depth=1)
     return Mixed(request.name, len(texts), sum(map(len, texts.values())), len(only), runs)
 
 
 def _check_alike(sets: Sequence[CaptionSet]) -> None:
     """Raise ImportRefused for sets of several corpora, of regions, or one named twice."""
-    for one in sets:
-        if one.corpus_id != sets[0].corpus_id:
+    for row in sets:
+        if row.corpus_id != sets[0].corpus_id:
             raise ImportRefused(
-                f"caption set {one.name!r} is of corpus {one.corpus.name!r}, not {sets[0].corpus.name!r}; "
+                f"caption set {row.name!r} is of corpus {row.corpus.name!r}, not {sets[0].corpus.name!r}; "
                 "judge sets of one corpus together"
             )
-        if one.regions:
+        if row.regions:
             raise ImportRefused(
-                f"caption set {one.name!r} describes regions; judges see whole pictures: leave it out"
+                f"caption set {row.name!r} describes regions; judges see whole pictures: leave it out"
             )
-    names = [one.name for one in sets]
+    names = [row.name for row in sets]
     for name in names:
         if names.count(name) > 1:
             raise ImportRefused(f"caption set {name!r} is named twice; name it once")
@@ -127,49 +127,53 @@ def _check_alike(sets: Sequence[CaptionSet]) -> None:
 
 
 def _images(
-    request: MixRequest, sets: Sequence[CaptionSet], dice: np.random.Generator
+    request: MixRequest, sets: Sequence[CaptionSet], rng: np.random.Generator
 ) -> tuple[set[int], list[int]]:
     """The images that are judged, and those for control items. Raises ImportRefused for too few."""
-    common = set.intersection(*(set(one.captions.values_list("image_id", flat=True)) for one in sets))
+    common = set.intersection(
+        *(set(caption_set.captions.values_list("image_id", flat=True)) for caption_set in sets)
+    )
     if len(common) < max(1, request.images):
         raise ImportRefused(
             f"the sets describe {len(common)} images in common; expected {max(1, request.images)}"
         )
     ordered = sorted(common)
-    chosen = dice.permutation(ordered)[: request.images or None].tolist()
+    chosen = rng.permutation(ordered)[: request.images or None].tolist()
     described = sets[0].corpus.images.filter(captions__isnull=False).exclude(pk__in=chosen).distinct()
     others = sorted(described.values_list("pk", flat=True))
     if len(others) < request.controls:
         raise ImportRefused(f"{len(others)} images are left for control items; expected {request.controls}")
-    return set(chosen), dice.permutation(others)[: request.controls].tolist()
+    return set(chosen), rng.permutation(others)[: request.controls].tolist()
 
 
-def _people(request: MixRequest, one: CaptionSet, chosen: set[int]) -> dict[str, dict[int, str]]:
+def _people(request: MixRequest, caption_set: CaptionSet, chosen: set[int]) -> dict[str, dict[int, str]]:
     """People's captions as those of so many systems: the first, the second, and so on of each image.
 
     An image with fewer captions has no further ones.
     """
-    found: dict[str, dict[int, str]] = {}
-    rows = one.corpus.images.filter(pk__in=chosen, captions__unrelated=False)
-    own: dict[int, list[str]] = {}
+    runs: dict[str, dict[int, str]] = {}
+    rows = caption_set.corpus.images.filter(pk__in=chosen, captions__unrelated=False)
+    texts_of_image: dict[int, list[str]] = {}
     for image, text in rows.order_by("captions__number").values_list("pk", "captions__text"):
-        own.setdefault(image, []).append(text)
-    for place in range(request.people):
-        name = f"{PEOPLE_RUNS}-{place + 1}"
-        found[name] = {pk: _plain(texts[place]) for pk, texts in own.items() if place < len(texts)}
-    return found
+        texts_of_image.setdefault(image, []).append(text)
+    for index in range(request.people):
+        name = f"{PEOPLE_RUNS}-{index + 1}"
+        runs[name] = {
+            pk: _words_only(texts[index]) for pk, texts in texts_of_image.items() if index < len(texts)
+        }
+    return runs
 
 
-def _controls(corpus: str, images: Sequence[int], dice: np.random.Generator) -> dict[int, list[str]]:
+def _controls(corpus: str, images: Sequence[int], rng: np.random.Generator) -> dict[int, list[str]]:
     """One caption of people's of each."""
-    found: dict[int, list[str]] = {}
+    texts_of_image: dict[int, list[str]] = {}
     rows = corpus_named(corpus).images.filter(pk__in=images, captions__unrelated=False)
     for image, text in rows.order_by("pk", "captions__number").values_list("pk", "captions__text"):
-        if said := _plain(text):
-            found.setdefault(image, []).append(said)
-    return {image: [texts[int(dice.integers(len(texts)))]] for image, texts in found.items()}
+        if words := _words_only(text):
+            texts_of_image.setdefault(image, []).append(words)
+    return {image: [texts[int(rng.integers(len(texts)))]] for image, texts in texts_of_image.items()}
 
 
-def _plain(text: str) -> str:
+def _words_only(text: str) -> str:
     """A caption as systems write them: nothing tells who wrote it."""
     return " ".join(plain_words(text))

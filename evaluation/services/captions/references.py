@@ -5,8 +5,6 @@ references of a whole split or corpus, whatever part of it is scored and whoever
 the figures of two systems, of a part and of a resample are comparable. A figure has their name and digest.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable

@@ -9,8 +9,6 @@ Source: Karpathy and Fei-Fei 2015, section 4.3 and Table 3, whose references are
 of captions are shorter.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -45,7 +43,7 @@ from evaluation.services.common import ImportRefused
 class _Described:
     """A region, by the id of its image and its box, with its caption and what people say of it."""
 
-    place: tuple[int, tuple[float, ...]]
+    position: tuple[int, tuple[float, ...]]
     image: str
     caption: str
     references: tuple[str, ...]
@@ -65,7 +63,7 @@ class RegionReferences:
 
 
 #: The boxes of an image and what is said of each.
-_Said = list[tuple[NDArray[Any], str]]
+_BoxedTexts = list[tuple[NDArray[Any], str]]
 
 
 def score_region_captions(
@@ -89,26 +87,26 @@ def score_region_captions(
             "these images"
         )
     for name, others in described.items():
-        if [one.place for one in others] != [one.place for one in regions]:
+        if [region.position for region in others] != [region.position for region in regions]:
             raise ImportRefused(
                 f"caption sets {first!r} and {name!r} are of different regions; compare sets of one feature "
                 "set and split"
             )
-    documents = Documents(references.called, tuple(one.references for one in regions))
+    documents = Documents(references.called, tuple(region.references for region in regions))
     figures, differences = caption_figures(
-        {name: [one.caption for one in own] for name, own in described.items()},
-        [one.references for one in regions],
-        [one.image for one in regions],
+        {name: [region.caption for region in measured] for name, measured in described.items()},
+        [region.references for region in regions],
+        [region.image for region in regions],
         documents,
         how,
     )
-    people = [one for one in regions if len(one.references) > 1]
+    people = [region for region in regions if len(region.references) > 1]
     of_people: dict[str, list[dict[str, Any]]] = {"people": []}
     if people:
         of_people, _ = caption_figures(
-            {"people": [one.references[0] for one in people]},
-            [one.references[1:] for one in people],
-            [one.image for one in people],
+            {"people": [region.references[0] for region in people]},
+            [region.references[1:] for region in people],
+            [region.image for region in people],
             documents,
             how,
         )
@@ -127,16 +125,16 @@ def score_region_captions(
         **asdict(references),
         "regions": len(regions),
         "without": out_of - len(regions),
-        "references": sum(len(one.references) for one in regions),
+        "references": sum(len(region.references) for region in regions),
         "basis": basis.as_dict(),
         **asdict(how.resampling),
-        "sets": [{"captions": name, "measures": own} for name, own in figures.items()],
+        "sets": [{"captions": name, "measures": measured} for name, measured in figures.items()],
         "differences": differences,
         "people_regions": len(people),
         **of_people,
     }
     image = names_of(corpus).image
-    return with_provenance(report, rows, rows[first].corpus, {image[one.image] for one in regions})
+    return with_provenance(report, rows, rows[first].corpus, {image[region.image] for region in regions})
 
 
 def _set_of_regions(name: str, corpus: str) -> CaptionSet:
@@ -152,62 +150,62 @@ def _set_of_regions(name: str, corpus: str) -> CaptionSet:
     return row
 
 
-def _described(found: CaptionSet, references: RegionReferences) -> list[_Described]:
+def _described(caption_set: CaptionSet, references: RegionReferences) -> list[_Described]:
     captions: dict[int, list[tuple[list[float], str]]] = {}
-    rows = found.captions.order_by("position").values_list("image_id", "box", "text")
+    rows = caption_set.captions.order_by("position").values_list("image_id", "box", "text")
     for image, box, text in rows.iterator():
         captions.setdefault(image, []).append((box, text))
     read = _of_layer if references.layer else _of_campaign
-    said = read(found, references.layer or references.campaign, captions.keys())
-    names = names_of(found.corpus.name).image_name
+    texts_of_image = read(caption_set, references.layer or references.campaign, captions.keys())
+    names = names_of(caption_set.corpus.name).image_name
     described = []
-    for pk, own in said.items():
-        boxes = np.stack([box for box, _ in own])
+    for pk, boxed_texts in texts_of_image.items():
+        boxes = np.stack([box for box, _ in boxed_texts])
         for box, text in captions[pk]:
             there = iou(np.asarray(box, np.float64), boxes) >= RIGHT_IOU
-            right = tuple(said_of for (_, said_of), here in zip(own, there, strict=True) if here)
+            right = tuple(text for (_, text), here in zip(boxed_texts, there, strict=True) if here)
             if right:
                 described.append(_Described((pk, tuple(box)), names[pk], text, right))
     return described
 
 
-def _of_layer(found: CaptionSet, layer: str, images: Container[int]) -> dict[int, _Said]:
+def _of_layer(caption_set: CaptionSet, layer: str, images: Container[int]) -> dict[int, _BoxedTexts]:
     """The mentions of each of these images that have a box."""
-    records = stream_records(corpus=found.corpus, layer=layer_to_read(found.corpus, layer))
-    said = {}
-    for pk, record in zip(names_of(found.corpus.name).image_name, records, strict=True):
+    records = stream_records(corpus=caption_set.corpus, layer=layer_to_read(caption_set.corpus, layer))
+    texts_of_image = {}
+    for pk, record in zip(names_of(caption_set.corpus.name).image_name, records, strict=True):
         if pk not in images or record.layer is None:
             continue
-        if own := list(boxed_mentions(record.layer)):
-            said[pk] = [(box, mention.text) for mention, box in own]
-    return said
+        if boxed_texts := list(boxed_mentions(record.layer)):
+            texts_of_image[pk] = [(box, mention.text) for mention, box in boxed_texts]
+    return texts_of_image
 
 
-def _of_campaign(found: CaptionSet, name: str, images: Container[int]) -> dict[int, _Said]:
+def _of_campaign(row: CaptionSet, name: str, images: Container[int]) -> dict[int, _BoxedTexts]:
     """The regions of these images that people described; withdrawn answers and reports do not count."""
     campaign = campaign_named(name)
-    if campaign.corpus_id != found.corpus_id:
+    if campaign.corpus_id != row.corpus_id:
         raise ImportRefused(
-            f"campaign {name!r} is about corpus {campaign.corpus.name!r}, not {found.corpus.name!r}; name "
+            f"campaign {name!r} is about corpus {campaign.corpus.name!r}, not {row.corpus.name!r}; name "
             "one of that"
         )
-    image_of = names_of(found.corpus.name).image
-    said: dict[int, _Said] = {}
+    image_of = names_of(row.corpus.name).image
+    texts_of_image: dict[int, _BoxedTexts] = {}
     for answer in answers(campaign):
-        own = [] if answer["void"] or answer["flag"] else answer.get("regions", [])
+        answer_regions = [] if answer["void"] or answer["flag"] else answer.get("regions", [])
         image = image_of[answer["image"]]
-        if own and image in images:
-            said.setdefault(image, []).extend(
-                (np.asarray(region["box"], np.float64), region["text"]) for region in own
+        if answer_regions and image in images:
+            texts_of_image.setdefault(image, []).extend(
+                (np.asarray(region["box"], np.float64), region["text"]) for region in answer_regions
             )
-    return said
+    return texts_of_image
 
 
 def remarks_on_region_captions(report: dict[str, Any]) -> str:
     """What is to be known about the figures of `score_region_captions`."""
     counted = f"{report['regions']:,} regions, {report['references']:,} references"
     references = RegionReferences(report["layer"], report["campaign"]).called
-    called = " and ".join(one["captions"] for one in report["sets"])
+    called = " and ".join(caption_set["captions"] for caption_set in report["sets"])
     lines = [
         f"{called} against {references} of corpus {report['corpus']}: {counted}.",
         f"Left out: {report['without']:,} regions that nobody spoke of.",

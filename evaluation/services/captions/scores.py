@@ -1,7 +1,5 @@
 """Captions that systems wrote, scored against those of a corpus, and compared with one another."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -49,7 +47,7 @@ class _Matched:
 
     captions: Mapping[int, str]
     lacking: frozenset[int]
-    left_out: NotScored
+    not_scored: NotScored
 
 
 def candidates_of(file: Path, corpus: str) -> list[Candidate]:
@@ -71,7 +69,9 @@ def candidates_of(file: Path, corpus: str) -> list[Candidate]:
         )
     names = names_of(corpus).image_name
     rows = known.captions.order_by("position").values_list("position", "image_id", "text")
-    return [Candidate(names[image], text, f"caption {place + 1}") for place, image, text in rows.iterator()]
+    return [
+        Candidate(names[image], text, f"caption {position + 1}") for position, image, text in rows.iterator()
+    ]
 
 
 def score_caption_files(
@@ -109,13 +109,13 @@ def score_caption_files(
         label: _match(file, candidates_of(file, corpus), names, inside, cases, missing)
         for label, file in labels.items()
     }
-    lacking = frozenset[int]().union(*(one.lacking for one in matched.values()))
+    lacking = frozenset[int]().union(*(match.lacking for match in matched.values()))
     scored = [pk for pk in cases if missing != LEAVE_OUT or pk not in lacking]
     if not scored:
         raise ImportRefused(f"no image has a caption in each of {', '.join(labels)}; compare fewer of them")
     counted_in = documents_of(corpus, documents, references)
     figures, differences = caption_figures(
-        {label: [one.captions.get(pk, "") for pk in scored] for label, one in matched.items()},
+        {label: [match.captions.get(pk, "") for pk in scored] for label, match in matched.items()},
         [references[pk] for pk in scored],
         [names.image_name[pk] for pk in scored],
         counted_in,
@@ -143,26 +143,26 @@ def score_caption_files(
         "sets": [
             {
                 "captions": label,
-                "without_output": len(one.lacking),
-                "left_out": {word: list(images) for word, images in asdict(one.left_out).items()},
+                "without_output": len(match.lacking),
+                "not_scored": {word: list(images) for word, images in asdict(match.not_scored).items()},
                 "measures": figures[label],
             }
-            for label, one in matched.items()
+            for label, match in matched.items()
         ],
         "differences": differences,
     }
-    made = {
+    systems = {
         label: declared if label in outside else caption_set_named(file.name)
         for label, file in labels.items()
     }
-    return with_provenance(report, made, corpus_named(corpus), scored)
+    return with_provenance(report, systems, corpus_named(corpus), scored)
 
 
 def _notes_on_missing(matched: Mapping[str, _Matched]) -> tuple[str, ...]:
     """How many images each of several sets lacks."""
-    if len(matched) < 2 or not any(one.lacking for one in matched.values()):
+    if len(matched) < 2 or not any(match.lacking for match in matched.values()):
         return ()
-    return tuple(f"{label}: no caption of {len(one.lacking):,} images." for label, one in matched.items())
+    return tuple(f"{label}: no caption of {len(match.lacking):,} images." for label, match in matched.items())
 
 
 def caption_labels(files: Sequence[Path]) -> dict[str, Path]:
@@ -192,32 +192,32 @@ def _match(
     where two entries are of one image or no image is left, and MissingOutput.
     """
     by_name = {image_id(name): pk for name, pk in names.image.items()} | names.image
-    given: dict[int, Candidate] = {}
+    by_image: dict[int, Candidate] = {}
     unknown = []
-    for each in candidates:
-        pk = by_name.get(each.image, by_name.get(image_id(each.image)))
+    for candidate in candidates:
+        pk = by_name.get(candidate.image, by_name.get(image_id(candidate.image)))
         if pk is None:
-            unknown.append(each.image)
-        elif pk in given:
+            unknown.append(candidate.image)
+        elif pk in by_image:
             raise FormatError(
-                f"{each.place} and {given[pk].place} are of one image, {names.image_name[pk]!r}",
+                f"{candidate.place} and {by_image[pk].place} are of one image, {names.image_name[pk]!r}",
                 file=file,
                 expected="one caption for each image",
             )
         else:
-            given[pk] = each
-    asked, scorable = frozenset(inside), frozenset(cases)
-    lacking = [pk for pk in cases if pk not in given]
+            by_image[pk] = candidate
+    requested, scorable = frozenset(inside), frozenset(cases)
+    lacking = [pk for pk in cases if pk not in by_image]
     lacking_names = tuple(names.image_name[pk] for pk in lacking)
-    left_out = NotScored(
+    not_scored = NotScored(
         missing=lacking_names if missing == LEAVE_OUT else (),
         unknown=tuple(unknown),
-        outside=tuple(names.image_name[pk] for pk in given if pk not in asked),
-        bare=tuple(names.image_name[pk] for pk in inside if pk in given and pk not in scorable),
+        outside=tuple(names.image_name[pk] for pk in by_image if pk not in requested),
+        bare=tuple(names.image_name[pk] for pk in inside if pk in by_image and pk not in scorable),
     )
     if len(lacking) == len(cases):
         raise FormatError(
-            f"has no caption of corpus {names.corpus!r} that can be scored: {not_scored_text(left_out)}",
+            f"has no caption of corpus {names.corpus!r} that can be scored: {not_scored_text(not_scored)}",
             file=file,
             expected=f"images by file name, key or id, as {next(iter(names.image_name.values()), '')!r}",
         )
@@ -228,21 +228,21 @@ def _match(
         cases="images",
         output=f"caption in {file.name!r}",
     )
-    return _Matched({pk: one.caption for pk, one in given.items()}, frozenset(lacking), left_out)
+    return _Matched({pk: entry.caption for pk, entry in by_image.items()}, frozenset(lacking), not_scored)
 
 
-def not_scored_text(left_out: NotScored) -> str:
+def not_scored_text(not_scored: NotScored) -> str:
     """What has no part in the figures, in one line; "" where nothing was left out."""
-    said = [
-        _told(left_out.missing, "of the corpus without a caption in the file"),
-        _told(left_out.unknown, "of the file unknown to the corpus"),
-        _told(left_out.outside, "of the file not among those asked for"),
-        _told(left_out.bare, "without a caption in the corpus to compare with"),
+    parts = [
+        _count_text(not_scored.missing, "of the corpus without a caption in the file"),
+        _count_text(not_scored.unknown, "of the file unknown to the corpus"),
+        _count_text(not_scored.outside, "of the file not among those asked for"),
+        _count_text(not_scored.bare, "without a caption in the corpus to compare with"),
     ]
-    return "; ".join(filter(None, said))
+    return "; ".join(filter(None, parts))
 
 
-def _told(names: Sequence[str], what: str) -> str:
+def _count_text(names: Sequence[str], what: str) -> str:
     return named_cases(len(names), f"image{'' if len(names) == 1 else 's'} {what}", names) if names else ""
 
 
@@ -254,14 +254,14 @@ def remarks_on_captions(report: dict[str, Any]) -> str:
     """What is to be known about the figures of `score_caption_files`."""
     which = f" ({report['subset']})" if report["subset"] else ""
     counted = f"{_number(report['images'], 'image')}, {_number(report['references'], 'reference')}"
-    called = " and ".join(one["captions"] for one in report["sets"])
+    called = " and ".join(caption_set["captions"] for caption_set in report["sets"])
     lines = [f"{called} against corpus {report['corpus']}{which}: {counted}."]
-    for one in report["sets"]:
-        left_out = not_scored_text(
-            NotScored(**{word: tuple(names) for word, names in one["left_out"].items()})
+    for caption_set in report["sets"]:
+        excluded_text = not_scored_text(
+            NotScored(**{word: tuple(names) for word, names in caption_set["not_scored"].items()})
         )
-        if left_out:
-            lines.append(f"Left out of {one['captions']}: {left_out}.")
+        if excluded_text:
+            lines.append(f"Left out of {caption_set['captions']}: {excluded_text}.")
     if report["unrelated"]:
         counted = _number(report["unrelated"], "caption")
         lines.append(f"No references: {counted} whose authors say that they are unrelated.")

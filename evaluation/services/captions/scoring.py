@@ -1,7 +1,5 @@
 """Captions that systems wrote, scored as somebody asks: of whole images, or of regions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Sets of captions that systems wrote: listed, found by name, written as files."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -59,21 +57,21 @@ def download_caption_set(request: DownloadCaptionSetRequest, context: OperationC
 def caption_set_named(name: str) -> CaptionSet:
     """The published set; raises UnknownName listing what exists."""
     there = CaptionSet.objects.filter(published=True).select_related("corpus", "made_by")
-    found = there.filter(name=name).first()
-    if found is None:
+    caption_set = there.filter(name=name).first()
+    if caption_set is None:
         raise with_known(UnknownName(f"unknown caption set {name!r}"), there.values_list("name", flat=True))
-    return found
+    return caption_set
 
 
-def coco_results(found: CaptionSet) -> Iterator[dict[str, Any]]:
+def coco_results(caption_set: CaptionSet) -> Iterator[dict[str, Any]]:
     """The entries of COCO's results: image and caption, with the box of a region as x, y, width, height.
 
     Images go by the numbers that COCO gave them where all have one, else by the names we write.
     """
-    names = names_of(found.corpus.name).image_name
-    numbers = dict(found.corpus.images.values_list("pk", "external_id"))
+    names = names_of(caption_set.corpus.name).image_name
+    numbers = dict(caption_set.corpus.images.values_list("pk", "external_id"))
     by_number = all(number.isdigit() for number in numbers.values())
-    rows = found.captions.order_by("position").values_list("image_id", "box", "text", "log_probability")
+    rows = caption_set.captions.order_by("position").values_list("image_id", "box", "text", "log_probability")
     for image, box, text, score in rows.iterator(ROWS_PER_INSERT):
         entry: dict[str, Any] = {
             "image_id": int(numbers[image]) if by_number else names[image],
@@ -87,7 +85,7 @@ def coco_results(found: CaptionSet) -> Iterator[dict[str, Any]]:
         yield entry
 
 
-def write_coco_results(found: CaptionSet, path: Path) -> None:
+def write_coco_results(caption_set: CaptionSet, path: Path) -> None:
     """The entries as a new file. Raises FormatError where it is there already, and OSError."""
     with whole_file(path) as part, part.open("w", encoding="utf-8") as stream:
-        json.dump(list(coco_results(found)), stream, ensure_ascii=False, indent=1)
+        json.dump(list(coco_results(caption_set)), stream, ensure_ascii=False, indent=1)

@@ -36,7 +36,7 @@ from evaluation.services.stored import get_or_publish
 from evaluation.services.systems import registry
 from evaluation.services.systems.described_alike import check_described_alike
 from evaluation.services.systems.examples import Examples, examples_from
-from evaluation.services.systems.folds import check_left_out
+from evaluation.services.systems.folds import check_not_learned_from
 from evaluation.services.systems.origins.recipe import REMEMBERED_FILES
 from evaluation.services.systems.region_texts import OF_REGION
 from evaluation.services.systems.sources import Sources
@@ -107,7 +107,9 @@ def check_captions(request: CaptionsRequest, context: OperationContext) -> Capti
         raise ImportRefused(f"system {system.name!r} does not write captions; choose one that does")
     corpus = system.corpus.name
     check_set("regions", request.regions, region_sets(corpus))
-    check_set("features", request.features, (one for one in feature_sets(corpus) if one.kind == "image"))
+    check_set(
+        "features", request.features, (stored for stored in feature_sets(corpus) if stored.kind == "image")
+    )
     return request
 
 
@@ -119,9 +121,9 @@ def generate_captions(request: CaptionsRequest, context: OperationContext) -> Wr
     check_captions(request, context)
     system = registry.system_row(request.system)
     writer = _Writer.of(request)
-    places = writer.found.to_rank(request.split, seed=request.seed)
-    check_left_out(writer.stored, request.system, writer.found, places, request.split)
-    facts = {
+    places = writer.dataset.to_rank(request.split, seed=request.seed)
+    check_not_learned_from(writer.stored, request.system, writer.dataset, places, request.split)
+    columns = {
         "made_by": system,
         "corpus": system.corpus,
         "split": request.split,
@@ -130,14 +132,14 @@ def generate_captions(request: CaptionsRequest, context: OperationContext) -> Wr
         "features": writer.sources.features,
         "regions": writer.sources.regions,
         "system_digest": system.digest,
-        "asked_digest": writer.found.digest_of(places),
+        "asked_digest": writer.dataset.digest_of(places),
         "remarks": list(writer.remarks),
     }
     progress = PhaseShares(context.tell)
     stored, created = get_or_publish(
         CaptionSet,
         request.set_name,
-        facts,
+        columns,
         lambda row: _fill(row, writer, places, request.how, progress),
     )
     texts = stored.captions.values_list("text", flat=True)
@@ -151,44 +153,44 @@ def generate_captions(request: CaptionsRequest, context: OperationContext) -> Wr
 
 
 def _fill(
-    found: CaptionSet,
+    caption_set: CaptionSet,
     writer: _Writer,
     places: Sequence[int],
     how: WritingSettings,
     progress: PhaseProgress,
 ) -> None:
     """Write the rows of the set, and count them."""
-    image = writer.found.names.image
+    image = writer.dataset.names.image
     texts: list[list[Any]] = []
     rows = (
         WrittenCaption(
-            caption_set=found,
+            caption_set=caption_set,
             position=position,
-            image_id=image[one.image],
-            box=list(one.box),
-            text=one.said.text,
-            log_probability=one.said.log_probability,
+            image_id=image[written.image],
+            box=list(written.box),
+            text=written.words.text,
+            log_probability=written.words.log_probability,
         )
-        for position, one in enumerate(writer.captions(places, how, progress))
+        for position, written in enumerate(writer.captions(places, how, progress))
     )
     for chunk in chunks(rows, ROWS_PER_INSERT):
         WrittenCaption.objects.bulk_create(chunk)
         texts += [[row.image_id, row.box, row.text] for row in chunk]
     known = writer.training_captions()
-    found.caption_count, found.image_count = len(texts), len(places)
-    found.distinct = len({text for *_place, text in texts})
-    found.in_training = sum(text in known for *_place, text in texts)
-    names = writer.found.names.image_name
-    found.digest = digest_of_parts([[names[pk], box, text] for pk, box, text in texts])
+    caption_set.caption_count, caption_set.image_count = len(texts), len(places)
+    caption_set.distinct = len({text for *_place, text in texts})
+    caption_set.in_training = sum(text in known for *_place, text in texts)
+    names = writer.dataset.names.image_name
+    caption_set.digest = digest_of_parts([[names[pk], box, text] for pk, box, text in texts])
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _WrittenCaption:
     """A caption of an image, or of the region in its `box`."""
 
     image: str
     box: tuple[float, ...]
-    said: WrittenWords
+    words: WrittenWords
 
 
 @dataclass(frozen=True)
@@ -196,7 +198,7 @@ class _Writer:
     """A trained system with what it is to describe."""
 
     stored: TrainedSystem
-    found: Examples
+    dataset: Examples
     sources: Sources
     boxes: NDArray[Any] | None
     remarks: tuple[str, ...]
@@ -216,22 +218,24 @@ class _Writer:
                 "sentences; name one of recipe BRNN"
             )
         corpus = str(stored.facts["corpus"])
-        given = Sources(features=request.features, regions=request.regions)
-        if not (given.features or given.regions):
-            given = Sources(**{key: stored.facts.get(key, "") for key in REMEMBERED_FILES})
-        if aligns and not given.regions:
+        chosen_sources = Sources(features=request.features, regions=request.regions)
+        if not (chosen_sources.features or chosen_sources.regions):
+            chosen_sources = Sources(**{key: stored.facts.get(key, "") for key in REMEMBERED_FILES})
+        if aligns and not chosen_sources.regions:
             raise ImportRefused(
                 f"system {request.system!r} aligns regions with words: it finds captions of regions alone; "
                 "name a feature set of regions"
             )
-        given = given.settled(corpus)
-        remarks = check_described_alike(request.system, stored.facts, corpus, given)
-        boxes = feature_set(corpus, given.regions).boxes() if given.regions else None
-        return cls(stored, examples_from(corpus, replace(given, lemmas="")), given, boxes, remarks)
+        chosen_sources = chosen_sources.settled(corpus)
+        remarks = check_described_alike(request.system, stored.facts, corpus, chosen_sources)
+        boxes = feature_set(corpus, chosen_sources.regions).boxes() if chosen_sources.regions else None
+        return cls(
+            stored, examples_from(corpus, replace(chosen_sources, lemmas="")), chosen_sources, boxes, remarks
+        )
 
     def captions(
         self, places: Sequence[int], how: WritingSettings, progress: PhaseProgress
-    ) -> Iterator[_Said]:
+    ) -> Iterator[_WrittenCaption]:
         """The captions of these images, in order."""
         items = list(self._items(places))
         writes = self._substrings if isinstance(self.stored.model, Alignment) else self.stored.write
@@ -239,32 +243,32 @@ class _Writer:
             progress("writing captions", start, len(items))
             part = items[start : start + _TOGETHER]
             rows = np.stack([np.asarray(self._values[row], np.float32) for _image, row in part])
-            own = replace(how, seed=how.seed + start)
-            for (image, row), said in zip(part, writes(Vectors(rows), own), strict=True):
+            settings_of_part = replace(how, seed=how.seed + start)
+            for (image, row), words in zip(part, writes(Vectors(rows), settings_of_part), strict=True):
                 box = () if self.boxes is None else tuple(float(edge) for edge in self.boxes[row])
-                yield _Said(image, box, said)
+                yield _WrittenCaption(image, box, words)
         progress("writing captions", len(items), len(items))
 
     @property
     def _values(self) -> NDArray[Any]:
         """A row for each image, or for each region of all images."""
-        if self.found.regions is not None:
-            return self.found.regions.rows.values
-        assert self.found.vectors is not None
-        return self.found.vectors
+        if self.dataset.regions is not None:
+            return self.dataset.regions.rows.values
+        assert self.dataset.vectors is not None
+        return self.dataset.vectors
 
     def _items(self, places: Sequence[int]) -> Iterator[tuple[str, int]]:
         """Each image, or each region, with its row. Raises ValueError naming an image whose numbers cannot
         be looked at."""
-        if self.found.regions is None:
-            names = [self.found.examples[place].name for place in places]
+        if self.dataset.regions is None:
+            names = [self.dataset.examples[index].name for index in places]
             checked_vectors(names, self._values[list(places)])
             yield from zip(names, places, strict=True)
             return
-        rows = self.found.regions.rows
-        for place in places:
-            for row in range(int(rows.begin[place]), int(rows.end[place])):
-                yield self.found.examples[place].name, row
+        rows = self.dataset.regions.rows
+        for index in places:
+            for row in range(int(rows.begin[index]), int(rows.end[index])):
+                yield self.dataset.examples[index].name, row
 
     def training_captions(self) -> frozenset[str]:
         """The captions of the training images, as the system reads them."""
@@ -275,9 +279,11 @@ class _Writer:
         model = self.stored.model
         assert isinstance(model, Alignment)
         of_regions, _owners = model.embedded(self.stored.describe(regions, []))
-        said, of_words = self._training_sentences
-        found = best_substrings(of_regions.joined(), of_words, longest=how.limit)
-        return [WrittenWords(tuple(said[own.sentence][own.first : own.end]), 0.0) for own in found]
+        sentences, of_words = self._training_sentences
+        matches = best_substrings(of_regions.joined(), of_words, longest=how.limit)
+        return [
+            WrittenWords(tuple(sentences[match.sentence][match.first : match.end]), 0.0) for match in matches
+        ]
 
     @cached_property
     def _training_sentences(self) -> tuple[list[list[str]], RaggedRows]:
@@ -285,15 +291,17 @@ class _Writer:
         model, texts = self.stored.model, self.stored.texts
         assert isinstance(model, Alignment) and isinstance(texts, WordTexts)
         known = set(texts.vocabulary)
-        said = [[word for word in caption if word in known] for caption in self._training_words()]
-        one = Vectors(self._values[:1])
-        sentences = self.stored.describe(one, [[own] for own in said], np.zeros(len(said), np.intp))
+        spoken = [[word for word in caption if word in known] for caption in self._training_words()]
+        any_vector = Vectors(self._values[:1])
+        sentences = self.stored.describe(
+            any_vector, [[sentence] for sentence in spoken], np.zeros(len(spoken), np.intp)
+        )
         _of_images, of_words = model.embedded(sentences)
-        return said, of_words
+        return spoken, of_words
 
     def _training_words(self) -> Iterator[list[str]]:
         """The words of each caption of the training images."""
         names = {name.partition(OF_REGION)[0] for name in self.stored.names}
-        own = [one for one in self.found.examples if one.name in names]
-        for captions in written_words(own):
+        examples = [example for example in self.dataset.examples if example.name in names]
+        for captions in written_words(examples):
             yield from ([word.lemma for word in caption] for caption in captions)

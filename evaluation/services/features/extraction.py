@@ -1,8 +1,6 @@
 """Feature sets computed here: vectors of a corpus's pictures, from a network that the user names or from the
 standard features of Gong et al. 2014."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -73,36 +71,36 @@ class ExtractRequest:
 
 
 def extract_set(
-    wanted: ExtractRequest, *, progress: PhaseProgress = no_progress
+    request: ExtractRequest, *, progress: PhaseProgress = no_progress
 ) -> tuple[FeatureSet, bool, int]:
     """Write the set; say whether it is new, and how many images have no picture.
 
     What was stopped goes on where it ended. Raises UnknownName, ImportRefused, BadWeights, BadPicture,
     ValueError where the corpus has no pictures or too few to learn from, OSError and Busy.
     """
-    if wanted.dtype not in NUMBER_TYPES:
-        raise ImportRefused(f"type {wanted.dtype!r}: expected {' or '.join(NUMBER_TYPES)}")
-    check_declared(wanted.extractor, wanted.declared)
-    if wanted.extractor not in EXTRACTORS:
-        raise ImportRefused(f"extractor {wanted.extractor!r}: expected one of {', '.join(EXTRACTORS)}")
-    check_name(wanted.name, "feature set")
+    if request.dtype not in NUMBER_TYPES:
+        raise ImportRefused(f"type {request.dtype!r}: expected {' or '.join(NUMBER_TYPES)}")
+    check_declared(request.extractor, request.declared)
+    if request.extractor not in EXTRACTORS:
+        raise ImportRefused(f"extractor {request.extractor!r}: expected one of {', '.join(EXTRACTORS)}")
+    check_name(request.name, "feature set")
     extractor: _Extractor
     learned: Hashes | None = None
-    if wanted.extractor == "cnn":
-        extractor, origin = _network(wanted)
-        found = _pictures(wanted.corpus)
-        learned = declared_network(wanted.declared, origin)
-    elif wanted.extractor == "layout":
-        extractor, origin = layout_of(wanted.settings, wanted.weights)
+    if request.extractor == "cnn":
+        extractor, origin = _network(request)
+        images = _pictures(request.corpus)
+        learned = declared_network(request.declared, origin)
+    elif request.extractor == "layout":
+        extractor, origin = layout_of(request.settings, request.weights)
         learned = identities(()).packed()
-        found = _pictures(wanted.corpus)
+        images = _pictures(request.corpus)
     else:
-        settings = read_settings(CombinedSettings, wanted.settings)
-        if wanted.weights is not None:
+        settings = read_settings(CombinedSettings, request.settings)
+        if request.weights is not None:
             raise ImportRefused("extractor combined takes no network; leave the weights out")
-        found = _pictures(wanted.corpus)
-        extractor, origin, learned = _combined(wanted, settings, progress)
-    pictures = [(name, path) for name, path in found if path is not None]
+        images = _pictures(request.corpus)
+        extractor, origin, learned = _combined(request, settings, progress)
+    pictures = [(name, path) for name, path in images if path is not None]
 
     def blocks(done: int) -> Iterator[NDArray[np.float32]]:
         for start in range(done, len(pictures), PICTURES_PER_BLOCK):
@@ -110,18 +108,18 @@ def extract_set(
             yield extractor.describe([read_picture(path) for _, path in part])
 
     new = NewSet(
-        corpus=wanted.corpus,
-        name=wanted.name,
+        corpus=request.corpus,
+        name=request.name,
         kind="image",
         ids=[name for name, _ in pictures],
         dimensions=extractor.dimensions,
-        dtype=wanted.dtype,
-        origin={"extractor": wanted.extractor, **origin, "missing": len(found) - len(pictures)},
+        dtype=request.dtype,
+        origin={"extractor": request.extractor, **origin, "missing": len(images) - len(pictures)},
         pictures=digest_of_pictures(path for _, path in pictures),
         learned=learned,
     )
-    stored, made = write_set(new, blocks, progress=progress)
-    return stored, made, len(found) - len(pictures)
+    stored, created = write_set(new, blocks, progress=progress)
+    return stored, created, len(images) - len(pictures)
 
 
 def check_declared(extractor: str, declared: Declaration) -> None:
@@ -139,11 +137,11 @@ def declared_network(declared: Declaration, origin: dict[str, Any]) -> Hashes | 
     return declared.images()
 
 
-def network_of(weights: Path, given: Mapping[str, Any]) -> CNN:
+def network_of(weights: Path, values: Mapping[str, Any]) -> CNN:
     """The network; raises ImportRefused for a setting that there is not, or that cannot be so."""
-    _check_known(CNNSettings, given)
+    _check_known(CNNSettings, values)
     try:
-        return CNN(weights, cnn_settings(given))
+        return CNN(weights, cnn_settings(values))
     except BadField as error:
         raise ImportRefused(f"{error.name} is {error.value}; expected {error.expected}") from None
     except ModuleNotFoundError as error:
@@ -152,34 +150,34 @@ def network_of(weights: Path, given: Mapping[str, Any]) -> CNN:
         ) from error
 
 
-def _network(wanted: ExtractRequest) -> tuple[CNN, dict[str, Any]]:
-    if wanted.weights is None:
+def _network(request: ExtractRequest) -> tuple[CNN, dict[str, Any]]:
+    if request.weights is None:
         raise ImportRefused(
             "extractor cnn needs a network; give an ONNX file, or weights and which network they are of"
         )
-    if wanted.learn_corpus:
+    if request.learn_corpus:
         raise ImportRefused("extractor cnn learns nothing; leave out which corpus to learn from")
-    check_file(wanted.weights, "a network")
-    network = network_of(wanted.weights, wanted.settings)
+    check_file(request.weights, "a network")
+    network = network_of(request.weights, request.settings)
     settings = network.settings.said
-    return network, {"file": wanted.weights.name, "sha256": network.digest, "settings": settings}
+    return network, {"file": request.weights.name, "sha256": network.digest, "settings": settings}
 
 
-def layout_of(given: Mapping[str, Any], weights: Path | None) -> tuple[RegionLayout, dict[str, Any]]:
+def layout_of(values: Mapping[str, Any], weights: Path | None) -> tuple[RegionLayout, dict[str, Any]]:
     """What describes pictures and regions by colours, gradients and place, and what an origin says of it.
 
     Raises ImportRefused for a setting that cannot be so, and for a network.
     """
     if weights is not None:
         raise ImportRefused("extractor layout takes no network; leave the weights out")
-    layout = RegionLayout(read_settings(LayoutSettings, given))
+    layout = RegionLayout(read_settings(LayoutSettings, values))
     return layout, {"sha256": layout.digest, "settings": asdict(layout.settings)}
 
 
 def _combined(
-    wanted: ExtractRequest, settings: CombinedSettings, progress: PhaseProgress
+    request: ExtractRequest, settings: CombinedSettings, progress: PhaseProgress
 ) -> tuple[CombinedFeatures, dict[str, Any], Hashes]:
-    corpus = wanted.learn_corpus or wanted.corpus
+    corpus = request.learn_corpus or request.corpus
     split = None if settings.learn_from == "all" else settings.learn_from
     records = stream_records(corpus=corpus_named(corpus), split=split)
     read = [record for record in records if record.picture is not None]
@@ -204,24 +202,24 @@ def _pictures(corpus: str) -> list[tuple[str, Path | None]]:
     """The images' names and pictures; raises ValueError where there is no picture."""
     names = names_of(corpus).image_name.values()
     records = stream_records(corpus=corpus_named(corpus))
-    found = [(name, record.picture) for name, record in zip(names, records, strict=True)]
-    if all(path is None for _, path in found):
+    pictures = [(name, record.picture) for name, record in zip(names, records, strict=True)]
+    if all(path is None for _, path in pictures):
         raise ValueError(f"no image of corpus {corpus!r} has a picture; import it with its pictures")
-    return found
+    return pictures
 
 
-def read_settings(kind: type[_Settings], given: Mapping[str, Any]) -> _Settings:
+def read_settings(kind: type[_Settings], values: Mapping[str, Any]) -> _Settings:
     """Raises ImportRefused for a setting that there is not, or that cannot be so."""
-    _check_known(kind, given)
+    _check_known(kind, values)
     defaults: Any = kind()
     try:
-        return kind(**read_fields(kind, {**asdict(defaults), **given}))
+        return kind(**read_fields(kind, {**asdict(defaults), **values}))
     except BadField as error:
         raise ImportRefused(f"{error.name} is {error.value}; expected {error.expected}") from None
 
 
-def _check_known(kind: type[Any], given: Mapping[str, Any]) -> None:
+def _check_known(kind: type[Any], values: Mapping[str, Any]) -> None:
     known = asdict(kind())
-    unknown = [key for key in given if key not in known]
+    unknown = [key for key in values if key not in known]
     if unknown:
         raise ImportRefused(f"unknown setting {unknown[0]!r}; known: {', '.join(known)}")

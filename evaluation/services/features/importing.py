@@ -1,7 +1,5 @@
 """A file of features becomes a feature set: ids are compared with the corpus both ways."""
 
-from __future__ import annotations
-
 import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -75,7 +73,7 @@ class ImportedFeatures:
         return {**self.set.as_dict(), "unchanged": self.unchanged, "remarks": self.remarks}
 
 
-def import_features(wanted: FeatureImport, *, progress: PhaseProgress = no_progress) -> ImportedFeatures:
+def import_features(request: FeatureImport, *, progress: PhaseProgress = no_progress) -> ImportedFeatures:
     """Write a feature set from a file, a block at a time; what was stopped goes on where it ended.
 
     Rows of items that the corpus lacks are left out and counted. Boxes of regions that reach out of their
@@ -84,84 +82,84 @@ def import_features(wanted: FeatureImport, *, progress: PhaseProgress = no_progr
     Raises UnknownName, FormatError, ImportRefused for ids that come twice or are all of something else, and
     for numbers that are not finite, OSError and Busy.
     """
-    if wanted.kind not in FEATURE_KINDS:
-        raise ImportRefused(f"kind {wanted.kind!r}: expected one of {', '.join(FEATURE_KINDS)}")
-    if wanted.dtype not in NUMBER_TYPES:
-        raise ImportRefused(f"type {wanted.dtype!r}: expected {' or '.join(NUMBER_TYPES)}")
-    check_file(wanted.path, "a file of features")
-    learned = wanted.declared.images()
-    understood, called = _items(wanted)
-    file = open_features(wanted.path, _ITEMS[wanted.kind], wanted.ids)
-    rows, ids, remarks = _matched(file.ids, understood, called, wanted)
+    if request.kind not in FEATURE_KINDS:
+        raise ImportRefused(f"kind {request.kind!r}: expected one of {', '.join(FEATURE_KINDS)}")
+    if request.dtype not in NUMBER_TYPES:
+        raise ImportRefused(f"type {request.dtype!r}: expected {' or '.join(NUMBER_TYPES)}")
+    check_file(request.path, "a file of features")
+    learned = request.declared.images()
+    understood, called = _items(request)
+    file = open_features(request.path, _ITEMS[request.kind], request.ids)
+    rows, ids, remarks = _matched(file.ids, understood, called, request)
     boxes = None
-    if wanted.kind == "region" and file.boxes is not None:
-        boxes, within, of_boxes = _clipped(np.asarray(file.boxes)[rows], ids, wanted)
-        rows, ids = rows[within], [ids[place] for place in within]
+    if request.kind == "region" and file.boxes is not None:
+        boxes, within, of_boxes = _clipped(np.asarray(file.boxes)[rows], ids, request)
+        rows, ids = rows[within], [ids[index] for index in within]
         remarks += of_boxes
     origin = {
-        "file": wanted.source or wanted.path.name,
-        "sha256": file_digest(wanted.path),
-        "left_out": len(file.ids) - len(rows),
+        "file": request.source or request.path.name,
+        "sha256": file_digest(request.path),
+        "excluded": len(file.ids) - len(rows),
         "missing": len(called) - len(set(ids)),
-        **({NETWORK: wanted.network} if wanted.network else {}),
-        **({TRAINED_ON: wanted.declared.trained_on} if wanted.declared.trained_on else {}),
+        **({NETWORK: request.network} if request.network else {}),
+        **({TRAINED_ON: request.declared.trained_on} if request.declared.trained_on else {}),
     }
     new = NewSet(
-        corpus=wanted.corpus,
-        name=wanted.name,
-        kind=wanted.kind,
+        corpus=request.corpus,
+        name=request.name,
+        kind=request.kind,
         ids=ids,
         dimensions=file.shape[1],
-        dtype=wanted.dtype,
+        dtype=request.dtype,
         origin=origin,
         boxes=boxes,
         learned=learned,
     )
-    found, made = write_set(new, lambda done: _chosen(file, rows, done), progress=progress)
-    return ImportedFeatures(found, not made, [*remarks, *_constant_columns(found.vectors())])
+    stored, created = write_set(new, lambda done: _chosen(file, rows, done), progress=progress)
+    return ImportedFeatures(stored, not created, [*remarks, *_constant_columns(stored.vectors())])
 
 
-def _items(wanted: FeatureImport) -> tuple[dict[str, int], dict[int, str]]:
+def _items(request: FeatureImport) -> tuple[dict[str, int], dict[int, str]]:
     """Every understood name -> an item, and what each is called: of a corpus, or of a weak collection."""
-    known = {one.name: one for one in weak_collections()}
-    if wanted.corpus in known:
-        if wanted.kind != "image":
-            raise ImportRefused(f"{wanted.corpus!r} is a weak collection; give features of images")
-        ids = known[wanted.corpus].ids()
-        return {name: place for place, name in enumerate(ids)}, dict(enumerate(ids))
-    if wanted.kind == "word":
-        words = words_of(wanted.corpus)
-        return {word: place for place, word in enumerate(words)}, dict(enumerate(words))
-    names = names_of(wanted.corpus)
-    if wanted.kind in ("image", "region"):
+    known = {collection.name: collection for collection in weak_collections()}
+    if request.corpus in known:
+        if request.kind != "image":
+            raise ImportRefused(f"{request.corpus!r} is a weak collection; give features of images")
+        ids = known[request.corpus].ids()
+        return {name: index for index, name in enumerate(ids)}, dict(enumerate(ids))
+    if request.kind == "word":
+        words = words_of(request.corpus)
+        return {word: index for index, word in enumerate(words)}, dict(enumerate(words))
+    names = names_of(request.corpus)
+    if request.kind in ("image", "region"):
         return names.image, names.image_name
     return names.caption, names.caption_name
 
 
 def _matched(
-    given: Sequence[str], understood: dict[str, int], called: dict[int, str], wanted: FeatureImport
+    names: Sequence[str], understood: dict[str, int], called: dict[int, str], request: FeatureImport
 ) -> tuple[NDArray[np.intp], list[str], list[str]]:
     """Places of the rows that are kept, their names, and remarks on the others."""
     # Many regions are of one image, and their ids are its name.
-    item = "images" if wanted.kind == "region" else _ITEMS[wanted.kind]
-    once = wanted.kind != "region"
-    twice = [one for one, times in Counter(given).items() if times > 1 and once]
+    item = "images" if request.kind == "region" else _ITEMS[request.kind]
+    once = request.kind != "region"
+    twice = [file_id for file_id, times in Counter(names).items() if times > 1 and once]
     if twice:
-        raise ImportRefused(f"{wanted.path}: {count_ids(twice)} come more than once; expected each id once")
-    keys = [understood.get(one) for one in given]
+        raise ImportRefused(f"{request.path}: {count_ids(twice)} come more than once; expected each id once")
+    keys = [understood.get(file_id) for file_id in names]
     known = [key for key in keys if key is not None]
     again = {key for key, times in Counter(known).items() if times > 1 and once}
     if again:
-        same = [one for one, key in zip(given, keys, strict=True) if key in again]
+        same = [file_id for file_id, key in zip(names, keys, strict=True) if key in again]
         raise ImportRefused(
-            f"{wanted.path}: {count_ids(same)} name {item} that other rows name too; expected one row each"
+            f"{request.path}: {count_ids(same)} name {item} that other rows name too; expected one row each"
         )
     if not known:
         raise ImportRefused(
-            f"{wanted.path}: none of its {len(given)} ids is of corpus {wanted.corpus!r}: "
-            f"{count_ids(given)}; the corpus has, for example, {short_repr(next(iter(called.values()), ''))}"
+            f"{request.path}: none of its {len(names)} ids is of corpus {request.corpus!r}: "
+            f"{count_ids(names)}; the corpus has, for example, {short_repr(next(iter(called.values()), ''))}"
         )
-    unknown = [one for one, key in zip(given, keys, strict=True) if key is None]
+    unknown = [file_id for file_id, key in zip(names, keys, strict=True) if key is None]
     present = set(known)
     missing = [name for key, name in called.items() if key not in present]
     remarks = []
@@ -169,44 +167,45 @@ def _matched(
         remarks.append(f"{count_ids(unknown)} left out: the corpus has no such {item}")
     if missing:
         remarks.append(f"{count_ids(missing)} of the corpus have no features")
-    kept = [place for place, key in enumerate(keys) if key is not None]
+    included = [index for index, key in enumerate(keys) if key is not None]
     if not once:
-        first = {key: place for place, key in reversed(list(enumerate(keys)))}
-        kept.sort(key=lambda place: first[keys[place]])  # the regions of an image follow each other
-    ids = [called[key] for place in kept if (key := keys[place]) is not None]
-    return np.asarray(kept, np.intp), ids, remarks
+        first = {key: index for index, key in reversed(list(enumerate(keys)))}
+        included.sort(key=lambda index: first[keys[index]])  # the regions of an image follow each other
+    ids = [called[key] for index in included if (key := keys[index]) is not None]
+    return np.asarray(included, np.intp), ids, remarks
 
 
 def _clipped(
-    given: NDArray[Any], ids: Sequence[str], wanted: FeatureImport
+    file_boxes: NDArray[Any], ids: Sequence[str], request: FeatureImport
 ) -> tuple[NDArray[np.float32], NDArray[np.intp], list[str]]:
     """Boxes of shape (regions, 4) cut to their pictures where these sizes are known, without those wholly
     outside; the places of the others among the regions; and remarks. Vectors stay as they are.
 
     Raises ImportRefused where no box is within its picture.
     """
-    sizes = image_sizes(wanted.corpus)
-    most = np.asarray([sizes.get(one, (np.inf, np.inf)) for one in ids], np.float64).reshape(-1, 2)
-    boxes = np.asarray(given, np.float64)
+    sizes = image_sizes(request.corpus)
+    most = np.asarray([sizes.get(name, (np.inf, np.inf)) for name in ids], np.float64).reshape(-1, 2)
+    boxes = np.asarray(file_boxes, np.float64)
     cut = np.concatenate([np.maximum(boxes[:, :2], 1), np.minimum(boxes[:, 2:], most)], axis=1)
     inside: NDArray[np.bool_] = np.all(cut[:, :2] <= cut[:, 2:], axis=1)
     if not inside.any():
         raise ImportRefused(
-            f"{wanted.path}: all {len(boxes)} boxes lie outside their pictures, first {boxes[0].tolist()} of "
+            f"{request.path}: all {len(boxes)} boxes lie outside their pictures, first "
+            f"{boxes[0].tolist()} of "
             f"{ids[0]!r}; pixels are counted from 1, and both edges are within"
         )
     changed = int((cut != boxes)[inside].any(axis=1).sum())
-    outside = [one for one, own in zip(ids, inside, strict=True) if not own]
+    outside = [name for name, is_inside in zip(ids, inside, strict=True) if not is_inside]
     remarks = [f"{changed} boxes reached out of their picture and were cut"] if changed else []
     if outside:
-        told = f"were left out, first of {outside[0]!r}"
-        remarks.append(f"{len(outside)} regions lay wholly outside their picture and {told}")
+        consequence = f"were left out, first of {outside[0]!r}"
+        remarks.append(f"{len(outside)} regions lay wholly outside their picture and {consequence}")
     return cut[inside].astype(np.float32), np.flatnonzero(inside), remarks
 
 
 def count_ids(ids: Collection[str]) -> str:
     """How many ids, and the first of them."""
-    first = ", ".join(short_repr(one) for _, one in zip(range(NAMED), ids, strict=False))
+    first = ", ".join(short_repr(name) for _, name in zip(range(NAMED), ids, strict=False))
     more = ", ..." if len(ids) > NAMED else ""
     return f"{len(ids)} ids ({first}{more})"
 
@@ -218,12 +217,12 @@ def _chosen(file: FeatureFile, rows: NDArray[np.intp], done: int) -> Iterator[ND
     if (np.diff(rows) < 0).any():
         yield from _moved(file, rows, done)
         return
-    place = int(rows[done])
-    for block in file.blocks(place):
-        own = rows[(rows >= place) & (rows < place + len(block))]
-        if len(own):
-            yield block[own - place]
-        place += len(block)
+    start = int(rows[done])
+    for block in file.blocks(start):
+        in_block = rows[(rows >= start) & (rows < start + len(block))]
+        if len(in_block):
+            yield block[in_block - start]
+        start += len(block)
 
 
 def _moved(file: FeatureFile, rows: NDArray[np.intp], done: int) -> Iterator[NDArray[Any]]:

@@ -4,8 +4,6 @@ They are the folder DATA_DIR/parses/CORPUS with `sentences.jsonl`, a line for ea
 the order of captions, and `manifest.json`. A corpus has one set of parses.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
@@ -65,9 +63,9 @@ class ParsedCaptions:
         """Each parse, by the name of its caption, in the order of captions."""
         with (self.folder / _SENTENCES).open(encoding="utf-8") as file:
             for line in file:
-                said = json.loads(line)
+                data = json.loads(line)
                 yield ParsedSentence(
-                    said["id"], tuple(said["forms"]), tuple(said["heads"]), tuple(said["relations"])
+                    data["id"], tuple(data["forms"]), tuple(data["heads"]), tuple(data["relations"])
                 )
 
     @property
@@ -97,9 +95,9 @@ def stored_parses(corpus: str) -> ParsedCaptions | None:
     """The parses of a corpus that there is; None where it has none."""
     folder = _folder(corpus)
     with suppress(OSError, ValueError, KeyError):
-        said = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
-        if (said["format"], said["version"]) == (_FORMAT, _VERSION):
-            known = {key: said[key] for key in ("captions", "words", "digest", "origin", "made_at")}
+        manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+        if (manifest["format"], manifest["version"]) == (_FORMAT, _VERSION):
+            known = {key: manifest[key] for key in ("captions", "words", "digest", "origin", "made_at")}
             return ParsedCaptions(corpus=corpus, folder=folder, **known)
     return None
 
@@ -107,9 +105,9 @@ def stored_parses(corpus: str) -> ParsedCaptions | None:
 def parses_of(corpus: str) -> ParsedCaptions:
     """The parses of a corpus; raises UnknownName, saying which command makes them."""
     corpus_named(corpus)
-    found = stored_parses(corpus)
-    if found is not None:
-        return found
+    parses = stored_parses(corpus)
+    if parses is not None:
+        return parses
     raise UnknownName(f"corpus {corpus!r} has no parses; import them as a CoNLL-U file")
 
 
@@ -127,13 +125,13 @@ def import_parses(
     names = names_of(corpus)
     with exclusive_work(f"parses.{corpus}", "parses of corpus", corpus):
         recover_folder(_folder(corpus))
-        found, remarks, counts = _matched(path, names, progress)
-        lines = "".join(json.dumps(_plain(one), ensure_ascii=False) + "\n" for one in found)
+        sentences, remarks, counts = _matched(path, names, progress)
+        lines = "".join(json.dumps(_to_dict(sentence), ensure_ascii=False) + "\n" for sentence in sentences)
         digest = hashlib.sha256(lines.encode()).hexdigest()
         with suppress(UnknownName):
-            standing = parses_of(corpus)
-            if standing.digest == digest:
-                return ImportedParses(standing, True, remarks)
+            existing = parses_of(corpus)
+            if existing.digest == digest:
+                return ImportedParses(existing, True, remarks)
             if not replace:
                 raise ImportRefused(f"corpus {corpus!r} has other parses already, which stay")
         folder = _folder(corpus)
@@ -145,8 +143,8 @@ def import_parses(
             manifest = {
                 "format": _FORMAT,
                 "version": _VERSION,
-                "captions": len(found),
-                "words": sum(len(one.forms) for one in found),
+                "captions": len(sentences),
+                "words": sum(len(sentence.forms) for sentence in sentences),
                 "digest": digest,
                 "origin": {"file": path.name, "sha256": file_digest(path), **counts},
                 "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -164,8 +162,8 @@ def remove_parses(corpus: str) -> None:
     name. Raises Busy while some are being imported."""
     with exclusive_work(f"parses.{corpus}", "parses of corpus", corpus):
         folder = _folder(corpus)
-        for each in (folder, *folder.parent.glob(f".{corpus}.*")):
-            shutil.rmtree(each, ignore_errors=True)
+        for path in (folder, *folder.parent.glob(f".{corpus}.*")):
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _matched(
@@ -175,37 +173,37 @@ def _matched(
     images = corpus_named(names.corpus).images.filter(captions__isnull=False)
     texts = dict(images.values_list("captions__pk", "captions__text"))
     of: dict[int, ParsedSentence] = {}
-    unknown, other = [], []
-    for number, one in enumerate(read_conllu(path)):
+    unknown, different = [], []
+    for number, sentence in enumerate(read_conllu(path)):
         if number % _STEP == 0:
             progress("reading parses", min(number, len(texts)), len(texts))
-        caption = names.caption.get(one.id)
+        caption = names.caption.get(sentence.id)
         if caption is None:
-            unknown.append(one.id)
+            unknown.append(sentence.id)
         elif caption in of:
-            raise ImportRefused(f"{path}: caption {one.id!r} has more than one parse; expected one each")
-        elif letters_of("".join(_BRACKETS.get(form, form) for form in one.forms)) != letters_of(
+            raise ImportRefused(f"{path}: caption {sentence.id!r} has more than one parse; expected one each")
+        elif letters_of("".join(_BRACKETS.get(form, form) for form in sentence.forms)) != letters_of(
             texts[caption]
         ):
-            other.append(one.id)
+            different.append(sentence.id)
         else:
-            own = names.caption_name[caption]
-            of[caption] = ParsedSentence(own, one.forms, one.heads, one.relations)
+            caption_name = names.caption_name[caption]
+            of[caption] = ParsedSentence(caption_name, sentence.forms, sentence.heads, sentence.relations)
     progress("reading parses", len(texts), len(texts))
     if not of:
         raise ImportRefused(
             f"{path}: no parse fits a caption of corpus {names.corpus!r}: {count_ids(unknown)} are of none, "
-            f"{count_ids(other)} have other words"
+            f"{count_ids(different)} have other words"
         )
     remarks = []
     if unknown:
         remarks.append(f"{count_ids(unknown)} left out: the corpus has no such captions")
-    if other:
-        remarks.append(f"{count_ids(other)} left out: their words are not those of their captions")
+    if different:
+        remarks.append(f"{count_ids(different)} left out: their words are not those of their captions")
     missing = [names.caption_name[pk] for pk in names.caption_name if pk not in of]
     if missing:
         remarks.append(f"{count_ids(missing)} of the corpus have no parse")
-    counts = {"left_out": len(unknown) + len(other), "missing": len(missing)}
+    counts = {"excluded": len(unknown) + len(different), "missing": len(missing)}
     return [of[pk] for pk in names.caption_name if pk in of], remarks, counts
 
 
@@ -214,8 +212,13 @@ def letters_of(text: str) -> str:
     return re.sub(r"\s|``|''|[\"“”„]", "", _BRACKETS.get(text, text)).lower()
 
 
-def _plain(one: ParsedSentence) -> dict[str, Any]:
-    return {"id": one.id, "forms": one.forms, "heads": one.heads, "relations": one.relations}
+def _to_dict(sentence: ParsedSentence) -> dict[str, Any]:
+    return {
+        "id": sentence.id,
+        "forms": sentence.forms,
+        "heads": sentence.heads,
+        "relations": sentence.relations,
+    }
 
 
 def _folder(corpus: str) -> Path:

@@ -1,7 +1,5 @@
 """Regions of a corpus's pictures: boxes that are proposed, known or given, and a vector for each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -99,8 +97,8 @@ class ExtractedRegions:
     """
 
     stored: FeatureSet
-    made: bool
-    left_out: int
+    created: bool
+    excluded: int
     without: int
     clipped: int = 0
     outside: int = 0
@@ -115,17 +113,17 @@ class ExtractedRegions:
             (self.outside, "lay wholly outside and were left out"),
             (self.elsewhere, "are of images without a picture, or of another split, and were left out"),
         )
-        found = [f"{number} boxes {what}" for number, what in counts if number]
+        remarks = [f"{number} boxes {what}" for number, what in counts if number]
         if self.unknown:
-            found.append(f"{count_ids(self.unknown)} left out: the corpus has no such image")
-        return found
+            remarks.append(f"{count_ids(self.unknown)} left out: the corpus has no such image")
+        return remarks
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for reports."""
         return {
             **self.stored.as_dict(),
-            "unchanged": not self.made,
-            "left_out": self.left_out,
+            "unchanged": not self.created,
+            "excluded": self.excluded,
             "without": self.without,
             "clipped": self.clipped,
             "outside": self.outside,
@@ -135,45 +133,47 @@ class ExtractedRegions:
         }
 
 
-def extract_regions(wanted: RegionsRequest, *, progress: PhaseProgress = no_progress) -> ExtractedRegions:
+def extract_regions(request: RegionsRequest, *, progress: PhaseProgress = no_progress) -> ExtractedRegions:
     """Find regions, describe them, and write the set. What was stopped goes on where it ended.
 
     Raises UnknownName, FormatError, ImportRefused, BadWeights, BadPicture, ValueError where no image has a
     region, OSError and Busy.
     """
-    check_name(wanted.name, "feature set")
-    if wanted.method not in REGION_METHODS:
-        raise ImportRefused(f"method {wanted.method!r}: expected one of {', '.join(REGION_METHODS)}")
-    if wanted.limit < 1:
-        raise ImportRefused(f"a limit of {wanted.limit} regions; expected 1 or more")
-    check_declared(wanted.extractor, wanted.declared)
-    extractor, origin = _extractor(wanted)
-    learned = declared_network(wanted.declared, origin)
-    corpus = corpus_named(wanted.corpus)
-    layer = layer_to_read(corpus, wanted.layer or None) if wanted.method == "gold" else None
-    if wanted.method == "gold" and layer is None:
-        raise UnknownName(f"corpus {wanted.corpus!r} has no layer; import or draw boxes first")
-    names = names_of(wanted.corpus)
-    if wanted.split:
-        check_split(corpus, wanted.split)
+    check_name(request.name, "feature set")
+    if request.method not in REGION_METHODS:
+        raise ImportRefused(f"method {request.method!r}: expected one of {', '.join(REGION_METHODS)}")
+    if request.limit < 1:
+        raise ImportRefused(f"a limit of {request.limit} regions; expected 1 or more")
+    check_declared(request.extractor, request.declared)
+    extractor, origin = _extractor(request)
+    learned = declared_network(request.declared, origin)
+    corpus = corpus_named(request.corpus)
+    layer = layer_to_read(corpus, request.layer or None) if request.method == "gold" else None
+    if request.method == "gold" and layer is None:
+        raise UnknownName(f"corpus {request.corpus!r} has no layer; import or draw boxes first")
+    names = names_of(request.corpus)
+    if request.split:
+        check_split(corpus, request.split)
     every = zip(names.image_name.values(), stream_records(corpus=corpus, layer=layer), strict=True)
-    records = [(name, record) for name, record in every if wanted.split in ("", record.split)]
-    shown = [(name, record) for name, record in records if record.picture is not None]
-    if not shown:
-        raise ValueError(f"no image of corpus {wanted.corpus!r} has a picture; import it with its pictures")
-    file = _FileBoxes(wanted.file, names, shown) if wanted.method == "file" else None
-    boxes = file.read(wanted.limit) if file else _boxes(wanted, shown, progress)
-    without = sum(not len(own) for own in boxes)
-    if wanted.whole:
+    records = [(name, record) for name, record in every if request.split in ("", record.split)]
+    with_picture = [(name, record) for name, record in records if record.picture is not None]
+    if not with_picture:
+        raise ValueError(f"no image of corpus {request.corpus!r} has a picture; import it with its pictures")
+    file = _FileBoxes(request.file, names, with_picture) if request.method == "file" else None
+    boxes = file.read(request.limit) if file else _boxes(request, with_picture, progress)
+    without = sum(not len(own_boxes) for own_boxes in boxes)
+    if request.whole:
         boxes = [
-            np.concatenate([whole_picture(record.width, record.height), own])
-            for (_, record), own in zip(shown, boxes, strict=True)
+            np.concatenate([whole_picture(record.width, record.height), own_boxes])
+            for (_, record), own_boxes in zip(with_picture, boxes, strict=True)
         ]
     rows = [
-        (name, record.picture, box) for (name, record), own in zip(shown, boxes, strict=True) for box in own
+        (name, record.picture, box)
+        for (name, record), own_boxes in zip(with_picture, boxes, strict=True)
+        for box in own_boxes
     ]
     if not rows:
-        raise ValueError(f"no picture of corpus {wanted.corpus!r} has a region by {wanted.method}")
+        raise ValueError(f"no picture of corpus {request.corpus!r} has a region by {request.method}")
 
     def blocks(done: int) -> Iterator[NDArray[np.float32]]:
         while done < len(rows):
@@ -181,87 +181,92 @@ def extract_regions(wanted: RegionsRequest, *, progress: PhaseProgress = no_prog
             while end < len(rows) and rows[end][1] == path:
                 end += 1
             assert path is not None
-            own = [(int(a), int(b), int(c), int(d)) for _, _, (a, b, c, d) in rows[done:end]]
-            yield extractor.describe_regions(read_picture(path), own)
+            own_boxes = [(int(a), int(b), int(c), int(d)) for _, _, (a, b, c, d) in rows[done:end]]
+            yield extractor.describe_regions(read_picture(path), own_boxes)
             done = end
 
     new = NewSet(
-        corpus=wanted.corpus,
-        name=wanted.name,
+        corpus=request.corpus,
+        name=request.name,
         kind="region",
         ids=[name for name, _, _ in rows],
         dimensions=extractor.dimensions,
-        dtype=wanted.dtype,
+        dtype=request.dtype,
         boxes=np.asarray([box for _, _, box in rows], np.float32),
         pictures=digest_of_pictures(path for _, path, _ in rows if path is not None),
         origin={
-            "extractor": wanted.extractor,
-            "regions": wanted.method,
+            "extractor": request.extractor,
+            "regions": request.method,
             # 0: none.
-            "limit": 0 if wanted.method == "gold" else wanted.limit,
-            "whole": wanted.whole,
-            "split": wanted.split,
+            "limit": 0 if request.method == "gold" else request.limit,
+            "whole": request.whole,
+            "split": request.split,
             "layer": layer.name if layer else "",
-            "boxes_from": wanted.file.name if wanted.file else "",
+            "boxes_from": request.file.name if request.file else "",
             **origin,
-            "missing": len(records) - len(shown),
+            "missing": len(records) - len(with_picture),
         },
         # A layout learns nothing; what proposed the boxes of a file is not known.
-        learned=identities(()).packed() if wanted.extractor == "layout" and file is None else learned,
+        learned=identities(()).packed() if request.extractor == "layout" and file is None else learned,
     )
-    stored, made = write_set(new, blocks, progress=progress)
+    stored, created = write_set(new, blocks, progress=progress)
     counts = (file.clipped, file.outside, file.elsewhere, tuple(file.unknown)) if file else ()
-    return ExtractedRegions(stored, made, len(records) - len(shown), without, *counts)
+    return ExtractedRegions(stored, created, len(records) - len(with_picture), without, *counts)
 
 
-def _extractor(wanted: RegionsRequest) -> tuple[_RegionExtractor, dict[str, Any]]:
+def _extractor(request: RegionsRequest) -> tuple[_RegionExtractor, dict[str, Any]]:
     """What describes regions, and what the set's origin says of it."""
-    if wanted.extractor not in REGION_EXTRACTORS:
-        raise ImportRefused(f"extractor {wanted.extractor!r}: expected one of {', '.join(REGION_EXTRACTORS)}")
-    if wanted.extractor == "layout":
-        return layout_of(wanted.settings, wanted.weights)
-    if wanted.weights is None:
+    if request.extractor not in REGION_EXTRACTORS:
+        raise ImportRefused(
+            f"extractor {request.extractor!r}: expected one of {', '.join(REGION_EXTRACTORS)}"
+        )
+    if request.extractor == "layout":
+        return layout_of(request.settings, request.weights)
+    if request.weights is None:
         raise ImportRefused("extractor cnn needs a network; give an ONNX file, or weights")
-    check_file(wanted.weights, "a network")
-    network = network_of(wanted.weights, wanted.settings)
+    check_file(request.weights, "a network")
+    network = network_of(request.weights, request.settings)
     return network, {
-        "file": wanted.weights.name,
+        "file": request.weights.name,
         "sha256": network.digest,
         "settings": network.settings.said,
     }
 
 
 def _boxes(
-    wanted: RegionsRequest, shown: Sequence[tuple[str, ImageRecord]], progress: PhaseProgress
+    request: RegionsRequest, with_picture: Sequence[tuple[str, ImageRecord]], progress: PhaseProgress
 ) -> list[ProposedBoxes]:
     """The boxes of each picture, `limit` at most; all that people drew, since the boxes around several would
     be the first to go."""
-    if wanted.method == "gold":
-        return [_known(record) for _, record in shown]
-    kept = phase_cache()
-    propose = PROPOSALS[_proposing(wanted.method)]
-    found: list[ProposedBoxes] = []
-    for start in range(0, len(shown), PICTURES_PER_PHASE):
-        progress("finding regions", start, len(shown))
+    if request.method == "gold":
+        return [_known(record) for _, record in with_picture]
+    cache = phase_cache()
+    propose = PROPOSALS[_proposing(request.method)]
+    proposed_boxes: list[ProposedBoxes] = []
+    for start in range(0, len(with_picture), PICTURES_PER_PHASE):
+        progress("finding regions", start, len(with_picture))
         part = [
             read_picture(record.picture)
-            for _, record in shown[start : start + PICTURES_PER_PHASE]
+            for _, record in with_picture[start : start + PICTURES_PER_PHASE]
             if record.picture
         ]
 
         def make(part: Sequence[Any] = part) -> dict[str, NDArray[Any]]:
-            own = [propose(np.asarray(upright(picture)), wanted.limit) for picture in part]
-            return {"boxes": np.concatenate(own), "counts": np.asarray([len(boxes) for boxes in own])}
+            boxes_of_part = [propose(np.asarray(upright(picture)), request.limit) for picture in part]
+            return {
+                "boxes": np.concatenate(boxes_of_part),
+                "counts": np.asarray([len(boxes) for boxes in boxes_of_part]),
+            }
 
-        facts = {
-            "method": wanted.method,
-            "limit": wanted.limit,
+        settings = {
+            "method": request.method,
+            "limit": request.limit,
             "pictures": [picture.digest for picture in part],
         }
-        made = kept.arrays("finding regions", facts, make)
-        found += np.split(made["boxes"], np.cumsum(made["counts"])[:-1])
-    progress("finding regions", len(shown), len(shown))
-    return found
+        arrays = cache.arrays("finding regions", settings, make)
+        proposed_boxes += np.split(arrays["boxes"], np.cumsum(arrays["counts"])[:-1])
+    progress("finding regions", len(with_picture), len(with_picture))
+    return proposed_boxes
 
 
 def _proposing(method: str) -> ProposalMethod:
@@ -280,8 +285,8 @@ def _known(record: ImageRecord) -> ProposedBoxes:
         for boxes in layer.depicted().values()
         if len(boxes) > 1
     ]
-    each = dict.fromkeys(tuple(box) for box in (*drawn, *around))
-    return np.asarray(list(each), np.int32).reshape(-1, 4)
+    distinct = dict.fromkeys(tuple(box) for box in (*drawn, *around))
+    return np.asarray(list(distinct), np.int32).reshape(-1, 4)
 
 
 class _FileBoxes:
@@ -289,12 +294,12 @@ class _FileBoxes:
     was cut or left out."""
 
     def __init__(
-        self, path: Path | None, names: CorpusNames, shown: Sequence[tuple[str, ImageRecord]]
+        self, path: Path | None, names: CorpusNames, with_picture: Sequence[tuple[str, ImageRecord]]
     ) -> None:
         if path is None:
             raise ImportRefused("method file needs a file of boxes")
         check_file(path, "a file of boxes (CSV, COCO results as JSON, npz)")
-        self.path, self.names, self.shown = path, names, shown
+        self.path, self.names, self.images = path, names, with_picture
         self.clipped = self.outside = self.elsewhere = 0
         self.unknown: dict[str, None] = {}
 
@@ -303,32 +308,33 @@ class _FileBoxes:
 
         Raises FormatError naming the line that is wrong, ImportRefused where no box is of the corpus.
         """
-        place_of = {name: place for place, (name, _) in enumerate(self.shown)}
-        found: list[list[GivenBox]] = [[] for _ in self.shown]
+        place_of = {name: index for index, (name, _) in enumerate(self.images)}
+        boxes_of_images: list[list[GivenBox]] = [[] for _ in self.images]
         of_corpus = 0
-        for given in read_boxes(self.path):
-            image = self.names.image.get(given.image)
+        for file_box in read_boxes(self.path):
+            image = self.names.image.get(file_box.image)
             if image is None:
-                self.unknown.setdefault(given.image)
+                self.unknown.setdefault(file_box.image)
                 continue
             of_corpus += 1
-            place = place_of.get(self.names.image_name[image])
-            if place is None:
+            index = place_of.get(self.names.image_name[image])
+            if index is None:
                 self.elsewhere += 1
                 continue
-            own = self._within(given.box, self.shown[place][1])
-            if own:
-                found[place].append(given._replace(box=own))
-                if len(found[place]) > _SPARE_BOXES + 2 * limit:
-                    found[place] = _best(found[place], limit)
+            clipped_box = self._within(file_box.box, self.images[index][1])
+            if clipped_box:
+                boxes_of_images[index].append(file_box._replace(box=clipped_box))
+                if len(boxes_of_images[index]) > _SPARE_BOXES + 2 * limit:
+                    boxes_of_images[index] = _best(boxes_of_images[index], limit)
         if not of_corpus and self.unknown:
             raise ImportRefused(
                 f"{self.path}: proposals of another corpus: none of its images is of corpus "
                 f"{self.names.corpus!r}: {count_ids(self.unknown)}; the corpus has, for example, "
-                f"{short_repr(self.shown[0][0])}"
+                f"{short_repr(self.images[0][0])}"
             )
         return [
-            np.asarray([given.box for given in _best(own, limit)], np.int32).reshape(-1, 4) for own in found
+            np.asarray([file_box.box for file_box in _best(clipped_box, limit)], np.int32).reshape(-1, 4)
+            for clipped_box in boxes_of_images
         ]
 
     def _within(
@@ -336,13 +342,13 @@ class _FileBoxes:
     ) -> tuple[int, int, int, int] | None:
         """The part of a box that is in the picture; None where there is none."""
         left, top, right, low = box
-        own = (max(left, 1), max(top, 1), min(right, record.width), min(low, record.height))
-        if own[0] > own[2] or own[1] > own[3]:
+        clipped_box = (max(left, 1), max(top, 1), min(right, record.width), min(low, record.height))
+        if clipped_box[0] > clipped_box[2] or clipped_box[1] > clipped_box[3]:
             self.outside += 1
             return None
-        self.clipped += own != box
-        return own
+        self.clipped += clipped_box != box
+        return clipped_box
 
 
 def _best(boxes: list[GivenBox], limit: int) -> list[GivenBox]:
-    return sorted(boxes, key=lambda given: -given.score)[:limit]
+    return sorted(boxes, key=lambda file_box: -file_box.score)[:limit]

@@ -7,8 +7,6 @@ other vectors under its name are its next version. What is being written lies be
 begins with a dot, and goes on where it ended if the same is written again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -90,12 +88,12 @@ class FeatureSet:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for reports."""
-        plain = {
+        content = {
             key: getattr(self, key)
             for key in ("corpus", "name", "version", "kind", "rows", "dimensions", "dtype", "digest")
         }
-        made = {"origin": dict(self.origin), "made_at": self.made_at.isoformat(), "bytes": self.bytes}
-        return {**plain, **made}
+        details = {"origin": dict(self.origin), "made_at": self.made_at.isoformat(), "bytes": self.bytes}
+        return {**content, **details}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,28 +117,28 @@ class NewSet:
 
 def feature_sets(corpus: str | None = None) -> list[FeatureSet]:
     """The sets of a corpus, or of all, by corpus, name and version; what is damaged is left out."""
-    found = []
+    sets = []
     for file in _root().glob(f"{corpus or '*'}/*/*/{_MANIFEST}"):
         if not any(part.startswith(".") for part in file.relative_to(_root()).parts):
             with suppress(ValueError, KeyError, OSError):
-                found.append(_read(file.parent))
-    return sorted(found, key=lambda one: (one.corpus, one.name, one.version))
+                sets.append(_read(file.parent))
+    return sorted(sets, key=lambda stored: (stored.corpus, stored.name, stored.version))
 
 
 def sets_in_words(corpus: str) -> str:
     """What depends on a corpus here, for whoever would delete it; "" for nothing."""
-    found = ", ".join(one.label for one in feature_sets(corpus))
-    return _("feature sets %(names)s") % {"names": found} if found else ""
+    labels = ", ".join(stored.label for stored in feature_sets(corpus))
+    return _("feature sets %(names)s") % {"names": labels} if labels else ""
 
 
 def feature_set(corpus: str, label: str) -> FeatureSet:
     """The set `NAME`, its newest version, or `NAME:VERSION`; raises UnknownName listing those there are."""
     sets = feature_sets(corpus)
-    found = [one for one in sets if label in (one.name, one.label)]
-    if not found:
-        known = ", ".join(one.label for one in sets) or "none"
+    matches = [stored for stored in sets if label in (stored.name, stored.label)]
+    if not matches:
+        known = ", ".join(stored.label for stored in sets) or "none"
         raise UnknownName(f"unknown feature set {label!r} of corpus {corpus!r}; known: {known}")
-    return found[-1]
+    return matches[-1]
 
 
 def is_label(text: str) -> bool:
@@ -161,7 +159,7 @@ def write_set(
     home = _root() / new.corpus / new.name
     with exclusive_work(f"features.{new.corpus}.{new.name}", "feature set", new.name):
         part = home.parent / f".{new.name}.part"
-        asked = {
+        specification = {
             "kind": new.kind,
             "dtype": new.dtype,
             "dimensions": new.dimensions,
@@ -170,9 +168,9 @@ def write_set(
             "origin": json.loads(json.dumps(dict(new.origin))),
             "pictures": new.pictures,
         }
-        _fill(part, asked, new, blocks, progress)
+        _fill(part, specification, new, blocks, progress)
         digest = _digest(part, new)
-        newest = [one for one in feature_sets(new.corpus) if one.name == new.name][-1:]
+        newest = [existing for existing in feature_sets(new.corpus) if existing.name == new.name][-1:]
         if newest and newest[0].digest == digest and _declared_alike(newest[0].origin, new.origin):
             shutil.rmtree(part)
             return newest[0], False
@@ -187,7 +185,7 @@ def write_set(
             "dimensions": new.dimensions,
             "dtype": new.dtype,
             "digest": digest,
-            "origin": asked["origin"],
+            "origin": specification["origin"],
             "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
         }
         (part / _WRITTEN).unlink()
@@ -208,19 +206,19 @@ def digest_of_pictures(pictures: Iterable[Path]) -> str:
     return hashlib.sha256("\n".join(picture.name for picture in pictures).encode()).hexdigest()
 
 
-def remove_set(found: FeatureSet) -> None:
+def remove_set(stored: FeatureSet) -> None:
     """Remove a set; processes that have mapped it can still read it. Its number is never given again: what
     was made from it names it by that. Raises UnknownName where somebody else has removed it, and Busy."""
-    with exclusive_work(f"features.{found.corpus}.{found.name}", "feature set", found.name):
-        if not found.folder.is_dir():
-            raise UnknownName(f"feature set {found.label!r} of corpus {found.corpus!r} is removed already")
-        home = found.folder.parent
-        _write(_last(home), max(_last_number(home), found.version))
-        gone = found.folder.with_name(f".{found.version}.gone")
-        found.folder.rename(gone)
+    with exclusive_work(f"features.{stored.corpus}.{stored.name}", "feature set", stored.name):
+        if not stored.folder.is_dir():
+            raise UnknownName(f"feature set {stored.label!r} of corpus {stored.corpus!r} is removed already")
+        home = stored.folder.parent
+        _write(_last(home), max(_last_number(home), stored.version))
+        gone = stored.folder.with_name(f".{stored.version}.gone")
+        stored.folder.rename(gone)
         shutil.rmtree(gone)
         with suppress(OSError):
-            found.folder.parent.rmdir()
+            stored.folder.parent.rmdir()
 
 
 def remove_unfinished_sets(corpus: str) -> None:
@@ -251,10 +249,12 @@ def _last_number(home: Path) -> int:
     return int(json.loads(_last(home).read_text())) if _last(home).is_file() else 0
 
 
-def _fill(part: Path, asked: Mapping[str, Any], new: NewSet, blocks: Blocks, progress: PhaseProgress) -> None:
+def _fill(
+    part: Path, specification: Mapping[str, Any], new: NewSet, blocks: Blocks, progress: PhaseProgress
+) -> None:
     """Write the rows, from where the same was left."""
     before = json.loads((part / _WRITTEN).read_text()) if (part / _WRITTEN).is_file() else {}
-    if before.get("asked") != asked:
+    if before.get("asked") != specification:
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
         before = {"rows": 0}
@@ -282,7 +282,7 @@ def _fill(part: Path, asked: Mapping[str, Any], new: NewSet, blocks: Blocks, pro
         vectors[done : done + len(rows)] = rows
         vectors.flush()
         done += len(rows)
-        _write(part / _WRITTEN, {"asked": asked, "rows": done})
+        _write(part / _WRITTEN, {"asked": specification, "rows": done})
     if done != total:
         shutil.rmtree(part, ignore_errors=True)
         raise ImportRefused(f"feature set {new.name!r} has {total} ids and {done} rows; expected as many")
@@ -302,13 +302,13 @@ def _reserve(file: Path, new: NewSet) -> None:
 
 def _digest(part: Path, new: NewSet) -> str:
     """SHA-256 of kind, type, ids, numbers and boxes."""
-    found = hashlib.sha256(json.dumps([new.kind, new.dtype, new.dimensions, list(new.ids)]).encode())
+    digest = hashlib.sha256(json.dumps([new.kind, new.dtype, new.dimensions, list(new.ids)]).encode())
     with (part / _VECTORS).open("rb") as stream:
         while chunk := stream.read(2**22):
-            found.update(chunk)
+            digest.update(chunk)
     if new.boxes is not None:
-        found.update(_digest_of_boxes(new.boxes).encode())
-    return found.hexdigest()
+        digest.update(_digest_of_boxes(new.boxes).encode())
+    return digest.hexdigest()
 
 
 def _digest_of_boxes(boxes: NDArray[Any]) -> str:
@@ -326,20 +326,20 @@ def _write(file: Path, value: Any) -> None:
 
 
 def _read(folder: Path) -> FeatureSet:
-    said = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
-    if said.get("format") != _FORMAT or said["version"] != _VERSION:
+    manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+    if manifest.get("format") != _FORMAT or manifest["version"] != _VERSION:
         raise ValueError(f"{folder} contains no feature set that this version reads")
     return FeatureSet(
-        corpus=said["corpus"],
-        name=said["name"],
-        version=said["number"],
-        kind=said["kind"],
-        rows=said["rows"],
-        dimensions=said["dimensions"],
-        dtype=said["dtype"],
-        digest=said["digest"],
-        origin=said["origin"],
-        made_at=datetime.fromisoformat(said["made_at"]),
+        corpus=manifest["corpus"],
+        name=manifest["name"],
+        version=manifest["number"],
+        kind=manifest["kind"],
+        rows=manifest["rows"],
+        dimensions=manifest["dimensions"],
+        dtype=manifest["dtype"],
+        digest=manifest["digest"],
+        origin=manifest["origin"],
+        made_at=datetime.fromisoformat(manifest["made_at"]),
         folder=folder,
     )
 

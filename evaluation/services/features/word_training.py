@@ -6,8 +6,6 @@ images was learned from nothing that is said of them.
 Source: Mikolov et al. 2013, "Distributed Representations of Words and Phrases and their Compositionality".
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
@@ -53,7 +51,7 @@ class WordTraining:
 
 
 def train_word_vectors(
-    wanted: WordTraining, *, progress: PhaseProgress = no_progress
+    request: WordTraining, *, progress: PhaseProgress = no_progress
 ) -> tuple[FeatureSet, bool]:
     """Learn vectors of the words of captions, in small letters, and say whether the set is new.
 
@@ -70,37 +68,39 @@ def train_word_vectors(
 
         def on_epoch_end(self, model: Any) -> None:
             self.done += 1
-            progress(PHASE, self.done, wanted.epochs)
+            progress(PHASE, self.done, request.epochs)
 
-    subset = images_read(wanted.corpus, wanted.split)
-    sentences = caption_words(wanted.corpus, None if subset is None else subset.images)
+    subset = images_read(request.corpus, request.split)
+    sentences = caption_words(request.corpus, None if subset is None else subset.images)
     of_which = "" if subset is None else f", {subset.called},"
-    progress(PHASE, 0, wanted.epochs)
+    progress(PHASE, 0, request.epochs)
     try:
         model = Word2Vec(
             sentences,
-            vector_size=wanted.dimensions,
-            window=wanted.window,
-            negative=wanted.negative,
-            epochs=wanted.epochs,
-            min_count=wanted.least,
+            vector_size=request.dimensions,
+            window=request.window,
+            negative=request.negative,
+            epochs=request.epochs,
+            min_count=request.least,
             sg=1,
-            seed=wanted.seed,
+            seed=request.seed,
             workers=1,
             callbacks=[Epochs()],
         )
     except RuntimeError as error:
         raise ImportRefused(
-            f"no word of corpus {wanted.corpus!r}{of_which} comes {wanted.least} times; lower that number"
+            f"no word of corpus {request.corpus!r}{of_which} comes {request.least} times; lower that number"
         ) from error
     vectors = np.asarray(model.wv.vectors, np.float32)
-    settings = {key: value for key, value in asdict(wanted).items() if key not in ("corpus", "name", "split")}
+    settings = {
+        key: value for key, value in asdict(request).items() if key not in ("corpus", "name", "split")
+    }
     new = NewSet(
-        corpus=wanted.corpus,
-        name=wanted.name,
+        corpus=request.corpus,
+        name=request.name,
         kind="word",
         ids=list(model.wv.index_to_key),
-        dimensions=wanted.dimensions,
+        dimensions=request.dimensions,
         dtype="float32",
         origin={
             "extractor": "word2vec",
@@ -108,7 +108,7 @@ def train_word_vectors(
             "split": _ALL_CALLED if subset is None else subset.called,
             "captions": len(sentences),
         },
-        learned=_images_of(wanted.corpus, subset),
+        learned=_images_of(request.corpus, subset),
     )
     return write_set(new, lambda done: [vectors[done:]] if done < len(vectors) else [], progress=progress)
 

@@ -1,7 +1,5 @@
 """How far judges agree within a set of judgments, or how far two sets do."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -96,8 +94,8 @@ class _Source:
 
     def read(self, context: OperationContext, *, repeats: bool) -> list[JudgedPair]:
         if self.row is not None:
-            found = judged_pairs(self.row, names_of(self.row.corpus.name))
-            return list(context.progress_of(self.row.name, self.row.pair_count)(found))
+            pairs = judged_pairs(self.row, names_of(self.row.corpus.name))
+            return list(context.progress_of(self.row.name, self.row.pair_count)(pairs))
         assert self.path is not None
         reader = JUDGMENT_FORMATS.get(self.format)
         return list((reader.counting_repeats() if repeats else reader).read(self.path))
@@ -125,7 +123,7 @@ def agreement_of_sets(request: AgreementRequest, context: OperationContext) -> A
         cases="pairs",
         counted=between.common if between is not None else len(pairs),
         out_of=len(pairs),
-        pool=" and ".join(one.called for one in ((first, second) if between is not None else (first,))),
+        pool=" and ".join(source.called for source in ((first, second) if between is not None else (first,))),
     )
     return Agreement(within=within, between=between, basis=basis.as_dict())
 

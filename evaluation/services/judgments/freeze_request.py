@@ -1,7 +1,5 @@
 """Freezing qrels as it is asked for: from judgments, or under a protocol."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -167,6 +165,6 @@ def freeze(request: FreezeRequest, context: OperationContext) -> QrelsReport:
         relevance=request.relevance(request.rule, originals=request.originals),
         subset=subset,
         queries=queries_named(request.corpus, request.queries, files=context.by_path),
-        tell=context.tell,
+        report_progress=context.tell,
         actor=context.actor,
     )

@@ -1,7 +1,5 @@
 """Frozen, versioned snapshots of qrels: from judgments in the database, or from a corpus alone."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -74,7 +72,7 @@ class QrelsReport:
     `asked` counts the queries that were asked, by kind ("image", "caption"), as far as that is known, and
     `queries` those of the side that the qrels are for, or the judged ones. `by_rule` is how many pairs would
     be relevant under each rule of its kind; `pool` describes the protocol, and is empty elsewhere.
-    `left_out` pairs do not take part in a subset, or are about what the corpus lacks, and `lacking` names the
+    `excluded` pairs do not take part in a subset, or are about what the corpus lacks, and `lacking` names the
     first of that. `asks` is what the rankings are for, "" for both. Of a batch's judgments, `pairs_judged` of
     the `pairs_asked` had enough answers.
     """
@@ -92,7 +90,7 @@ class QrelsReport:
     by_rule: dict[str, int]
     pool: str = ""
     subset: str = ""
-    left_out: int = 0
+    excluded: int = 0
     lacking: tuple[str, ...] = ()
     asks: str = ""
     pairs_asked: int | None = None
@@ -107,7 +105,7 @@ def freeze_qrels(
     relevance: RelevanceChoice | None = None,
     subset: Subset | None = None,
     queries: Queries | None = None,
-    tell: PhaseListener = silent,
+    report_progress: PhaseListener = silent,
     actor: Any = None,
 ) -> QrelsReport:
     """Freeze the published `judgments` of `corpus` as the next version of the qrels `name`.
@@ -131,7 +129,7 @@ def freeze_qrels(
         tell_steps(
             judged_pairs(source, names),
             total=source.pair_count,
-            tell=part_listener(tell, 0.0, 0.4),
+            report_progress=part_listener(report_progress, 0.0, 0.4),
             phase="reading judgments",
         )
     )
@@ -147,19 +145,21 @@ def freeze_qrels(
     numbers = {names.number[names.caption[pair.document]] for pair in pairs}
     if batch is not None:
         numbers = set(batch.numbers["caption_numbers"])
-    asked = _asked_queries(source, batch, queries, subset, names, numbers)
+    queries_asked = _asked_queries(source, batch, queries, subset, names, numbers)
     settings = QrelsSettings(
         fitting_rule(relevance, asked_rule, source),
         originals,
         digest_of_images(some, names),
-        digest_of_queries(asked, names),
+        digest_of_queries(queries_asked, names),
     )
-    own = _originals(pairs, names, images, asked, numbers) if originals else []
+    original_pairs = _originals(pairs, names, images, queries_asked, numbers) if originals else []
     called = subset.called if subset else ""
-    content = _Content(pairs, own, queries=asked, of_batch=_judged_of_batch(batch, pairs, subset, names))
+    content = _Content(
+        pairs, original_pairs, queries=queries_asked, of_batch=_judged_of_batch(batch, pairs, subset, names)
+    )
     made_of = {"judgments": source, "subset": called, "images": some}
-    made = _freeze(name, settings, content, names, images, tell, actor=actor, **made_of)
-    return replace(made, subset=called, left_out=len(read) - len(pairs))
+    report = _freeze(name, settings, content, names, images, report_progress, actor=actor, **made_of)
+    return replace(report, subset=called, excluded=len(read) - len(pairs))
 
 
 def _asked_queries(
@@ -193,7 +193,7 @@ def _judged_of_batch(
     """How many pairs a batch had asked about, and of how many the judgments hold enough answers."""
     if batch is None:
         return {}
-    asked = {
+    pairs_asked = {
         (image, caption)
         for image, caption in asked_of(batch)
         if subset is None or subset.images.issuperset((image, names.owner[caption]))
@@ -203,7 +203,7 @@ def _judged_of_batch(
         for pair in pairs
         if len(pair.grades) >= batch.judges
     }
-    return {"pairs_asked": len(asked), "pairs_judged": len(asked & enough)}
+    return {"pairs_asked": len(pairs_asked), "pairs_judged": len(pairs_asked & enough)}
 
 
 def _inside(pair: JudgedPair, subset: Subset, names: CorpusNames, images: Mapping[str, int]) -> bool:
@@ -235,25 +235,31 @@ def freeze_protocol(
             "instead"
         )
     chosen = [image for image in names.image_name if subset is None or image in subset.images]
-    place = {image: number for number, image in enumerate(chosen)}
-    captions = [caption for caption, owner in names.owner.items() if owner in place]
+    index_of_image = {image: number for number, image in enumerate(chosen)}
+    captions = [caption for caption, owner in names.owner.items() if owner in index_of_image]
     called = [names.image_name[image] for image in chosen]
     try:
-        found = select(protocol, [place[names.owner[c]] for c in captions], images=called, number=number)
-        asked = protocol_named(protocol)
+        selection = select(
+            protocol, [index_of_image[names.owner[c]] for c in captions], images=called, number=number
+        )
+        chosen_protocol = protocol_named(protocol)
     except ValueError as error:
         raise ImportRefused(f"corpus {corpus!r}: {error}") from error
-    own = [
+    original_pairs = [
         (called[owner], names.caption_name[captions[caption]])
-        for caption, owner in zip(found.captions.tolist(), found.owner.tolist(), strict=True)
+        for caption, owner in zip(selection.captions.tolist(), selection.owner.tolist(), strict=True)
     ]
-    queries = as_queries(image=chosen, caption=[captions[caption] for caption in found.captions.tolist()])
-    wanted = asked.number if number is None else number
-    pool = [asked.name, f"number {wanted}" if wanted is not None else "", subset.called if subset else ""]
-    shown = ", ".join(part for part in pool if part)
-    content = _Content(originals=own, queries=queries)
+    queries = as_queries(image=chosen, caption=[captions[caption] for caption in selection.captions.tolist()])
+    protocol_number = chosen_protocol.number if number is None else number
+    pool = [
+        chosen_protocol.name,
+        f"number {protocol_number}" if protocol_number is not None else "",
+        subset.called if subset else "",
+    ]
+    pool_text = ", ".join(part for part in pool if part)
+    content = _Content(originals=original_pairs, queries=queries)
     settings = QrelsSettings(queries=digest_of_queries(queries, names))
-    return _freeze(name, settings, content, names, names.image, actor=actor, pool=shown)
+    return _freeze(name, settings, content, names, names.image, actor=actor, pool=pool_text)
 
 
 def check_next(name: str, corpus: str, kind: str) -> QrelsSnapshot | None:
@@ -296,20 +302,20 @@ def freeze_given(
 
     They keep their order. `source` says where they are from, as columns of the snapshot.
     """
-    made = _freeze(
-        name, settings, _Content(given=rows, queries=queries), names, names.image, actor=actor, **source
+    report = _freeze(
+        name, settings, _Content(fixed_rows=rows, queries=queries), names, names.image, actor=actor, **source
     )
-    return replace(made, asks=source.get("asks", ""))
+    return replace(report, asks=source.get("asks", ""))
 
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """What qrels hold: rows as they were `given`, in their order, else what pairs and originals make; the
-    queries that were asked; and how much of a batch was judged, as columns of the snapshot."""
+    """What qrels hold: `fixed_rows` as they were imported, in their order, else what pairs and originals
+    make; the queries that were asked; and how much of a batch was judged, as columns of the snapshot."""
 
     pairs: list[JudgedPair] = field(default_factory=list)
     originals: _Pairs = field(default_factory=list)
-    given: Sequence[Qrel] | None = None
+    fixed_rows: Sequence[Qrel] | None = None
     queries: Queries = field(default_factory=dict)
     of_batch: Mapping[str, int] = field(default_factory=dict)
 
@@ -320,7 +326,7 @@ def _freeze(
     content: _Content,
     names: CorpusNames,
     asking: Mapping[str, int],
-    tell: PhaseListener = silent,
+    report_progress: PhaseListener = silent,
     *,
     actor: Any = None,
     **source: Any,
@@ -328,14 +334,14 @@ def _freeze(
     """The next version of `name`, unless the newest holds the same; `source` says what it is made of."""
     corpus = corpus_named(names.corpus)
     with exclusive_work(f"qrels.{name}", "qrels", name):
-        standing = QrelsSnapshot.objects.filter(name=name).order_by("version")
-        for leftover in standing.filter(published=False):
+        existing = QrelsSnapshot.objects.filter(name=name).order_by("version")
+        for leftover in existing.filter(published=False):
             _sweep(leftover)
         last = check_next(name, names.corpus, _kind_of(source.get("pool", ""), source.get("source", "")))
         previous = qrels_of(last, names) if last else None
         same = last is None or is_made_of(last, **source)
         try:
-            made = (
+            content_version = (
                 freeze_pairs(
                     content.pairs,
                     name=name,
@@ -344,39 +350,43 @@ def _freeze(
                     previous=previous,
                     same_source=same,
                 )
-                if content.given is None
+                if content.fixed_rows is None
                 else next_version(
-                    Qrels(name, 1, settings, tuple(sorted(content.given))), previous, same_source=same
+                    Qrels(name, 1, settings, tuple(sorted(content.fixed_rows))), previous, same_source=same
                 )
             )
         except ValueError as error:
             raise ImportRefused(f"judgments of corpus {names.corpus!r}: {error}") from error
-        if made is not previous:
-            made = replace(made, version=max(made.version, _newest_version(name) + 1))
+        if content_version is not previous:
+            content_version = replace(
+                content_version, version=max(content_version.version, _newest_version(name) + 1)
+            )
             snapshot = QrelsSnapshot.objects.create(
                 corpus=corpus,
                 name=name,
-                version=made.version,
+                version=content_version.version,
                 rule=settings.rule.name,
                 originals=settings.originals,
-                digest=made.digest,
-                row_count=len(made.rows),
+                digest=content_version.digest,
+                row_count=len(content_version.rows),
                 **content.of_batch,
                 **source,
             )
             store_queries(snapshot, content.queries)
-            _write(content.given or made.rows, snapshot, names, asking, tell, actor)
+            _write(
+                content.fixed_rows or content_version.rows, snapshot, names, asking, report_progress, actor
+            )
     return QrelsReport(
         qrels=name,
-        version=made.version,
-        settings=made.settings.described(),
-        digest=made.digest,
-        unchanged=made is previous,
-        asked=(asked := {kind: len(ids) for kind, ids in content.queries.items()}),
-        queries=asked.get(source.get("asks") or IMAGE, len({row.query for row in made.rows})),
-        rows=len(made.rows),
-        relevant=sum(row.relevance >= settings.rule.level for row in made.rows),
-        unjudged=sum(not row.judged for row in made.rows),
+        version=content_version.version,
+        settings=content_version.settings.described(),
+        digest=content_version.digest,
+        unchanged=content_version is previous,
+        asked=(counts := {kind: len(ids) for kind, ids in content.queries.items()}),
+        queries=counts.get(source.get("asks") or IMAGE, len({row.query for row in content_version.rows})),
+        rows=len(content_version.rows),
+        relevant=sum(row.relevance >= settings.rule.level for row in content_version.rows),
+        unjudged=sum(not row.judged for row in content_version.rows),
         by_rule=relevant_by_rule(content.pairs, content.originals, like=settings.rule),
         pool=source.get("pool", ""),
         pairs_asked=content.of_batch.get("pairs_asked"),
@@ -400,12 +410,18 @@ def is_made_of(
     images: Sequence[int] = (),
 ) -> bool:
     """Whether the snapshot was made of judgments that hold the same answers, of the same protocol or file."""
-    own = snapshot.judgments
+    snapshot_judgments = snapshot.judgments
     if (snapshot.subset, list(snapshot.images), snapshot.asks) != (subset, list(images), asks):
         return False
-    if own is None or judgments is None:
-        return own is judgments and (snapshot.pool, snapshot.source_digest) == (pool, source_digest)
-    return own == judgments or (own.digest, own.counted) == (judgments.digest, judgments.counted)
+    if snapshot_judgments is None or judgments is None:
+        return snapshot_judgments is judgments and (snapshot.pool, snapshot.source_digest) == (
+            pool,
+            source_digest,
+        )
+    return snapshot_judgments == judgments or (snapshot_judgments.digest, snapshot_judgments.counted) == (
+        judgments.digest,
+        judgments.counted,
+    )
 
 
 def _originals(
@@ -436,14 +452,19 @@ def _originals(
 
 
 def _write(
-    made: Sequence[Qrel],
+    qrels: Sequence[Qrel],
     snapshot: QrelsSnapshot,
     names: CorpusNames,
     asking: Mapping[str, int],
-    tell: PhaseListener,
+    report_progress: PhaseListener,
     actor: Any,
 ) -> None:
-    rows = tell_steps(made, total=len(made), tell=part_listener(tell, 0.5, 1.0), phase="writing qrels")
+    rows = tell_steps(
+        qrels,
+        total=len(qrels),
+        report_progress=part_listener(report_progress, 0.5, 1.0),
+        phase="writing qrels",
+    )
     try:
         for chunk in chunks(rows, ROWS_PER_INSERT):
             values = (
@@ -455,7 +476,7 @@ def _write(
             )
             with transaction.atomic(), connection.cursor() as cursor:
                 cursor.execute(_INSERT + ", ".join([_ROW] * len(chunk)), list(chain.from_iterable(values)))
-        database.analyse_tables(len(made), QrelsRow)
+        database.analyse_tables(len(qrels), QrelsRow)
         with transaction.atomic():
             QrelsSnapshot.objects.filter(pk=snapshot.pk).update(published=True)
             about: dict[str, Any] = {"qrels": f"{snapshot.name}:{snapshot.version}", "corpus": names.corpus}
@@ -468,8 +489,8 @@ def _write(
 def _newest_version(name: str) -> int:
     """The highest version that was ever given under this name, 0 where there was none: tables cite
     NAME:VERSION, so a removed one is not given again."""
-    told = audit.told_of("freeze_qrels", "qrels", f"{name}:")
-    versions = (qrels.rpartition(":")[2] for qrels in told)
+    logged = audit.told_of("freeze_qrels", "qrels", f"{name}:")
+    versions = (qrels.rpartition(":")[2] for qrels in logged)
     return max((int(version) for version in versions if version.isdecimal()), default=0)
 
 

@@ -146,7 +146,7 @@ def import_judgments(request: JudgmentsImport, context: OperationContext) -> Jud
             f"format {format!r} has answers on the scale {reader.scale.name}, not {scale.name}; leave it out"
         )
     check_file(request.file, f"judgments in the format {format}")
-    place = JudgmentsPlace(
+    target = JudgmentsPlace(
         corpus=request.corpus,
         name=request.name or format,
         format=format,
@@ -154,12 +154,12 @@ def import_judgments(request: JudgmentsImport, context: OperationContext) -> Jud
         scale=scale or reader.scale,
         skip_unknown=request.skip_unknown,
     )
-    return store_judgments(reader.read(request.file), place, began=began, actor=context.actor)
+    return store_judgments(reader.read(request.file), target, began=began, actor=context.actor)
 
 
 def store_judgments(
     pairs: Iterable[JudgedPair],
-    place: JudgmentsPlace,
+    target: JudgmentsPlace,
     *,
     began: float | None = None,
     counted: Mapping[str, Sequence[str]] | None = None,
@@ -167,49 +167,49 @@ def store_judgments(
 ) -> JudgmentsReport:
     """Keep `pairs`, as `import_judgments` does those of a file. `counted`: as the column of JudgmentSet."""
     began = time.monotonic() if began is None else began
-    corpus, name, source = place.corpus, place.name, place.source
+    corpus, name, source = target.corpus, target.name, target.source
     check_name(name, "judgments")
     names = names_of(corpus)
-    found = _Found(
+    reader = _RowReader(
         names,
         source,
-        keywords=place.format in KEYWORD_FORMATS,
-        scale=place.scale,
-        skip_unknown=place.skip_unknown,
+        keywords=target.format in KEYWORD_FORMATS,
+        scale=target.scale,
+        skip_unknown=target.skip_unknown,
     )
     with exclusive_work(f"judgments.{corpus}.{name}", "judgments", name):
-        standing = JudgmentSet.objects.filter(corpus=corpus_named(corpus), name=name).first()
-        unchanged = standing is not None and standing.published
-        rows = found.rows(pairs)
-        if standing is not None and standing.published:
+        existing = JudgmentSet.objects.filter(corpus=corpus_named(corpus), name=name).first()
+        unchanged = existing is not None and existing.published
+        rows = reader.rows(pairs)
+        if existing is not None and existing.published:
             for _row in rows:
                 pass
-            if found.scale is not None and standing.scale not in ("", found.scale.name):
+            if reader.scale is not None and existing.scale not in ("", reader.scale.name):
                 raise ImportRefused(
                     f"judgments {name!r} of corpus {corpus!r} already exist with the scale "
-                    f"{standing.scale}; choose another name"
+                    f"{existing.scale}; choose another name"
                 )
-            if found.digest != standing.digest:
+            if reader.digest != existing.digest:
                 raise ImportRefused(
                     f"judgments {name!r} of corpus {corpus!r} already exist with other content "
-                    f"({standing.pair_count} pairs from {standing.source}); choose another name"
+                    f"({existing.pair_count} pairs from {existing.source}); choose another name"
                 )
         else:
-            if standing is not None:
-                _sweep(standing)
-            _write(rows, found, place, counted or {}, actor)
+            if existing is not None:
+                _sweep(existing)
+            _write(rows, reader, target, counted or {}, actor)
     return JudgmentsReport(
         corpus,
         name,
         source,
         unchanged,
-        found.pairs,
-        found.answers,
-        found.digest,
+        reader.pairs,
+        reader.answers,
+        reader.digest,
         time.monotonic() - began,
-        found.scale.name if found.scale else "",
-        len(found.skipped),
-        tuple(dict.fromkeys(found.skipped))[:NAMED_AT_MOST],
+        reader.scale.name if reader.scale else "",
+        len(reader.skipped),
+        tuple(dict.fromkeys(reader.skipped))[:NAMED_AT_MOST],
     )
 
 
@@ -221,51 +221,51 @@ def remove_judgments(*, corpus: str, name: str, actor: Any = None) -> None:
 
 def digest_of_judgments(*, corpus: str, pairs: Iterable[JudgedPair], source: str, scale: Scale) -> str:
     """The digest that `pairs` would have as judgments of `corpus`; raises as storing them does."""
-    found = _Found(names_of(corpus), source, keywords=False, scale=scale)
-    for _row in found.rows(pairs):
+    reader = _RowReader(names_of(corpus), source, keywords=False, scale=scale)
+    for _row in reader.rows(pairs):
         pass
-    return found.digest
+    return reader.digest
 
 
 def _write(
     rows: Iterator[PairAnswers],
-    found: _Found,
-    place: JudgmentsPlace,
+    reader: _RowReader,
+    target: JudgmentsPlace,
     counted: Mapping[str, Sequence[str]],
     actor: Any,
 ) -> None:
-    made = JudgmentSet.objects.create(
-        corpus=corpus_named(place.corpus),
-        name=place.name,
-        format=place.format,
-        source=found.source,
+    judgment_set_row = JudgmentSet.objects.create(
+        corpus=corpus_named(target.corpus),
+        name=target.name,
+        format=target.format,
+        source=reader.source,
         counted=counted,
-        simulated=place.simulated,
+        simulated=target.simulated,
     )
     try:
         for chunk in chunks(rows, ROWS_PER_INSERT):
             for row in chunk:
-                row.judgments = made
+                row.judgments = judgment_set_row
             with transaction.atomic():
                 PairAnswers.objects.bulk_create(chunk)
-        database.analyse_tables(found.pairs, PairAnswers)
+        database.analyse_tables(reader.pairs, PairAnswers)
         with transaction.atomic():
-            JudgmentSet.objects.filter(pk=made.pk).update(
-                digest=found.digest,
-                pair_count=found.pairs,
-                answer_count=found.answers,
-                scale=found.scale.name if found.scale else "",
-                skipped=len(found.skipped),
+            JudgmentSet.objects.filter(pk=judgment_set_row.pk).update(
+                digest=reader.digest,
+                pair_count=reader.pairs,
+                answer_count=reader.answers,
+                scale=reader.scale.name if reader.scale else "",
+                skipped=len(reader.skipped),
                 published=True,
             )
-            about: dict[str, Any] = {"judgments": place.name, "corpus": place.corpus}
-            audit.record(actor=actor, act="add_judgments", **about, digest=found.digest)
+            about: dict[str, Any] = {"judgments": target.name, "corpus": target.corpus}
+            audit.record(actor=actor, act="add_judgments", **about, digest=reader.digest)
     except BaseException:
-        _sweep(made)
+        _sweep(judgment_set_row)
         raise
 
 
-class _Found:
+class _RowReader:
     """What an import has seen: counts, digest, and the pairs as rows."""
 
     def __init__(

@@ -1,7 +1,5 @@
 """Judgments and qrels as lists and their own pages have them."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Annotated
@@ -110,7 +108,7 @@ def judgment_detail(row: JudgmentSet) -> JudgmentDetail:
     frozen = row.qrels.filter(published=True).order_by("name", "version")
     return JudgmentDetail(
         **asdict(judgment_summary(row)),
-        qrels=tuple(f"{one.name}:{one.version}" for one in frozen),
+        qrels=tuple(f"{snapshot.name}:{snapshot.version}" for snapshot in frozen),
     )
 
 
@@ -139,7 +137,9 @@ def described_qrels(row: QrelsSnapshot) -> QrelsDetail:
     return QrelsDetail(
         **asdict(qrels_summary(row)),
         queries=counts.queries,
-        asked=AskedQueries(image=counts.asked.get(IMAGE), caption=counts.asked.get(CAPTION)),
+        asked=AskedQueries(
+            image=counts.queries_by_kind.get(IMAGE), caption=counts.queries_by_kind.get(CAPTION)
+        ),
         pairs_asked=row.pairs_asked,
         pairs_judged=row.pairs_judged,
         remarks=() if counts.keywords else tuple(query_remarks(row)),

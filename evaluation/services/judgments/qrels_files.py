@@ -4,8 +4,6 @@ Imported qrels hold their file's pairs as they are: no originals are added. What
 images evaluates no rankings for captions, unless one asks for both.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -54,7 +52,7 @@ from evaluation.services.stored_kinds import QRELS
 #: What imported qrels may be for: rankings for images, for captions, or both.
 BOTH = "both"
 #: How images are called in a file: by their names, or by the ids that their source gave them.
-OWN, EXTERNAL = "own", "external"
+FILE_NAME, EXTERNAL = "own", "external"
 
 
 def qrels_formats() -> Mapping[str, Any]:
@@ -67,7 +65,7 @@ def _sides() -> Mapping[str, Any]:
 
 
 def _ids() -> Mapping[str, Any]:
-    return {OWN: _("file names"), EXTERNAL: _("ids of the source, as COCO's numbers")}
+    return {FILE_NAME: _("file names"), EXTERNAL: _("ids of the source, as COCO's numbers")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +78,7 @@ class QrelsExport:
         Annotated[str, OneOf(_sides, none=_("as in the qrels"))] | None,
         Help(_("Queries"), _("What stands as the query; by default what the qrels ask for, else images")),
     ] = None
-    ids: Annotated[str, OneOf(_ids), Help(_("Names of images"))] = OWN
+    ids: Annotated[str, OneOf(_ids), Help(_("Names of images"))] = FILE_NAME
     only_relevant: Annotated[bool, Help(_("Relevant pairs only"), _("With relevance 1"))] = False
 
 
@@ -145,27 +143,27 @@ def import_qrels(request: QrelsImport, context: OperationContext) -> QrelsReport
     """
     name, path, asks, level = request.name, request.file, request.asks, request.level
     check_images("queries", request.queries, corpus_named(request.corpus), context, runs=True)
-    asked = queries_named(request.corpus, request.queries, files=context.by_path)
+    query_choice = queries_named(request.corpus, request.queries, files=context.by_path)
     check_file(path, f"qrels in the format {request.format}")
     if request.format in JUDGMENT_FORMATS:
-        return _judged(request, asked, context)
-    names, told = names_of(request.corpus), path.name
+        return _judged(request, query_choice, context)
+    names, file_name = names_of(request.corpus), path.name
     rows = list(QRELS_FORMATS.get(request.format).read(path))
-    side = _queries(rows, names, asks, told)
-    found, lacking = _known(rows, names, side, told, skip_unknown=request.skip_unknown)
-    queries = asked or _queries_in(rows, names, side, both=asks == BOTH)
+    side = _queries(rows, names, asks, file_name)
+    known_rows, lacking = _known(rows, names, side, file_name, skip_unknown=request.skip_unknown)
+    queries = query_choice or _queries_in(rows, names, side, both=asks == BOTH)
     report = freeze_given(
         name,
         QrelsSettings(GivenRelevance(level), originals=False, queries=digest_of_queries(queries, names)),
-        found,
+        known_rows,
         queries,
         names,
         actor=context.actor,
-        source=told,
+        source=file_name,
         source_digest=digest_of_files([path]),
         asks="" if asks == BOTH else side,
     )
-    return replace(report, left_out=len(rows) - len(found), lacking=tuple(lacking[:NAMED_AT_MOST]))
+    return replace(report, excluded=len(rows) - len(known_rows), lacking=tuple(lacking[:NAMED_AT_MOST]))
 
 
 def export_qrels(request: QrelsExport, context: OperationContext) -> NewFile:
@@ -186,9 +184,9 @@ def export_qrels(request: QrelsExport, context: OperationContext) -> NewFile:
     return NewFile(f"{snapshot.name}-{snapshot.version}.{writer.ending}", write)
 
 
-def _judged(request: QrelsImport, asked: Queries | None, context: OperationContext) -> QrelsReport:
+def _judged(request: QrelsImport, queries: Queries | None, context: OperationContext) -> QrelsReport:
     name, corpus = request.name, request.corpus
-    made = import_judgments(
+    imported = import_judgments(
         JudgmentsImport(
             corpus=corpus,
             file=request.file,
@@ -206,17 +204,17 @@ def _judged(request: QrelsImport, asked: Queries | None, context: OperationConte
             corpus=corpus,
             judgments=name,
             relevance=request.relevance(originals=False),
-            queries=asked,
+            queries=queries,
             actor=context.actor,
         )
     except BaseException:
-        if not made.unchanged:
+        if not imported.unchanged:
             remove_judgments(corpus=corpus, name=name, actor=context.actor)
         raise
-    return replace(frozen, left_out=made.skipped, lacking=made.lacking)
+    return replace(frozen, excluded=imported.skipped, lacking=imported.lacking)
 
 
-def _queries(rows: Sequence[QrelsLine], names: CorpusNames, asks: str | None, told: str) -> str:
+def _queries(rows: Sequence[QrelsLine], names: CorpusNames, asks: str | None, file_name: str) -> str:
     """What the queries of a file are: the side on which more of its ids are known; raises ImportRefused.
 
     Numbers may name images and captions alike.
@@ -228,7 +226,7 @@ def _queries(rows: Sequence[QrelsLine], names: CorpusNames, asks: str | None, to
     if of_images == of_captions:
         what = "match neither images nor captions" if not of_images else "match as many images as captions"
         raise ImportRefused(
-            f"{told}: its queries {what} of corpus {names.corpus!r} (the first: {rows[0][0]!r} and "
+            f"{file_name}: its queries {what} of corpus {names.corpus!r} (the first: {rows[0][0]!r} and "
             f"{rows[0][1]!r}); choose the corpus that was judged, or say what its queries are"
         )
     return IMAGE if of_images > of_captions else CAPTION
@@ -236,38 +234,38 @@ def _queries(rows: Sequence[QrelsLine], names: CorpusNames, asks: str | None, to
 
 def _queries_in(rows: Sequence[QrelsLine], names: CorpusNames, side: str, *, both: bool) -> Queries:
     """The queries of a file that the corpus has, whatever stands beside them: of a side, or of both."""
-    asking, asked = (names.image, names.caption) if side == IMAGE else (names.caption, names.image)
-    other = CAPTION if side == IMAGE else IMAGE
+    asking, asked_side = (names.image, names.caption) if side == IMAGE else (names.caption, names.image)
+    other_kind = CAPTION if side == IMAGE else IMAGE
     ids = {side: (asking[query] for query, *_rest in rows if query in asking)}
     if both:
-        ids[other] = (asked[item] for _query, item, _grade in rows if item in asked)
+        ids[other_kind] = (asked_side[item] for _query, item, _grade in rows if item in asked_side)
     return as_queries(**ids)
 
 
 def _known(
-    rows: Iterable[QrelsLine], names: CorpusNames, queries: str, told: str, *, skip_unknown: bool
+    rows: Iterable[QrelsLine], names: CorpusNames, queries: str, file: str, *, skip_unknown: bool
 ) -> tuple[list[Qrel], list[str]]:
     """The rows by what the corpus calls things, images first, and what it lacks; raises ImportRefused."""
-    asking, asked = (names.image, names.caption) if queries == IMAGE else (names.caption, names.image)
-    found: dict[tuple[int, int], Qrel] = {}
+    asking, asked_side = (names.image, names.caption) if queries == IMAGE else (names.caption, names.image)
+    qrels: dict[tuple[int, int], Qrel] = {}
     lacking: dict[str, None] = {}
     for query, item, grade in rows:
-        unknown = [name for name, index in ((query, asking), (item, asked)) if name not in index]
+        unknown = [name for name, index in ((query, asking), (item, asked_side)) if name not in index]
         if unknown:
             lacking.update(dict.fromkeys(unknown))
             continue
-        image, caption = asking[query], asked[item]
+        image, caption = asking[query], asked_side[item]
         if queries == CAPTION:
             image, caption = caption, image
-        if (image, caption) in found:
+        if (image, caption) in qrels:
             raise ImportRefused(
-                f"{told}: {query!r} and {item!r} occur twice, under two spellings; expected each pair once"
+                f"{file}: {query!r} and {item!r} occur twice, under two spellings; expected each pair once"
             )
         if grade > GREATEST_GAIN:
             raise ImportRefused(
-                f"{told}: {query!r} and {item!r} have the relevance {grade}; expected {GREATEST_GAIN} at most"
+                f"{file}: {query!r} and {item!r} have the relevance {grade}; expected {GREATEST_GAIN} at most"
             )
-        found[image, caption] = Qrel(
+        qrels[image, caption] = Qrel(
             names.image_name[image], names.caption_name[caption], max(grade, 0), judged=grade != POOLED
         )
     if lacking and not skip_unknown:
@@ -275,15 +273,15 @@ def _known(
             ", ..." if len(lacking) > NAMED_AT_MOST else ""
         )
         raise ImportRefused(
-            f"{told}: names {len(lacking)} images or captions that corpus {names.corpus!r} does not "
+            f"{file}: names {len(lacking)} images or captions that corpus {names.corpus!r} does not "
             f"contain ({first}); leave such pairs out and count them, or choose the "
             "corpus that was judged"
         )
-    if not found:
+    if not qrels:
         raise ImportRefused(
-            f"{told}: none of its pairs is in corpus {names.corpus!r}; choose the corpus that was judged"
+            f"{file}: none of its pairs is in corpus {names.corpus!r}; choose the corpus that was judged"
         )
-    return list(found.values()), list(lacking)
+    return list(qrels.values()), list(lacking)
 
 
 def _rows_of(snapshot: QrelsSnapshot, asks: str, ids: str, *, only_relevant: bool) -> Iterator[QrelsLine]:
@@ -302,9 +300,9 @@ def _rows_of(snapshot: QrelsSnapshot, asks: str, ids: str, *, only_relevant: boo
         # An id that two images share names neither.
         called.update({pk: name for pk, name in theirs.items() if shared[name] == 1})
     order = ["pk"] if asks == (snapshot.asks or IMAGE) else ["caption" if asks == CAPTION else "image", "pk"]
-    plain = rows.order_by(*order).values_list("image_id", "caption_id", "relevance", "judged")
+    values = rows.order_by(*order).values_list("image_id", "caption_id", "relevance", "judged")
     level = rule_named(snapshot.rule).level
-    for image, caption, relevance, judged in plain.iterator(5_000):
+    for image, caption, relevance, judged in values.iterator(5_000):
         grade = relevance if judged or relevance else POOLED
         if only_relevant and grade < level:
             continue

@@ -1,7 +1,5 @@
 """Which rule makes judgments relevance: the one asked for, or the usual one of their scale."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -93,11 +91,11 @@ class ScoredAnswers:
 
 def check_relevance(corpus: str, judgments: str, relevance: RelevanceChoice) -> None:
     """Raise UnknownName or ImportRefused where a rule or a score does not fit the judgments."""
-    asked = rule_named(relevance.rule) if relevance.rule is not None else None
-    fitting_rule(relevance, asked, judgment_set(corpus, judgments))
+    rule = rule_named(relevance.rule) if relevance.rule is not None else None
+    fitting_rule(relevance, rule, judgment_set(corpus, judgments))
 
 
-def fitting_rule(relevance: RelevanceChoice, asked: AnyRule | None, source: JudgmentSet) -> AnyRule:
+def fitting_rule(relevance: RelevanceChoice, rule: AnyRule | None, source: JudgmentSet) -> AnyRule:
     """The rule asked for, or the usual one of the answers' scale; refused where it is for another scale."""
     scale = _scale_of(relevance, source)
     try:
@@ -115,12 +113,12 @@ def fitting_rule(relevance: RelevanceChoice, asked: AnyRule | None, source: Judg
                 usual = rule_on(scale, threshold, gains=relevance.gains, summary=relevance.summary)
     except ValueError as error:
         raise ImportRefused(f"judgments {source.name!r}: {error}") from error
-    graded = isinstance(asked, GradedRule) and (asked.low, asked.high) == (scale.low, scale.high)
-    if asked is not None and (not isinstance(asked, RelevanceRule) if scale == VOTE_SCALE else not graded):
+    graded = isinstance(rule, GradedRule) and (rule.low, rule.high) == (scale.low, scale.high)
+    if rule is not None and (not isinstance(rule, RelevanceRule) if scale == VOTE_SCALE else not graded):
         instead = f"use {usual.name!r}, or leave the rule out" if usual else "name the lowest relevant score"
         kind = "votes" if scale == VOTE_SCALE else f"grades from {number(scale.low)} to {number(scale.high)}"
         raise ImportRefused(
-            f"judgments {source.name!r} are {kind}; rule {asked.name!r} does not apply to them; {instead}"
+            f"judgments {source.name!r} are {kind}; rule {rule.name!r} does not apply to them; {instead}"
         )
     beside = _said_beside(relevance)
     if scale == VOTE_SCALE and beside:
@@ -129,26 +127,26 @@ def fitting_rule(relevance: RelevanceChoice, asked: AnyRule | None, source: Judg
             f"({', '.join(RELEVANCE_RULES.keys())}), no score, no gains and no median; "
             f"leave {beside} out"
         )
-    if asked is not None and beside:
-        raise ImportRefused(f"rule {asked.name!r} says all that makes a pair relevant; leave {beside} out")
-    if asked is None and usual is None:
+    if rule is not None and beside:
+        raise ImportRefused(f"rule {rule.name!r} says all that makes a pair relevant; leave {beside} out")
+    if rule is None and usual is None:
         raise ImportRefused(
             f"judgments {source.name!r} are grades from {number(scale.low)} to {number(scale.high)}: give "
             "the lowest relevant score"
         )
-    found = asked or usual
-    assert found is not None
-    return found
+    chosen_rule = rule or usual
+    assert chosen_rule is not None
+    return chosen_rule
 
 
 def _said_beside(relevance: RelevanceChoice) -> str:
     """What is chosen beside a rule by its name; "" for nothing."""
-    said = {
+    choices = {
         "the lowest relevant score": relevance.relevant_from is not None,
         "the gains": relevance.gains != LINEAR,
         "the median": relevance.summary != MEAN,
     }
-    return ", ".join(what for what, chosen in said.items() if chosen)
+    return ", ".join(what for what, chosen in choices.items() if chosen)
 
 
 def _scale_of(relevance: RelevanceChoice, source: JudgmentSet) -> Scale:

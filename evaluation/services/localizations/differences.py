@@ -1,7 +1,5 @@
 """How a localization set differs from another one on the same mentions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -40,7 +38,7 @@ from evaluation.significance.resampling import (
 
 
 def differences_from(
-    other: LocalizationSet,
+    other_set: LocalizationSet,
     ours: ScoredLocalizations,
     mentions: list[BoxedMention],
     subset: Subset | None,
@@ -56,25 +54,25 @@ def differences_from(
 
     Raises MissingOutput, and ImportRefused where no image with one of these mentions is left.
     """
-    lacking = images_without_output(other, mentions, missing)
+    lacking = images_without_output(other_set, mentions, missing)
     common = ours.mentions
     if missing == LEAVE_OUT:
         common = [mention for mention in ours.mentions if mention.image not in lacking]
         lacking = frozenset()
     if not common:
         raise ImportRefused(
-            f"localization sets {ours.row.name!r} and {other.name!r} looked at no image with one of the "
+            f"localization sets {ours.row.name!r} and {other_set.name!r} looked at no image with one of the "
             f"{len(mentions):,} boxed mentions in common"
         )
     if len(common) < len(mentions):
         subset = Subset("images that both looked at", frozenset(mention.image for mention in common))
         ours = scored(ours.row, common, subset)
-    theirs = scored(other, ours.mentions, subset, len(lacking))
-    if ours.everywhere != theirs.everywhere or images_looked_at(ours.row) != images_looked_at(other):
+    theirs = scored(other_set, ours.mentions, subset, len(lacking))
+    if ours.everywhere != theirs.everywhere or images_looked_at(ours.row) != images_looked_at(other_set):
         ours, theirs = in_own_images(ours, subset), in_own_images(theirs, subset)
     return {
-        "against": other.name,
-        "against_digest": other.digest,
+        "against": other_set.name,
+        "against_digest": other_set.digest,
         "differences_cut_at": least_of(ours.cut_at, theirs.cut_at),
         "differences_everywhere": ours.everywhere,
         "differences_images": len({mention.image for mention in ours.mentions}),
@@ -101,7 +99,9 @@ def _differences(
         )
         for k in ranks_up_to(least_of(ours.cut_at, theirs.cut_at))
     ]
-    precisions = [np.asarray([one.precisions[phrase] for phrase in phrases]) for one in (ours, theirs)]
+    precisions = [
+        np.asarray([scored_set.precisions[phrase] for phrase in phrases]) for scored_set in (ours, theirs)
+    ]
     cut = OF_KEPT if precision_is_cut(ours) or precision_is_cut(theirs) else ""
     pairs.append(("AP", precisions[0], precisions[1], phrases, cut))
     for name, first, second, clusters, remark in pairs:
@@ -109,28 +109,28 @@ def _differences(
         if bootstrap is None:
             yield {"measure": name, "difference": float(first.mean() - second.mean()), "remark": remark}
             continue
-        told = bootstrap_difference(first, second, bootstrap)
-        found = _difference(name, float(first.mean()), float(second.mean()), told)
-        yield {**found, "remark": remarks_of(remark, found["remark"])}
-    sums = [sums_of_categories(one) for one in (ours, theirs)]
-    values = [float(mean_of_means(one.sum(axis=0, keepdims=True))[0]) for one in sums]
+        difference = bootstrap_difference(first, second, bootstrap)
+        row = _difference(name, float(first.mean()), float(second.mean()), difference)
+        yield {**row, "remark": remarks_of(remark, row["remark"])}
+    sums = [sums_of_categories(scored_set) for scored_set in (ours, theirs)]
+    values = [float(mean_of_means(scored_set.sum(axis=0, keepdims=True))[0]) for scored_set in sums]
     bootstrap = how.over(phrases, "phrase")
     if bootstrap is None:
         yield {"measure": "mAP", "difference": values[0] - values[1], "remark": cut}
         return
-    told = bootstrap_difference_of_sums(sums[0], sums[1], mean_of_means, bootstrap)
-    last = _difference("mAP", values[0], values[1], told)
+    difference = bootstrap_difference_of_sums(sums[0], sums[1], mean_of_means, bootstrap)
+    last = _difference("mAP", values[0], values[1], difference)
     yield {**last, "remark": remarks_of(cut, last["remark"])}
 
 
-def _difference(name: str, first: float, second: float, told: Difference) -> dict[str, Any]:
+def _difference(name: str, first: float, second: float, difference: Difference) -> dict[str, Any]:
     return {
         "measure": name,
         "first": first,
         "second": second,
-        "difference": told.value,
-        "low": told.low,
-        "high": told.high,
-        "p": told.p,
-        "remark": told.remark,
+        "difference": difference.value,
+        "low": difference.low,
+        "high": difference.high,
+        "p": difference.p,
+        "remark": difference.remark,
     }

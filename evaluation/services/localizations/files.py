@@ -12,8 +12,6 @@ detections may be left out: average precision is then of the regions of the ment
 without articles, has one such line.
 """
 
-from __future__ import annotations
-
 import json
 import unicodedata
 from collections.abc import Callable, Collection, Iterator
@@ -61,30 +59,30 @@ _MENTION: tuple[str, ...] = ("image", "caption", "start", "end", "phrase", "regi
 _PHRASE: tuple[str, ...] = ("phrase", "detections")
 
 
-def write_localizations(found: LocalizationSet, path: Path) -> None:
+def write_localizations(localization_set: LocalizationSet, path: Path) -> None:
     """The set as a new file. Raises FormatError where it is there already, and OSError."""
-    names = names_of(found.corpus.name).image_name
+    names = names_of(localization_set.corpus.name).image_name
     with whole_file(path) as part, part.open("w", encoding="utf-8") as stream:
-        for one in localized_mentions(found):
+        for mention in localized_mentions(localization_set):
             line = {
-                "image": names[one.image],
-                "caption": one.caption,
-                "start": one.start,
-                "end": one.end,
-                "phrase": one.phrase,
-                "regions": [_plain(region) for region in one.regions],
+                "image": names[mention.image],
+                "caption": mention.caption,
+                "start": mention.start,
+                "end": mention.end,
+                "phrase": mention.phrase,
+                "regions": [_to_list(region) for region in mention.regions],
             }
             stream.write(json.dumps(line, ensure_ascii=False) + "\n")
-        for seen in detections_of(found):
+        for seen in detections_of(localization_set):
             detections = [
-                [names[int(image)], *_plain(region)]
+                [names[int(image)], *_to_list(region)]
                 for image, region in zip(seen.images, seen.regions, strict=True)
             ]
-            said = {"phrase": seen.phrase, "detections": detections}
-            stream.write(json.dumps(said, ensure_ascii=False) + "\n")
+            data = {"phrase": seen.phrase, "detections": detections}
+            stream.write(json.dumps(data, ensure_ascii=False) + "\n")
 
 
-def _plain(region: NDArray[np.float32]) -> list[float]:
+def _to_list(region: NDArray[np.float32]) -> list[float]:
     """Corners as whole numbers where they are, and the score as the shortest number that reads back."""
     corners = [int(edge) if edge == int(edge) else float(edge) for edge in region[:4]]
     return [*corners, float(str(region[4]))]
@@ -155,7 +153,7 @@ def import_localizations(request: LocalizationsImport, context: OperationContext
     names, subset = names_of(corpus), subset_named(corpus, split, seed=seed, files=context.by_path)
     tag, images = system or name, declared.images()
     registry.check_declaration(tag, corpus, declared.trained_on)
-    facts = {
+    columns = {
         "corpus": row,
         **({"made_by": made_by} if made_by is not None else {}),
         "split": split,
@@ -168,24 +166,24 @@ def import_localizations(request: LocalizationsImport, context: OperationContext
         path, names, image_sizes(corpus), captions_as_counted(corpus), subset.images if subset else None
     )
 
-    def fill(found: LocalizationSet) -> None:
+    def fill(localization_set: LocalizationSet) -> None:
         # Twice through the file, so that memory does not grow with it.
-        write_rows(found, reader.mentions(), reader.detected_phrases())
-        if not found.mention_count:
+        write_rows(localization_set, reader.mentions(), reader.detected_phrases())
+        if not localization_set.mention_count:
             raise FormatError("has no mention", file=path, expected="a line for each mention")
-        found.limit = reader.most_regions
-        found.clipped = reader.clipped
+        localization_set.limit = reader.most_regions
+        localization_set.clipped = reader.clipped
         if subset is not None:
-            found.image_ids = packed_ids(np.asarray(sorted(subset.images)))
+            localization_set.image_ids = packed_ids(np.asarray(sorted(subset.images)))
 
-    found, created = get_or_publish(LocalizationSet, name, facts, fill)
+    localization_set, created = get_or_publish(LocalizationSet, name, columns, fill)
     if declared.trained_on:
-        wanted = registry.requested_by(context)
-        registry.link_output(found, tag, wanted, trained_on=declared.trained_on, images=images)
+        requester = registry.requested_by(context)
+        registry.link_output(localization_set, tag, requester, trained_on=declared.trained_on, images=images)
     return ImportedLocalizations(
-        **localization_set_values(found),
-        phrases=found.detections.count(),
-        clipped=found.clipped,
+        **localization_set_values(localization_set),
+        phrases=localization_set.detections.count(),
+        clipped=localization_set.clipped,
         outside=reader.outside,
         reordered=reader.reordered,
         elsewhere=reader.elsewhere,
@@ -232,63 +230,63 @@ class _Reader:
                 continue
             expected = _MENTION
             try:
-                said = json.loads(text)
-                if not isinstance(said, dict):
+                data = json.loads(text)
+                if not isinstance(data, dict):
                     raise ValueError("is no object")
-                expected = _PHRASE if "detections" in said else _MENTION
-                if {"regions", "detections"} <= said.keys():
+                expected = _PHRASE if "detections" in data else _MENTION
+                if {"regions", "detections"} <= data.keys():
                     raise ValueError("has regions and detections; put them into lines of their own")
                 if expected is not keys:
                     continue
-                found = read(said, number)
+                record = read(data, number)
             except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
                 what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
                 raise FormatError(
                     what, file=self.path, line=number, expected=f"an object of {', '.join(expected)}"
                 ) from None
-            yield found
+            yield record
 
-    def _mention(self, said: dict[str, Any], line: int) -> LocalizedMention:
-        image = self._image(said["image"])
-        caption, start, end = (_whole(said[key], key) for key in ("caption", "start", "end"))
+    def _mention(self, data: dict[str, Any], line: int) -> LocalizedMention:
+        image = self._image(data["image"])
+        caption, start, end = (_whole(data[key], key) for key in ("caption", "start", "end"))
         if not (0 <= start < end and 0 <= caption):
             raise ValueError(f"words {start} to {end} of caption {caption} are no mention")
         captions = self.captions.get(image, {})
         if caption not in captions:
             raise ValueError(
-                f"image {short_repr(said['image'])} has no caption {short_repr(caption)}: it has "
+                f"image {short_repr(data['image'])} has no caption {short_repr(caption)}: it has "
                 f"{len(captions)}, counted from 0"
             )
         words = captions[caption].split()
         if end > len(words):
             raise ValueError(
                 f"words {short_repr(start)} to {short_repr(end)} are beyond caption {caption} of "
-                f"{short_repr(said['image'])}, which has {len(words)}"
+                f"{short_repr(data['image'])}, which has {len(words)}"
             )
-        phrase, own_words = _text(said["phrase"]), " ".join(words[start:end])
+        phrase, own_words = _text(data["phrase"]), " ".join(words[start:end])
         if _letters(phrase) != _letters(own_words):
             raise ValueError(
-                f"words {start} to {end} of caption {caption} of {short_repr(said['image'])} are "
+                f"words {start} to {end} of caption {caption} of {short_repr(data['image'])} are "
                 f"{short_repr(own_words)}, not {short_repr(phrase)}; count the words as the corpus has them"
             )
-        place = (image, caption, start, end)
-        before = self.mention_lines.setdefault(place, line)
+        position = (image, caption, start, end)
+        before = self.mention_lines.setdefault(position, line)
         if before != line:
             raise ValueError(
-                f"the mention {caption}:{start}-{end} of {said['image']!r} comes twice: in line {before} too"
+                f"the mention {caption}:{start}-{end} of {data['image']!r} comes twice: in line {before} too"
             )
         self.elsewhere += self.images is not None and image not in self.images
-        regions = [self._region(said["image"], own) for own in _list(said["regions"], "regions")]
-        packed = _packed([own for own in regions if own is not None])
+        regions = [self._region(data["image"], region) for region in _list(data["regions"], "regions")]
+        packed = _packed([region for region in regions if region is not None])
         self.most_regions = max(self.most_regions, len(packed))
         # As the corpus spells it: by that it is counted.
         counted_as = phrase_text(own_words)
         self.phrases.add(counted_as)
         self.spelled.setdefault(_letters(counted_as), counted_as)
-        return LocalizedMention(*place, own_words, packed[self._by_score(packed)])
+        return LocalizedMention(*position, own_words, packed[self._by_score(packed)])
 
-    def _detected(self, said: dict[str, Any], line: int) -> DetectedPhrase:
-        phrase = phrase_text(_text(said["phrase"]))
+    def _detected(self, data: dict[str, Any], line: int) -> DetectedPhrase:
+        phrase = phrase_text(_text(data["phrase"]))
         if phrase not in self.phrases:
             phrase = self.spelled.get(_letters(phrase), phrase)
         before = self.phrase_lines.setdefault(phrase, line)
@@ -298,9 +296,9 @@ class _Reader:
                 "too; put all of a phrase into one line"
             )
         images, regions = [], []
-        for each in _list(said["detections"], "detections"):
-            image, *own = _list(each, "detection") or [""]
-            region = self._region(image, own)
+        for entry in _list(data["detections"], "detections"):
+            image, *numbers = _list(entry, "detection") or [""]
+            region = self._region(image, numbers)
             if region is not None:
                 images.append(self._image(image))
                 regions.append(region)
@@ -319,22 +317,23 @@ class _Reader:
             raise ValueError(f"image {short_repr(str(name))} is not of corpus {self.names.corpus!r}")
         return self.names.image[name]
 
-    def _region(self, image: Any, own: Any) -> list[float] | None:
+    def _region(self, image: Any, region: Any) -> list[float] | None:
         """The region within its picture; None where it lies wholly outside."""
-        given = _list(own, "region")
-        if not all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in given):
-            raise ValueError(f"region {short_repr(own)} is not xmin, ymin, xmax, ymax and a score")
-        numbers = [float(one) for one in given]
+        values = _list(region, "region")
+        if not all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values):
+            raise ValueError(f"region {short_repr(region)} is not xmin, ymin, xmax, ymax and a score")
+        numbers = [float(value) for value in values]
         if len(numbers) != REGION_NUMBERS or not np.isfinite(numbers).all():
-            raise ValueError(f"region {short_repr(own)} is not xmin, ymin, xmax, ymax and a score")
+            raise ValueError(f"region {short_repr(region)} is not xmin, ymin, xmax, ymax and a score")
         if max(map(abs, numbers)) > _LARGEST:
             raise ValueError(
-                f"region {short_repr(own)} has a number beyond single precision, in which regions and scores "
+                f"region {short_repr(region)} has a number beyond single precision, in which regions and "
+                "scores "
                 f"are kept ({_LARGEST:.4g})"
             )
         left, top, right, low, score = numbers
         if right < left or low < top:
-            raise ValueError(f"region {short_repr(own)} has corners in the wrong order")
+            raise ValueError(f"region {short_repr(region)} has corners in the wrong order")
         width, height = self.sizes.get(self.names.image_name[self._image(image)], (np.inf, np.inf))
         if right < 1 or low < 1 or left > width or top > height:
             self.outside += 1

@@ -1,7 +1,5 @@
 """What people boxed: each mention of a layer with its box, phrase and categories."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -35,7 +33,7 @@ class BoxedMention:
     box: NDArray[np.float64]
 
     @property
-    def place(self) -> tuple[int, int, int, int]:
+    def key(self) -> tuple[int, int, int, int]:
         """Image, caption, and the words there."""
         return self.image, self.caption, self.start, self.end
 
@@ -55,12 +53,12 @@ def boxed_mentions_of(corpus: str, layer: str, subset: Subset | None) -> list[Bo
     """
     row = corpus_named(corpus)
     chosen = layer_to_read(row, layer or None)
-    found = [] if chosen is None else list(_mentions(corpus, chosen, subset))
-    if not found:
+    mentions = [] if chosen is None else list(_mentions(corpus, chosen, subset))
+    if not mentions:
         called = f"layer {chosen.name!r}" if chosen else f"corpus {corpus!r}, which has no layer,"
         where = f" of the {subset.called}" if subset else ""
         raise ImportRefused(f"{called} has no boxed mention{where}; name a layer with boxes of these images")
-    return found
+    return mentions
 
 
 def _mentions(corpus: str, layer: object, subset: Subset | None) -> Iterator[BoxedMention]:

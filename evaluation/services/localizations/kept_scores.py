@@ -5,8 +5,6 @@ split never take the place of those of the set. A layer may grow or change after
 report says that it is `outdated`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.db import transaction
@@ -27,11 +25,13 @@ def keep_localization_scores(name: str, report: dict[str, Any]) -> None:
                 f"localization set {name!r} was removed or replaced while it was scored; score it again"
             )
         key, there = key_of_report(report), row.scores.get(report["layer"], [])
-        whole = report["whole"] or any(one["whole"] for one in there if key_of_report(one) == key)
-        others = [one for one in there if key_of_report(one) != key]
+        whole = report["whole"] or any(
+            report_stored["whole"] for report_stored in there if key_of_report(report_stored) == key
+        )
+        others = [report_stored for report_stored in there if key_of_report(report_stored) != key]
         if whole:
             # The split may have lost images since.
-            others = [{**one, "whole": False} for one in others]
+            others = [{**report_stored, "whole": False} for report_stored in others]
         row.scores = {**row.scores, report["layer"]: [*others, {**report, "whole": whole}]}
         row.save(update_fields=["scores"])
 
@@ -47,14 +47,15 @@ def reports_against(row: LocalizationSet, layer: str) -> list[dict[str, Any]]:
     behind = campaign is not None and count_images_behind(campaign) > 0
     state = None if now is None or behind else [now.pk, now.version]
     reports = [
-        {**_compared_now(one), "outdated": one["layer_state"] != state} for one in row.scores.get(layer, [])
+        {**_compared_now(report_stored), "outdated": report_stored["layer_state"] != state}
+        for report_stored in row.scores.get(layer, [])
     ]
-    return sorted(reports, key=lambda one: (not one["whole"], one["subset"]))
+    return sorted(reports, key=lambda report_stored: (not report_stored["whole"], report_stored["subset"]))
 
 
 def kept_reports(row: LocalizationSet) -> list[dict[str, Any]]:
     """All kept reports, by their layers, and each layer's as `reports_against` has them."""
-    return [one for layer in sorted(row.scores) for one in reports_against(row, layer)]
+    return [report for layer in sorted(row.scores) for report in reports_against(row, layer)]
 
 
 def _compared_now(report: dict[str, Any]) -> dict[str, Any]:
@@ -64,8 +65,10 @@ def _compared_now(report: dict[str, Any]) -> dict[str, Any]:
     name, digest = report["against"], report["against_digest"]
     if LocalizationSet.objects.filter(name=name, digest=digest, published=True).exists():
         return report
-    kept = {key: own for key, own in report.items() if not key.startswith(("against", "differences"))}
-    return {**kept, "against_gone": name}
+    without_comparison = {
+        key: value for key, value in report.items() if not key.startswith(("against", "differences"))
+    }
+    return {**without_comparison, "against_gone": name}
 
 
 def key_of_report(report: dict[str, Any]) -> str:

@@ -1,7 +1,5 @@
 """Localization sets as their own pages and files have them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, Any
 

@@ -9,8 +9,6 @@ regions that were kept, where a set is from a file or its regions are no longer 
 Source: Plummer et al. 2015, section 3.2, Tables 2 and 3.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -34,30 +32,30 @@ MOST_FREQUENT = 24
 OF_KEPT = "of the kept regions"
 
 
-def measures_of(found: ScoredLocalizations, how: Resampling) -> Iterator[dict[str, Any]]:
+def measures_of(scored: ScoredLocalizations, how: Resampling) -> Iterator[dict[str, Any]]:
     """R@k, the bound, AP, mAP, and R@1 of a random and the largest region, each with interval and remark."""
-    images = [str(mention.image) for mention in found.mentions]
+    images = [str(mention.image) for mention in scored.mentions]
 
-    def of_regions(name: str, values: _Floats, *, kept: bool, share: bool = True) -> dict[str, Any]:
-        own = _mean(values, how.over(images), share=share)
-        return {"measure": name, **own, "remark": remarks_of(OF_KEPT if kept else "", own["remark"])}
+    def of_regions(name: str, values: _Floats, *, of_stored: bool, share: bool = True) -> dict[str, Any]:
+        row = _mean(values, how.over(images), share=share)
+        return {"measure": name, **row, "remark": remarks_of(OF_KEPT if of_stored else "", row["remark"])}
 
-    for k in ranks_up_to(found.cut_at):
-        yield of_regions(f"R@{k}", box_recall(found.ranks, k), kept=is_beyond(k, found.least_kept))
-    unranked = found.unranked
+    for k in ranks_up_to(scored.cut_at):
+        yield of_regions(f"R@{k}", box_recall(scored.ranks, k), of_stored=is_beyond(k, scored.least_kept))
+    unranked = scored.unranked
     some = not unranked.proposed
-    yield of_regions("proposals", unranked.bound, kept=some)
-    phrases = list(found.precisions)
-    values = np.asarray(list(found.precisions.values()))
+    yield of_regions("proposals", unranked.bound, of_stored=some)
+    phrases = list(scored.precisions)
+    values = np.asarray(list(scored.precisions.values()))
     drawn = how.over(phrases, "phrase")
-    cut = OF_KEPT if precision_is_cut(found) else ""
-    for name, own in (
+    cut = OF_KEPT if precision_is_cut(scored) else ""
+    for name, row in (
         ("AP", _mean(values, drawn, share=False)),
-        ("mAP", _mean_over_categories(found, drawn)),
+        ("mAP", _mean_over_categories(scored, drawn)),
     ):
-        yield {"measure": name, **own, "remark": remarks_of(cut, own["remark"])}
-    yield of_regions("R@1, random", unranked.share, kept=some, share=False)
-    yield of_regions("R@1, largest", unranked.largest, kept=some)
+        yield {"measure": name, **row, "remark": remarks_of(cut, row["remark"])}
+    yield of_regions("R@1, random", unranked.share, of_stored=some, share=False)
+    yield of_regions("R@1, largest", unranked.largest, of_stored=some)
 
 
 def ranks_up_to(cut_at: int | None) -> list[int]:
@@ -65,11 +63,11 @@ def ranks_up_to(cut_at: int | None) -> list[int]:
     return [k for k in RECALL_RANKS if cut_at is None or k <= cut_at]
 
 
-def precision_is_cut(found: ScoredLocalizations) -> bool:
+def precision_is_cut(scored: ScoredLocalizations) -> bool:
     """Whether AP is of the regions kept for mentions, where more may have been dropped."""
     most = RECALL_RANKS[-1]
-    return not found.everywhere and (
-        (found.cut_at is not None and found.cut_at < most) or is_beyond(most, found.least_kept)
+    return not scored.everywhere and (
+        (scored.cut_at is not None and scored.cut_at < most) or is_beyond(most, scored.least_kept)
     )
 
 
@@ -83,49 +81,51 @@ def least_of(*numbers: int | None) -> int | None:
     return min((number for number in numbers if number is not None), default=None)
 
 
-def remarks_of(*said: str) -> str:
+def remarks_of(*remarks: str) -> str:
     """Remarks joined in one line, without the empty ones."""
-    return "; ".join(filter(None, said))
+    return "; ".join(filter(None, remarks))
 
 
 def _mean(values: _Floats, bootstrap: Bootstrap | None, *, share: bool) -> dict[str, Any]:
     if bootstrap is None:
         return {"value": float(values.mean()), "low": None, "high": None, "items": len(values), "remark": ""}
-    told = figure_interval(values, bootstrap, share=share)
+    interval = figure_interval(values, bootstrap, share=share)
     return {
-        "value": told.value,
-        "low": told.low,
-        "high": told.high,
+        "value": interval.value,
+        "low": interval.low,
+        "high": interval.high,
         "items": len(values),
-        "remark": told.remark,
+        "remark": interval.remark,
     }
 
 
-def _mean_over_categories(found: ScoredLocalizations, bootstrap: Bootstrap | None) -> dict[str, Any]:
+def _mean_over_categories(scored: ScoredLocalizations, bootstrap: Bootstrap | None) -> dict[str, Any]:
     """mAP, with an interval that draws phrases."""
-    sums = sums_of_categories(found)
+    sums = sums_of_categories(scored)
     clusters = sums if bootstrap is not None else sums.sum(axis=0, keepdims=True)
-    told = estimate(clusters, mean_of_means, lambda totals: "undefined", items=len(sums), bootstrap=bootstrap)
+    interval = estimate(
+        clusters, mean_of_means, lambda totals: "undefined", items=len(sums), bootstrap=bootstrap
+    )
     return {
-        "value": told.value,
-        "low": told.low,
-        "high": told.high,
+        "value": interval.value,
+        "low": interval.low,
+        "high": interval.high,
         "items": sums.shape[1] // 2,
-        "remark": told.reason,
+        "remark": interval.reason,
     }
 
 
-def sums_of_categories(found: ScoredLocalizations) -> _Floats:
+def sums_of_categories(scored: ScoredLocalizations) -> _Floats:
     """What each phrase adds to the sum of AP and to the number of phrases of each of its categories, shape
     (phrases, 2 categories)."""
-    belongs = _categories_of_phrases(found)
-    categories = _ordered({one for own in belongs.values() for one in own})
+    belongs = _categories_of_phrases(scored)
+    categories = _ordered({label for phrase_categories in belongs.values() for label in phrase_categories})
     sums = np.zeros((len(belongs), 2 * len(categories)))
-    for row, (phrase, own) in enumerate(belongs.items()):
-        for category in own:
-            place = 2 * categories.index(category)
-            sums[row, place] = found.precisions[phrase]
-            sums[row, place + 1] = 1
+    for row, (phrase, phrase_categories) in enumerate(belongs.items()):
+        for category in phrase_categories:
+            column = 2 * categories.index(category)
+            sums[row, column] = scored.precisions[phrase]
+            sums[row, column + 1] = 1
     return sums
 
 
@@ -138,54 +138,56 @@ def mean_of_means(totals: _Floats) -> _Floats:
     return np.asarray(means.sum(axis=1) / there.sum(axis=1))
 
 
-def by_category(found: ScoredLocalizations) -> list[dict[str, Any]]:
+def by_category(scored: ScoredLocalizations) -> list[dict[str, Any]]:
     """Table 2: a row a category."""
-    belongs = _categories_of_phrases(found)
+    belongs = _categories_of_phrases(scored)
     rows = []
-    for category in _ordered({one for mention in found.mentions for one in mention.categories}):
-        own = np.asarray([category in mention.categories for mention in found.mentions])
+    for category in _ordered({name for mention in scored.mentions for name in mention.categories}):
+        in_category = np.asarray([category in mention.categories for mention in scored.mentions])
         phrases = [phrase for phrase, of in belongs.items() if category in of]
         rows.append(
             {
                 "category": category,
-                "mentions": int(own.sum()),
+                "mentions": int(in_category.sum()),
                 "phrases": len(phrases),
-                **_shares(found, own),
-                "AP": float(np.mean([found.precisions[phrase] for phrase in phrases])),
+                **_shares(scored, in_category),
+                "AP": float(np.mean([scored.precisions[phrase] for phrase in phrases])),
             }
         )
     return rows
 
 
-def frequent_phrases(found: ScoredLocalizations) -> list[dict[str, Any]]:
+def frequent_phrases(scored: ScoredLocalizations) -> list[dict[str, Any]]:
     """Table 3: a row for each of the most frequent phrases, equal ones by the alphabet."""
-    counted = Counter(mention.phrase for mention in found.mentions)
+    counted = Counter(mention.phrase for mention in scored.mentions)
     rows = []
-    for phrase in sorted(counted, key=lambda one: (-counted[one], one))[:MOST_FREQUENT]:
-        own = np.asarray([mention.phrase == phrase for mention in found.mentions])
+    for phrase in sorted(counted, key=lambda text: (-counted[text], text))[:MOST_FREQUENT]:
+        of_phrase = np.asarray([mention.phrase == phrase for mention in scored.mentions])
         rows.append(
             {
                 "phrase": phrase,
                 "mentions": counted[phrase],
-                **_shares(found, own),
-                "AP": found.precisions[phrase],
+                **_shares(scored, of_phrase),
+                "AP": scored.precisions[phrase],
             }
         )
     return rows
 
 
-def _shares(found: ScoredLocalizations, own: NDArray[np.bool_]) -> dict[str, float]:
-    shares = {f"R@{k}": float(box_recall(found.ranks[own], k).mean()) for k in ranks_up_to(found.cut_at)}
-    return {**shares, "proposals": float(found.unranked.bound[own].mean())}
+def _shares(scored: ScoredLocalizations, mask: NDArray[np.bool_]) -> dict[str, float]:
+    shares = {f"R@{k}": float(box_recall(scored.ranks[mask], k).mean()) for k in ranks_up_to(scored.cut_at)}
+    return {**shares, "proposals": float(scored.unranked.bound[mask].mean())}
 
 
-def _categories_of_phrases(found: ScoredLocalizations) -> dict[str, set[str]]:
-    belongs: dict[str, set[str]] = {phrase: set() for phrase in found.precisions}
-    for mention in found.mentions:
+def _categories_of_phrases(scored: ScoredLocalizations) -> dict[str, set[str]]:
+    belongs: dict[str, set[str]] = {phrase: set() for phrase in scored.precisions}
+    for mention in scored.mentions:
         belongs[mention.phrase].update(mention.categories)
     return belongs
 
 
 def _ordered(categories: set[str]) -> list[str]:
     """The eight as printed, then others by the alphabet."""
-    return [one for one in CATEGORIES if one in categories] + sorted(categories - set(CATEGORIES))
+    return [category for category in CATEGORIES if category in categories] + sorted(
+        categories - set(CATEGORIES)
+    )

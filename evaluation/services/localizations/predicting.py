@@ -56,7 +56,7 @@ from evaluation.services.stored import get_or_publish
 from evaluation.services.systems import registry
 from evaluation.services.systems.described_alike import check_described_alike
 from evaluation.services.systems.examples import Examples, examples_from
-from evaluation.services.systems.folds import check_left_out
+from evaluation.services.systems.folds import check_not_learned_from
 from evaluation.services.systems.parts import check_proposed
 from evaluation.services.systems.sources import Sources
 from evaluation.services.systems.training import system_named
@@ -124,7 +124,7 @@ def localize(request: LocalizeRequest, context: OperationContext) -> LocalizedSe
     check_localizing(request, context)
     system = registry.system_row(request.system)
     localizer = _Localizer.of(request, system)
-    facts = {
+    columns = {
         "made_by": system,
         "corpus": system.corpus,
         "split": request.split,
@@ -146,7 +146,7 @@ def localize(request: LocalizeRequest, context: OperationContext) -> LocalizedSe
         if not row.mention_count:
             raise ValueError(f"layer {localizer.layer!r} has no mention in these images; nothing to localize")
 
-    stored, created = get_or_publish(LocalizationSet, request.set_name, facts, fill)
+    stored, created = get_or_publish(LocalizationSet, request.set_name, columns, fill)
     seen = provenance_of({stored.name: stored}, stored.corpus, localizer.image_ids.tolist())
     return LocalizedSet(
         **localization_set_values(stored),
@@ -162,7 +162,7 @@ class _Localizer:
 
     system: str
     stored: TrainedSystem
-    found: Examples
+    dataset: Examples
     regions: FeatureSet
     layer: str
     split: str
@@ -179,44 +179,46 @@ class _Localizer:
         label = request.regions or str(stored.facts.get("regions", ""))
         regions = feature_set(corpus, Sources(regions=label).settled(corpus).regions)
         check_proposed(regions)
-        given = Sources(regions=regions.label)
-        remarks = check_described_alike(request.system, stored.facts, corpus, given)
+        sources = Sources(regions=regions.label)
+        remarks = check_described_alike(request.system, stored.facts, corpus, sources)
         layer = layer_to_read(
             corpus_named(corpus), request.layer or str(stored.facts.get("layer", "")) or None
         )
         if layer is None:
             raise ImportRefused(f"corpus {corpus!r} has no layer; import or annotate mentions first")
-        found = examples_from(corpus, given)
-        asked = request.split, request.limit, request.seed
-        return cls(request.system, stored, found, regions, layer.name, *asked, remarks)
+        dataset = examples_from(corpus, sources)
+        selection = request.split, request.limit, request.seed
+        return cls(request.system, stored, dataset, regions, layer.name, *selection, remarks)
 
     @cached_property
     def places(self) -> list[int]:
         """The images, by their places among the examples."""
-        places = self.found.to_rank(self.split, seed=self.seed)
-        check_left_out(self.stored, self.system, self.found, places, self.split)
+        places = self.dataset.to_rank(self.split, seed=self.seed)
+        check_not_learned_from(self.stored, self.system, self.dataset, places, self.split)
         return places
 
     @cached_property
     def mentions_of(self) -> dict[str, list[Mention]]:
         """The mentions of each image in order, without those that say nothing of what is seen."""
-        corpus = corpus_named(self.found.corpus)
+        corpus = corpus_named(self.dataset.corpus)
         layer = layer_to_read(corpus, self.layer)
-        wanted = {self.found.examples[place].name for place in self.places}
-        found: dict[str, list[Mention]] = {}
-        names = self.found.names.image_name.values()
+        names_needed = {self.dataset.examples[index].name for index in self.places}
+        mentions_of_image: dict[str, list[Mention]] = {}
+        names = self.dataset.names.image_name.values()
         for name, record in zip(names, stream_records(corpus=corpus, layer=layer), strict=True):
-            if name in wanted and record.layer is not None:
+            if name in names_needed and record.layer is not None:
                 chains = [chain for chain in record.layer.chains if chain.id != NOT_VISUAL]
                 places = {mention.place: mention for chain in chains for mention in chain.mentions}
-                found[name] = [places[place] for place in sorted(places)]
-        return found
+                mentions_of_image[name] = [places[index] for index in sorted(places)]
+        return mentions_of_image
 
     @cached_property
     def phrases(self) -> Counter[str]:
         """Each phrase with the number of its mentions, in the order in which they first stand."""
-        each = (self.mentions_of.get(self.found.examples[place].name, ()) for place in self.places)
-        return Counter(phrase_text(mention.text) for own in each for mention in own)
+        mentions_by_image = (
+            self.mentions_of.get(self.dataset.examples[index].name, ()) for index in self.places
+        )
+        return Counter(phrase_text(mention.text) for mentions in mentions_by_image for mention in mentions)
 
     @cached_property
     def unknown(self) -> frozenset[str]:
@@ -229,29 +231,29 @@ class _Localizer:
     @property
     def image_ids(self) -> NDArray[np.int64]:
         """The ids of the images' rows, (images,)."""
-        names = [self.found.examples[place].name for place in self.places]
-        return np.asarray([self.found.names.image[name] for name in names], np.int64)
+        names = [self.dataset.examples[index].name for index in self.places]
+        return np.asarray([self.dataset.names.image[name] for name in names], np.int64)
 
     @cached_property
     def asked_about(self) -> NDArray[np.int64]:
         """The same, and the images without a region of the split, or that the file names: their mentions are
         missed. A fold was dealt among those with regions."""
-        asked = set(self.image_ids.tolist())
-        if not FOLD.fullmatch(self.split) and (named := subset_named(self.found.corpus, self.split)):
-            asked |= named.images
-        return np.asarray(sorted(asked), np.int64)
+        image_ids = set(self.image_ids.tolist())
+        if not FOLD.fullmatch(self.split) and (named := subset_named(self.dataset.corpus, self.split)):
+            image_ids |= named.images
+        return np.asarray(sorted(image_ids), np.int64)
 
     def asked_digest(self) -> str:
         """SHA-256 of the names of the images, those without a region too, and of the mentions that are looked
         for."""
-        said = {
-            name: [[one.caption, one.start, one.end, one.text] for one in own]
-            for name, own in self.mentions_of.items()
+        mention_lists = {
+            name: [[mention.caption, mention.start, mention.end, mention.text] for mention in mentions]
+            for name, mentions in self.mentions_of.items()
         }
-        parts: list[Any] = [self.found.digest_of(self.places), said]
+        parts: list[Any] = [self.dataset.digest_of(self.places), mention_lists]
         without = set(self.asked_about.tolist()).difference(self.image_ids.tolist())
         if without:
-            parts.append(digest_of_images(without, self.found.names))
+            parts.append(digest_of_images(without, self.dataset.names))
         return digest_of_parts(*parts)
 
     def count_unknown(self) -> int:
@@ -264,24 +266,26 @@ class _Localizer:
         for start in range(0, len(places), _IMAGES):
             progress("localizing mentions", start, len(places))
             part = places[start : start + _IMAGES]
-            names = [self.found.examples[place].name for place in part]
-            said = [
-                (own, mention) for own, name in enumerate(names) for mention in self.mentions_of.get(name, ())
+            names = [self.dataset.examples[index].name for index in part]
+            numbered_mentions = [
+                (number, mention)
+                for number, name in enumerate(names)
+                for mention in self.mentions_of.get(name, ())
             ]
-            if not said:
+            if not numbered_mentions:
                 continue
-            documents: list[Document] = [[plain_words(mention.text)] for _, mention in said]
-            image_of = np.asarray([own for own, _ in said], np.intp)
+            documents: list[Document] = [[plain_words(mention.text)] for _, mention in numbered_mentions]
+            image_of = np.asarray([number for number, _ in numbered_mentions], np.intp)
             described = self._regions(part)
             scores = self.stored.localize(described, documents, image_of)
-            for place, (own, mention) in enumerate(said):
-                values = scores.item(place)
+            for index, (number, mention) in enumerate(numbered_mentions):
+                values = scores.item(index)
                 limit = 0 if phrase_text(mention.text) in self.unknown else self.limit
                 best = np.argsort(-values, kind="stable")[:limit]
                 rows = np.empty((len(best), REGION_NUMBERS), np.float32)
-                rows[:, :4] = boxes[int(described.rows.begin[own]) + best]
+                rows[:, :4] = boxes[int(described.rows.begin[number]) + best]
                 rows[:, 4] = values[best]
-                image = self.found.names.image[names[own]]
+                image = self.dataset.names.image[names[number]]
                 yield LocalizedMention(image, mention.caption, mention.start, mention.end, mention.text, rows)
         progress("localizing mentions", len(places), len(places))
 
@@ -301,15 +305,15 @@ class _Localizer:
             tile = scores.tile(slice(start, start + _PHRASES), everything)
             for phrase, values in zip(phrases[start : start + _PHRASES], tile, strict=True):
                 most = max(LEAST_DETECTIONS, DETECTIONS_A_MENTION * self.phrases[phrase])
-                kept = best_detections(values, boxes, image, most)
-                packed = np.column_stack([boxes[kept], values[kept]]).astype(np.float32)
-                yield DetectedPhrase(phrase, ids[image[kept]], packed)
+                best = best_detections(values, boxes, image, most)
+                packed = np.column_stack([boxes[best], values[best]]).astype(np.float32)
+                yield DetectedPhrase(phrase, ids[image[best]], packed)
         progress("detecting phrases", len(phrases), len(phrases))
 
     def _regions(self, places: list[int]) -> RegionVectors:
-        found = self.found.described(places)
-        assert isinstance(found, RegionVectors)
-        return found
+        described = self.dataset.described(places)
+        assert isinstance(described, RegionVectors)
+        return described
 
 
 def rows_of_images(described: RegionVectors) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

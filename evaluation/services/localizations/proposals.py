@@ -58,28 +58,28 @@ class UnrankedRegions:
         bound, share, largest, regions = np.zeros((4, number))
         return cls(bound, share, largest, regions, proposed)
 
-    def put(self, place: int, boxes: NDArray[np.floating], gold: _Floats) -> None:
+    def put(self, index: int, boxes: NDArray[np.floating], gold: _Floats) -> None:
         """The mention at a place has these regions, shape (n, 4), and people's box, shape (4,)."""
-        self.regions[place] = len(boxes)
+        self.regions[index] = len(boxes)
         if len(boxes):
             right = iou(boxes, gold) >= RIGHT_IOU
-            self.bound[place], self.share[place] = right.any(), right.mean()
-            self.largest[place] = right[area(np.asarray(boxes, np.float64)).argmax()]
+            self.bound[index], self.share[index] = right.any(), right.mean()
+            self.largest[index] = right[area(np.asarray(boxes, np.float64)).argmax()]
 
 
 def proposals_of_set(row: LocalizationSet, mentions: list[BoxedMention]) -> UnrankedRegions | None:
     """The regions that a localization set was chosen from; None where they are unknown or no longer there."""
     try:
-        found = feature_set(row.corpus.name, row.regions)
+        stored = feature_set(row.corpus.name, row.regions)
     except UnknownName:
         return None
-    if found.kind != "region":
+    if stored.kind != "region":
         return None
-    boxes_of = _boxes_of_images(found)
-    told = UnrankedRegions.of_mentions(len(mentions), proposed=True)
-    for place, mention in enumerate(mentions):
-        told.put(place, boxes_of.get(mention.image, np.empty((0, 4))), mention.box)
-    return told
+    boxes_of = _boxes_of_images(stored)
+    unranked = UnrankedRegions.of_mentions(len(mentions), proposed=True)
+    for index, mention in enumerate(mentions):
+        unranked.put(index, boxes_of.get(mention.image, np.empty((0, 4))), mention.box)
+    return unranked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,16 +108,19 @@ def score_proposals(request: ProposalScoring, context: OperationContext) -> Figu
     corpus, layer, resampling = request.corpus, request.layer, request.resampling
     check_layer("layer", layer, corpus_named(corpus))
     check_images("split", request.split, corpus_named(corpus), context, runs=True)
-    found = feature_set(corpus, Sources(regions=request.regions).settled(corpus).regions)
+    stored = feature_set(corpus, Sources(regions=request.regions).settled(corpus).regions)
     subset = subset_named(corpus, request.split, seed=request.fold_seed)
     mentions = boxed_mentions_of(corpus, layer, subset)
-    boxes_of = _boxes_of_images(found)
+    boxes_of = _boxes_of_images(stored)
     ranks = _ranks(boxes_of, mentions)
     most = max(len(boxes_of.get(mention.image, ())) for mention in mentions)
     up_to = [k for k in PROPOSAL_RANKS if k < PROPOSAL_RANKS[-1] or most > PROPOSAL_RANKS[-2]]
     rows = [("all", np.ones(len(mentions), bool))]
-    held = {one for mention in mentions for one in mention.categories}
-    for category in [*(one for one in CATEGORIES if one in held), *sorted(held - set(CATEGORIES))]:
+    held = {label for mention in mentions for label in mention.categories}
+    for category in [
+        *(label for label in CATEGORIES if label in held),
+        *sorted(held - set(CATEGORIES)),
+    ]:
         rows.append((category, np.asarray([category in mention.categories for mention in mentions])))
     images = [str(mention.image) for mention in mentions]
     basis = FigureBasis(
@@ -130,22 +133,22 @@ def score_proposals(request: ProposalScoring, context: OperationContext) -> Figu
     )
     report: dict[str, Any] = {
         "corpus": corpus,
-        "regions": found.label,
+        "regions": stored.label,
         "layer": layer,
         "basis": basis.as_dict(),
         "rows": [],
     }
-    for name, own in rows:
-        row: dict[str, Any] = {"category": name, "mentions": int(own.sum())}
+    for name, mask in rows:
+        row: dict[str, Any] = {"category": name, "mentions": int(mask.sum())}
         for k in up_to:
-            row[f"R@{k}"] = float(box_recall(ranks[own], k).mean())
-        row["all"] = float(upper_bound(ranks[own]).mean())
-        bootstrap = resampling.over([images[place] for place in np.flatnonzero(own)])
+            row[f"R@{k}"] = float(box_recall(ranks[mask], k).mean())
+        row["all"] = float(upper_bound(ranks[mask]).mean())
+        bootstrap = resampling.over([images[index] for index in np.flatnonzero(mask)])
         if bootstrap is not None:
-            interval = figure_interval(box_recall(ranks[own], 100), bootstrap, share=True)
+            interval = figure_interval(box_recall(ranks[mask], 100), bootstrap, share=True)
             row |= {"low": interval.low, "high": interval.high}
         report["rows"].append(row)
-    per_image = np.unique(np.asarray(found.ids()), return_counts=True)[1]
+    per_image = np.unique(np.asarray(stored.ids()), return_counts=True)[1]
     about = {"images": len(set(images)), "regions_an_image": float(per_image.mean())}
     return FigureReport(report={**report, **about})
 
@@ -159,21 +162,21 @@ def remarks_on_proposals(report: dict[str, Any]) -> str:
     )
 
 
-def _boxes_of_images(found: FeatureSet) -> dict[int, NDArray[Any]]:
+def _boxes_of_images(region_set: FeatureSet) -> dict[int, NDArray[Any]]:
     """The boxes of each image (its row's id) in their order, shape (n, 4)."""
-    names, boxes = names_of(found.corpus), np.asarray(found.boxes())
+    names, boxes = names_of(region_set.corpus), np.asarray(region_set.boxes())
     rows: dict[int, list[int]] = {}
-    for row, name in enumerate(found.ids()):
+    for row, name in enumerate(region_set.ids()):
         rows.setdefault(names.image[name], []).append(row)
-    return {image: boxes[own] for image, own in rows.items()}
+    return {image: boxes[rows_of_image] for image, rows_of_image in rows.items()}
 
 
 def _ranks(boxes_of: dict[int, NDArray[Any]], mentions: list[BoxedMention]) -> _Floats:
     """The rank of the first right region of each mention, infinity for none."""
     ranks = np.full(len(mentions), np.inf)
-    for place, mention in enumerate(mentions):
-        own = boxes_of.get(mention.image, np.empty((0, 4)))
-        ranks[place] = first_right(own, np.zeros(len(own), np.intp), mention.box[None])[0]
+    for index, mention in enumerate(mentions):
+        boxes = boxes_of.get(mention.image, np.empty((0, 4)))
+        ranks[index] = first_right(boxes, np.zeros(len(boxes), np.intp), mention.box[None])[0]
     return ranks
 
 
@@ -182,5 +185,8 @@ def table_of_proposals(report: dict[str, Any]) -> Table:
     ranks = [f"R@{k}" for k in PROPOSAL_RANKS if f"R@{k}" in report["rows"][0]]
     columns = ["category", "mentions", *ranks, "low", "high", "all"]
     rows = [[row.get(column) for column in columns] for row in report["rows"]]
-    shown = ["R@100, low" if one == "low" else "R@100, high" if one == "high" else one for one in columns]
-    return Table(shown, rows, dict.fromkeys(shown[2:], 4), basis=basis_from_dict(report["basis"]))
+    heads = [
+        "R@100, low" if heading == "low" else "R@100, high" if heading == "high" else heading
+        for heading in columns
+    ]
+    return Table(heads, rows, dict.fromkeys(heads[2:], 4), basis=basis_from_dict(report["basis"]))

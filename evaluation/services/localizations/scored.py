@@ -8,8 +8,6 @@ might have been the best for any phrase.
 Source: Plummer et al. 2015, section 3.2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -66,14 +64,14 @@ class ScoredLocalizations:
         if self.row.source:
             return None
         regions = self.unranked.regions[self.predicted]
-        dropped = regions > self.row.limit if self.unranked.proposed else regions >= self.row.limit
-        return self.row.limit if dropped.any() else None
+        cut = regions > self.row.limit if self.unranked.proposed else regions >= self.row.limit
+        return self.row.limit if cut.any() else None
 
     @property
     def least_kept(self) -> int | None:
         """The fewest regions that a file has of a mention, where it has some; None of a set made here."""
-        found = self.unranked.regions[self.predicted]
-        return int(found.min()) if self.row.source and len(found) else None
+        counts = self.unranked.regions[self.predicted]
+        return int(counts.min()) if self.row.source and len(counts) else None
 
 
 def subset_of_set(row: LocalizationSet, split: str | None, seed: int = 0) -> Subset | None:
@@ -95,8 +93,8 @@ def images_without_output(
     """The ids of the images with mentions of which a set says nothing: no mention, though without a region,
     and no detection. Raises MissingOutput where there are some and `missing` refuses them."""
     seen = set(row.mentions.values_list("image_id", flat=True))
-    for one in detections_of(row):
-        seen.update(one.images.tolist())
+    for phrase in detections_of(row):
+        seen.update(phrase.images.tolist())
     images = dict.fromkeys(mention.image for mention in mentions)
     lacking = [image for image in images if image not in seen]
     names = names_of(row.corpus.name).image_name
@@ -117,27 +115,29 @@ def scored(
     images with some of the mentions the set has no output."""
     place_of: dict[tuple[int, int, int, int], list[int]] = {}
     for number, mention in enumerate(mentions):
-        place_of.setdefault(mention.place, []).append(number)
+        place_of.setdefault(mention.key, []).append(number)
     ranks = np.full(len(mentions), np.inf)
     predicted = np.zeros(len(mentions), bool)
     proposed = proposals_of_set(row, mentions)
     unranked = proposed or UnrankedRegions.of_mentions(len(mentions), proposed=False)
     images = {mention.image for mention in mentions} if subset is not None else None
     for part in chunks(localized_mentions(row, images), _TOGETHER):
-        said = [
-            (number, one.regions)
-            for one in part
-            for number in place_of.get((one.image, one.caption, one.start, one.end), ())
+        predictions = [
+            (number, prediction.regions)
+            for prediction in part
+            for number in place_of.get(
+                (prediction.image, prediction.caption, prediction.start, prediction.end), ()
+            )
         ]
-        if said:
-            numbers = [number for number, _ in said]
-            predicted[numbers] = [len(regions) > 0 for _, regions in said]
-            owner = np.repeat(np.arange(len(said)), [len(regions) for _, regions in said])
-            boxes = np.concatenate([regions[:, :4] for _, regions in said])
+        if predictions:
+            numbers = [number for number, _ in predictions]
+            predicted[numbers] = [len(regions) > 0 for _, regions in predictions]
+            owner = np.repeat(np.arange(len(predictions)), [len(regions) for _, regions in predictions])
+            boxes = np.concatenate([regions[:, :4] for _, regions in predictions])
             gold = np.stack([mentions[number].box for number in numbers])
             ranks[numbers] = first_right(boxes, owner, gold)
             if proposed is None:
-                for (number, regions), box in zip(said, gold, strict=True):
+                for (number, regions), box in zip(predictions, gold, strict=True):
                     unranked.put(number, regions[:, :4], box)
     phrases = set(row.detections.values_list("phrase", flat=True))
     undetected = (
@@ -152,14 +152,14 @@ def scored(
     )
 
 
-def in_own_images(found: ScoredLocalizations, subset: Subset | None) -> ScoredLocalizations:
+def in_own_images(scored: ScoredLocalizations, subset: Subset | None) -> ScoredLocalizations:
     """The same with the AP of each phrase among the images of its mentions alone, as of a set without
     detections."""
-    if not found.everywhere:
-        return found
-    detected = () if found.lacking else _in_own_images(found.row)
-    precisions = _precisions(detected, found.mentions, subset)
-    return replace(found, precisions=precisions, everywhere=False)
+    if not scored.everywhere:
+        return scored
+    detected = () if scored.lacking else _in_own_images(scored.row)
+    precisions = _precisions(detected, scored.mentions, subset)
+    return replace(scored, precisions=precisions, everywhere=False)
 
 
 def _precisions(
@@ -170,36 +170,42 @@ def _precisions(
     gold: dict[str, dict[tuple[float, ...], None]] = {mention.phrase: {} for mention in mentions}
     for mention in mentions:
         gold[mention.phrase][mention.image, *mention.box.tolist()] = None
-    found = dict.fromkeys(gold, 0.0)
+    precisions = dict.fromkeys(gold, 0.0)
     chosen = None if subset is None else np.fromiter(subset.images, np.int64)
-    for one in detected:
-        if one.phrase not in gold:
+    for phrase_found in detected:
+        if phrase_found.phrase not in gold:
             continue
-        images, regions = one.images, one.regions
+        images, regions = phrase_found.images, phrase_found.regions
         if chosen is not None:
-            kept = np.isin(images, chosen)
-            images, regions = images[kept], regions[kept]
-        wanted = np.asarray(list(gold[one.phrase]), np.float64)
-        found[one.phrase] = box_average_precision(
-            regions[:, :4], images, regions[:, 4], wanted[:, 1:], wanted[:, 0]
+            in_chosen = np.isin(images, chosen)
+            images, regions = images[in_chosen], regions[in_chosen]
+        gold_boxes = np.asarray(list(gold[phrase_found.phrase]), np.float64)
+        precisions[phrase_found.phrase] = box_average_precision(
+            regions[:, :4], images, regions[:, 4], gold_boxes[:, 1:], gold_boxes[:, 0]
         )
-    return found
+    return precisions
 
 
 def _detected(row: LocalizationSet) -> Iterator[DetectedPhrase]:
     """What the set has of each phrase in all images, suppressed: those of a file may not be."""
-    for one in detections_of(row):
-        kept = suppress(one.regions[:, :4], one.images, one.regions[:, 4]) if row.source else slice(None)
-        yield DetectedPhrase(one.phrase, one.images[kept], one.regions[kept])
+    for detected in detections_of(row):
+        remaining = (
+            suppress(detected.regions[:, :4], detected.images, detected.regions[:, 4])
+            if row.source
+            else slice(None)
+        )
+        yield DetectedPhrase(detected.phrase, detected.images[remaining], detected.regions[remaining])
 
 
 def _in_own_images(row: LocalizationSet) -> Iterator[DetectedPhrase]:
     """What a file without detections has of each phrase: the regions for its mentions, suppressed."""
     held: dict[str, list[tuple[int, NDArray[np.float32]]]] = {}
-    for one in localized_mentions(row):
-        held.setdefault(phrase_text(one.phrase), []).append((one.image, one.regions))
+    for mention in localized_mentions(row):
+        held.setdefault(phrase_text(mention.phrase), []).append((mention.image, mention.regions))
     for phrase, of_mentions in held.items():
-        images = np.repeat([image for image, _ in of_mentions], [len(own) for _, own in of_mentions])
-        regions = np.concatenate([own for _, own in of_mentions])
-        kept = suppress(regions[:, :4], images, regions[:, 4])
-        yield DetectedPhrase(phrase, images[kept], regions[kept])
+        images = np.repeat(
+            [image for image, _ in of_mentions], [len(mention_regions) for _, mention_regions in of_mentions]
+        )
+        regions = np.concatenate([mention_regions for _, mention_regions in of_mentions])
+        remaining = suppress(regions[:, :4], images, regions[:, 4])
+        yield DetectedPhrase(phrase, images[remaining], regions[remaining])

@@ -3,8 +3,6 @@
 Source: Plummer et al. 2015, section 3.2, Tables 2 and 3.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
@@ -72,7 +70,7 @@ def score_localization(request: LocalizationScoring, context: OperationContext) 
     return LocalizationScores(localization_set=request.localization_set, stored=request.store, report=report)
 
 
-def localization_report(wanted: LocalizationScoring) -> dict[str, Any]:
+def localization_report(request: LocalizationScoring) -> dict[str, Any]:
     """The figures with their intervals, by category and for the most frequent phrases, as plain data.
 
     `digest` says of which predictions they are, `layer_state` which boxes they are against. `subset` says of
@@ -85,36 +83,36 @@ def localization_report(wanted: LocalizationScoring) -> dict[str, Any]:
     Raises UnknownName, MissingOutput, ImportRefused for a layer without boxes or a set of another corpus,
     FormatError, BadSubset and AgreementError, each one line.
     """
-    row = localization_set_named(wanted.localization_set)
-    other = localization_set_named(wanted.against) if wanted.against else None
-    if other is not None and other.corpus_id != row.corpus_id:
+    row = localization_set_named(request.localization_set)
+    other_set = localization_set_named(request.against) if request.against else None
+    if other_set is not None and other_set.corpus_id != row.corpus_id:
         raise ImportRefused(
-            f"localization set {other.name!r} is of corpus {other.corpus.name!r}, {row.name!r} of "
+            f"localization set {other_set.name!r} is of corpus {other_set.corpus.name!r}, {row.name!r} of "
             f"{row.corpus.name!r}; compare sets of one corpus"
         )
-    subset = subset_of_set(row, wanted.images, wanted.fold_seed)
+    subset = subset_of_set(row, request.images, request.fold_seed)
     # Before the boxes are read: where they change meanwhile, the figures are told as older than they are.
-    layer, state = layer_and_state(row.corpus.name, wanted.layer or row.layer)
-    asked = boxed_mentions_of(row.corpus.name, layer, subset)
-    lacking = images_without_output(row, asked, wanted.missing)
-    if wanted.missing == LEAVE_OUT:
-        mentions = [mention for mention in asked if mention.image not in lacking]
+    layer, state = layer_and_state(row.corpus.name, request.layer or row.layer)
+    all_mentions = boxed_mentions_of(row.corpus.name, layer, subset)
+    lacking = images_without_output(row, all_mentions, request.missing)
+    if request.missing == LEAVE_OUT:
+        mentions = [mention for mention in all_mentions if mention.image not in lacking]
         if not mentions:
             raise ImportRefused(f"localization set {row.name!r} has no output of these images; choose others")
-        found = scored(row, mentions, subset)
+        scored_set = scored(row, mentions, subset)
     else:
-        mentions = asked
-        found = scored(row, mentions, subset, len(lacking))
+        mentions = all_mentions
+        scored_set = scored(row, mentions, subset, len(lacking))
 
     def basis_of(counted: int) -> dict[str, Any]:
-        images = len({mention.image for mention in asked})
+        images = len({mention.image for mention in all_mentions})
         return FigureBasis(
             cases="mentions",
             counted=counted,
-            out_of=len(asked),
-            without_output=sum(mention.image in lacking for mention in asked),
+            out_of=len(all_mentions),
+            without_output=sum(mention.image in lacking for mention in all_mentions),
             pool=f"layer {layer} of corpus {row.corpus.name}, {subset.called if subset else 'all images'}",
-            missing=wanted.missing,
+            missing=request.missing,
             notes=(f"Images without output: {len(lacking):,} of {images:,}.",) if lacking else (),
         ).as_dict()
 
@@ -127,28 +125,30 @@ def localization_report(wanted: LocalizationScoring) -> dict[str, Any]:
         "layer_state": state,
         "subset": subset.called if subset else "",
         "images_digest": digest_of_images(subset.images, names_of(row.corpus.name)) if subset else "",
-        "whole": not wanted.split,
+        "whole": not request.split,
         "regions": row.regions,
         "images": len({mention.image for mention in mentions}),
         "mentions": len(mentions),
-        "predicted": int(found.predicted.sum()),
-        "phrases": len(found.precisions),
-        "everywhere": found.everywhere,
-        "undetected": found.undetected,
-        "part": found.part,
-        "missing": wanted.missing,
+        "predicted": int(scored_set.predicted.sum()),
+        "phrases": len(scored_set.precisions),
+        "everywhere": scored_set.everywhere,
+        "undetected": scored_set.undetected,
+        "part": scored_set.part,
+        "missing": request.missing,
         "without_output": len(lacking),
         "basis": basis_of(len(mentions)),
-        "proposed": found.unranked.proposed,
-        "cut_at": found.cut_at,
-        "least_kept": found.least_kept,
-        **asdict(wanted.resampling),
-        "measures": list(measures_of(found, wanted.resampling)),
-        "categories": by_category(found),
-        "frequent": frequent_phrases(found),
+        "proposed": scored_set.unranked.proposed,
+        "cut_at": scored_set.cut_at,
+        "least_kept": scored_set.least_kept,
+        **asdict(request.resampling),
+        "measures": list(measures_of(scored_set, request.resampling)),
+        "categories": by_category(scored_set),
+        "frequent": frequent_phrases(scored_set),
     }
-    if other is not None:
-        report |= differences_from(other, found, asked, subset, wanted.missing, wanted.resampling)
+    if other_set is not None:
+        report |= differences_from(
+            other_set, scored_set, all_mentions, subset, request.missing, request.resampling
+        )
         report["differences_basis"] = basis_of(report["differences_mentions"])
-    made = {one.name: one for one in (row, other) if one is not None}
-    return with_provenance(report, made, row.corpus, {mention.image for mention in mentions})
+    sets = {row_of_set.name: row_of_set for row_of_set in (row, other_set) if row_of_set is not None}
+    return with_provenance(report, sets, row.corpus, {mention.image for mention in mentions})

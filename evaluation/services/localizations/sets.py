@@ -1,7 +1,5 @@
 """Localization sets: listed, found by name, their rows packed and read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -75,60 +73,62 @@ def localization_set_values(row: LocalizationSet) -> dict[str, Any]:
 def localization_set_named(name: str) -> LocalizationSet:
     """The published set; raises UnknownName listing what exists."""
     there = LocalizationSet.objects.filter(published=True).select_related("corpus", "made_by")
-    found = there.filter(name=name).first()
-    if found is None:
+    localization_set = there.filter(name=name).first()
+    if localization_set is None:
         raise with_known(
             UnknownName(f"unknown localization set {name!r}"), there.values_list("name", flat=True)
         )
-    return found
+    return localization_set
 
 
 def write_rows(
-    found: LocalizationSet, mentions: Iterable[LocalizedMention], detections: Iterable[DetectedPhrase]
+    localization_set: LocalizationSet,
+    mentions: Iterable[LocalizedMention],
+    detections: Iterable[DetectedPhrase],
 ) -> None:
     """The rows of a new set, with its counts and its digest; `save` is left to the caller.
 
     The digest is of names of images, not of their rows: it is the same wherever the corpus is imported.
     """
-    name_of = names_of(found.corpus.name).image_name
+    name_of = names_of(localization_set.corpus.name).image_name
     parts: list[Any] = []
     images: set[int] = set()
-    for start, own in _chunks(mentions):
+    for start, chunk in _chunks(mentions):
         rows = []
-        for position, one in enumerate(own, start=start):
-            packed = np.asarray(one.regions, _FLOAT).reshape(-1, REGION_NUMBERS)
+        for position, mention in enumerate(chunk, start=start):
+            packed = np.asarray(mention.regions, _FLOAT).reshape(-1, REGION_NUMBERS)
             rows.append(
                 PhraseLocalization(
-                    localization_set=found,
+                    localization_set=localization_set,
                     position=position,
-                    image_id=one.image,
-                    caption=one.caption,
-                    start=one.start,
-                    end=one.end,
-                    phrase=one.phrase,
+                    image_id=mention.image,
+                    caption=mention.caption,
+                    start=mention.start,
+                    end=mention.end,
+                    phrase=mention.phrase,
                     regions=packed.tobytes(),
                 )
             )
-            place = [name_of[one.image], one.caption, one.start, one.end, one.phrase]
-            parts.append(digest_of_parts(place, packed))
-            images.add(one.image)
+            key = [name_of[mention.image], mention.caption, mention.start, mention.end, mention.phrase]
+            parts.append(digest_of_parts(key, packed))
+            images.add(mention.image)
         PhraseLocalization.objects.bulk_create(rows)
-    found.mention_count, found.image_count = len(parts), len(images)
+    localization_set.mention_count, localization_set.image_count = len(parts), len(images)
     for start, seen in _chunks(detections):
         PhraseDetections.objects.bulk_create(
             PhraseDetections(
-                localization_set=found,
+                localization_set=localization_set,
                 position=position,
-                phrase=each.phrase,
-                images=np.asarray(each.images, _ID).tobytes(),
-                regions=np.asarray(each.regions, _FLOAT).tobytes(),
+                phrase=detected.phrase,
+                images=np.asarray(detected.images, _ID).tobytes(),
+                regions=np.asarray(detected.regions, _FLOAT).tobytes(),
             )
-            for position, each in enumerate(seen, start=start)
+            for position, detected in enumerate(seen, start=start)
         )
-        for each in seen:
-            where = [name_of[int(image)] for image in each.images]
-            parts.append(digest_of_parts(each.phrase, where, np.asarray(each.regions, _FLOAT)))
-    found.digest = digest_of_parts(parts)
+        for detected in seen:
+            where = [name_of[int(image)] for image in detected.images]
+            parts.append(digest_of_parts(detected.phrase, where, np.asarray(detected.regions, _FLOAT)))
+    localization_set.digest = digest_of_parts(parts)
 
 
 def _chunks(rows: Iterable[Any]) -> Iterator[tuple[int, list[Any]]]:
@@ -144,19 +144,19 @@ def packed_ids(ids: NDArray[np.int64]) -> bytes:
     return ids.astype(_ID).tobytes()
 
 
-def images_looked_at(found: LocalizationSet) -> frozenset[int]:
+def images_looked_at(localization_set: LocalizationSet) -> frozenset[int]:
     """The ids of the images that a set is of. Where that is not known, as of a file for which nobody said it:
     of those in which it has a mention."""
-    if found.image_ids is not None:
-        return frozenset(np.frombuffer(found.image_ids, _ID).tolist())
-    return frozenset(found.mentions.values_list("image_id", flat=True))
+    if localization_set.image_ids is not None:
+        return frozenset(np.frombuffer(localization_set.image_ids, _ID).tolist())
+    return frozenset(localization_set.mentions.values_list("image_id", flat=True))
 
 
 def localized_mentions(
-    found: LocalizationSet, images: Iterable[int] | None = None
+    localization_set: LocalizationSet, images: Iterable[int] | None = None
 ) -> Iterator[LocalizedMention]:
     """What the set has for each mention, in order; of these images only where given."""
-    rows = found.mentions.order_by("position")
+    rows = localization_set.mentions.order_by("position")
     if images is not None:
         rows = rows.filter(image_id__in=list(images))
     for row in rows.iterator(ROWS_PER_INSERT):
@@ -164,8 +164,8 @@ def localized_mentions(
         yield LocalizedMention(row.image_id, row.caption, row.start, row.end, row.phrase, regions)
 
 
-def detections_of(found: LocalizationSet) -> Iterator[DetectedPhrase]:
+def detections_of(localization_set: LocalizationSet) -> Iterator[DetectedPhrase]:
     """What the set has for each phrase, in order."""
-    for row in found.detections.order_by("position").iterator(ROWS_PER_INSERT):
+    for row in localization_set.detections.order_by("position").iterator(ROWS_PER_INSERT):
         regions = np.frombuffer(row.regions, _FLOAT).reshape(-1, REGION_NUMBERS)
         yield DetectedPhrase(row.phrase, np.frombuffer(row.images, _ID), regions)

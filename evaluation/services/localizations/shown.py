@@ -1,7 +1,5 @@
 """What a page shows of a localization set: each mention's best region beside the box that people drew."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -18,8 +16,8 @@ from evaluation.services.alignments.localizing import boxed_mentions
 from evaluation.services.localizations.sets import LocalizedMention, images_looked_at, localized_mentions
 
 #: Which mentions are shown: all, those whose best region is wrong, or those where it is wrong by much.
-ALL_MENTIONS, WRONG, FAR = "all", "wrong", "far"
-MENTIONS_SHOWN = (ALL_MENTIONS, WRONG, FAR)
+ALL_MENTIONS, INCORRECT, FAR = "all", "wrong", "far"
+MENTIONS_SHOWN = (ALL_MENTIONS, INCORRECT, FAR)
 #: A region is wrong by much where it overlaps the box that people drew by less.
 FAR_IOU = 0.1
 #: Images that are looked through at a time, and at most for one page.
@@ -28,7 +26,8 @@ _TOGETHER, _AT_MOST = 40, 400
 
 @dataclass(frozen=True, slots=True)
 class ShownMention:
-    """A mention with its best region; boxes are left, top, width and height from 0 on, `found` None for none.
+    """A mention with its best region; boxes are left, top, width and height from 0 on, `predicted` None for
+    none.
 
     `before` and `after` are the other words of its caption; `rank` is that of the first right region, 0 where
     none is.
@@ -38,7 +37,7 @@ class ShownMention:
     text: str
     after: str
     drawn: tuple[float, ...]
-    found: tuple[float, ...] | None
+    predicted: tuple[float, ...] | None
     overlap: float
     rank: int
 
@@ -75,15 +74,15 @@ def shown_page(row: LocalizationSet, layer: Any, which: str, first: int, number:
     if row.image_ids is not None:
         there += sorted(images_looked_at(row).difference(there))
     ids = there[first : first + _AT_MOST + 1]
-    found: list[LocalizedImage] = []
+    images: list[LocalizedImage] = []
     for start in range(0, min(len(ids), _AT_MOST), _TOGETHER):
-        for place, shown in enumerate(_looked_at(row, layer, which, ids[start : start + _TOGETHER]), start):
-            if shown is not None and place < _AT_MOST:
-                found.append(shown)
-                if len(found) == number:
-                    more = place + 1 < len(ids)
-                    return ShownPage(found, first + place + 1 if more else 0)
-    return ShownPage(found, first + _AT_MOST if len(ids) > _AT_MOST else 0)
+        for index, image in enumerate(_looked_at(row, layer, which, ids[start : start + _TOGETHER]), start):
+            if image is not None and index < _AT_MOST:
+                images.append(image)
+                if len(images) == number:
+                    more = index + 1 < len(ids)
+                    return ShownPage(images, first + index + 1 if more else 0)
+    return ShownPage(images, first + _AT_MOST if len(ids) > _AT_MOST else 0)
 
 
 def _looked_at(
@@ -93,27 +92,28 @@ def _looked_at(
     images = row.corpus.images.filter(pk__in=ids)
     rows = {image.pk: image for image in images.order_by("position")}
     records = dict(zip(rows, stream_records(corpus=row.corpus, layer=layer, images=images), strict=True))
-    own: dict[int, dict[tuple[int, int, int], LocalizedMention]] = {}
-    for one in localized_mentions(row, ids):
-        own.setdefault(one.image, {})[one.caption, one.start, one.end] = one
+    mentions_of_image: dict[int, dict[tuple[int, int, int], LocalizedMention]] = {}
+    for mention in localized_mentions(row, ids):
+        mentions_of_image.setdefault(mention.image, {})[mention.caption, mention.start, mention.end] = mention
     for pk in ids:
         mentions = tuple(
-            shown
-            for shown in _compared(records[pk], own.get(pk, {}))
-            if which == ALL_MENTIONS or (not shown.right and (which == WRONG or shown.overlap < FAR_IOU))
+            localized
+            for localized in _compared(records[pk], mentions_of_image.get(pk, {}))
+            if which == ALL_MENTIONS
+            or (not localized.right and (which == INCORRECT or localized.overlap < FAR_IOU))
         )
         yield LocalizedImage(rows[pk], mentions) if mentions else None
 
 
 def _compared(
-    record: ImageRecord, own: dict[tuple[int, int, int], LocalizedMention]
+    record: ImageRecord, mentions: dict[tuple[int, int, int], LocalizedMention]
 ) -> Iterator[ShownMention]:
     """The mentions that people boxed, beside what the set has for them."""
     if record.layer is None:
         return
-    for mention, drawn in sorted(boxed_mentions(record.layer), key=lambda one: one[0].place):
-        said = own.get(mention.place)
-        regions = np.empty((0, 5)) if said is None else said.regions
+    for mention, drawn in sorted(boxed_mentions(record.layer), key=lambda item: item[0].place):
+        localized = mentions.get(mention.place)
+        regions = np.empty((0, 5)) if localized is None else localized.regions
         overlaps = iou(regions[:, :4], drawn) if len(regions) else np.empty(0)
         right = np.flatnonzero(overlaps >= RIGHT_IOU)
         before, after = _around(record.captions[mention.caption], mention)

@@ -1,7 +1,5 @@
 """The figures of localization sets as tables, and what is to be known about them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evaluation.comparison.missing import WORST
@@ -16,40 +14,40 @@ def tables_of_localization(report: dict[str, Any]) -> dict[str, Table]:
     figures = [*recalls_of(report), "AP", "proposals"]
     places = dict.fromkeys([*figures, "value", "low", "high", "first", "second", "difference", "p"], 4)
     basis = basis_from_dict(report["basis"])
-    found = {
+    tables = {
         "Figures": Table(
-            keys, [[one[key] for key in keys] for one in report["measures"]], places, basis=basis
+            keys, [[row[key] for key in keys] for row in report["measures"]], places, basis=basis
         ),
         "By category": Table(
             ["category", "mentions", "phrases", *figures],
             [
-                [one[key] for key in ("category", "mentions", "phrases", *figures)]
-                for one in report["categories"]
+                [row[key] for key in ("category", "mentions", "phrases", *figures)]
+                for row in report["categories"]
             ],
             places,
             basis=basis,
         ),
         "The most frequent phrases": Table(
             (by_phrase := ["phrase", "mentions", *figures]),
-            [[one[key] for key in by_phrase] for one in report["frequent"]],
+            [[row[key] for key in by_phrase] for row in report["frequent"]],
             places,
             basis=basis,
         ),
     }
     if "differences" in report:
         keys = ["measure", "first", "second", "difference", "low", "high", "p", "remark"]
-        found[f"Difference from {report['against']}"] = Table(
+        tables[f"Difference from {report['against']}"] = Table(
             keys,
-            [[one.get(key) for key in keys] for one in report["differences"]],
+            [[row.get(key) for key in keys] for row in report["differences"]],
             places,
             basis=basis_from_dict(report["differences_basis"]),
         )
-    return found
+    return tables
 
 
 def recalls_of(report: dict[str, Any]) -> list[str]:
     """The recalls that a report has, such as "R@10"."""
-    names = (one["measure"] for one in report["measures"])
+    names = (row["measure"] for row in report["measures"])
     return [name for name in names if name.startswith("R@") and name[2:].isdigit()]
 
 

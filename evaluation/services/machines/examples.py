@@ -61,25 +61,29 @@ def taught_pictures(
 
 @contextmanager
 def pictures_on_disk(
-    pictures: Iterable[TaughtPicture], folder: Path, *, told: Callable[[int], object] = lambda done: None
+    pictures: Iterable[TaughtPicture],
+    folder: Path,
+    *,
+    report_progress: Callable[[int], object] = lambda done: None,
 ) -> Iterator[list[TaughtPicture]]:
     """The same pictures with their colours in a file in `folder`, which is read as they are looked at.
 
-    So memory does not grow with them. The file is gone where the block ends. `told` hears how many are read.
+    So memory does not grow with them. The file is gone where the block ends. `report_progress` hears how many
+    are read.
     """
     from models_core.estimators.neural.proposer.examples import TaughtPicture
 
-    kept: list[tuple[int, tuple[int, ...], tuple[TaughtPhrase, ...], str]] = []
+    stored: list[tuple[int, tuple[int, ...], tuple[TaughtPhrase, ...], str]] = []
     with tempfile.TemporaryFile(dir=folder) as file:
         for picture in pictures:
-            told(len(kept))
-            kept.append((file.tell(), picture.colours.shape, picture.phrases, picture.image))
+            report_progress(len(stored))
+            stored.append((file.tell(), picture.colours.shape, picture.phrases, picture.image))
             file.write(picture.colours.tobytes())
         file.flush()
-        colours = np.asarray(np.memmap(file, np.uint8, "r")) if kept else np.empty(0, np.uint8)
+        colours = np.asarray(np.memmap(file, np.uint8, "r")) if stored else np.empty(0, np.uint8)
         yield [
             TaughtPicture(colours[start : start + int(np.prod(shape))].reshape(shape), phrases, image)
-            for start, shape, phrases, image in kept
+            for start, shape, phrases, image in stored
         ]
 
 
@@ -117,14 +121,14 @@ def _readable(record: ImageRecord, side: int, unreadable: Unreadable) -> Pixels 
 def _proposed(
     proposer: BoxProposer, records: Sequence[tuple[ImageRecord, Sequence[Mention], Pixels]]
 ) -> Iterator[tuple[str, Proposals]]:
-    found = proposer.propose(
+    proposed = proposer.propose(
         [picture for _, _, picture in records],
         [[mention.tokens for mention in mentions] for _, mentions, _ in records],
     )
-    for (record, mentions, _), own in zip(records, found, strict=True):
+    for (record, mentions, _), proposals_of_image in zip(records, proposed, strict=True):
         proposals: Mapping[str, Sequence[ProposedBox]] = {
             mention.id: [ProposedBox(_pixels(row[:4].tolist(), record), float(row[4])) for row in rows]
-            for mention, rows in zip(mentions, own, strict=True)
+            for mention, rows in zip(mentions, proposals_of_image, strict=True)
         }
         yield record.id, proposals
 

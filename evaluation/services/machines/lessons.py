@@ -1,7 +1,5 @@
 """Teaching a machine, as an operation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -45,17 +43,17 @@ def teach(request: TeachMachineRequest, context: OperationContext) -> Taught:
     `teach_machine`, and Invalid where the campaign has no such machine."""
     machines.machine_in(request.row(), request.machine)
 
-    def tell(phase: str, done: int, of: int) -> None:
+    def report_progress(phase: str, done: int, of: int) -> None:
         start, end = (_TAUGHT_AT, 1.0) if phase.startswith("proposing") else (0.0, _TAUGHT_AT)
         context.tell(phase, start + (end - start) * done / max(1, of))
 
     return teach_machine(
         campaign=request.campaign,
-        machine=request.machine,
+        model_annotator=request.machine,
         replaces_file=context.actor is not None or context.progress is None,
         restart=request.restart,
         device=request.device,
-        told=tell,
+        report_progress=report_progress,
     )
 
 

@@ -4,8 +4,6 @@ a machine propose for images that were opened since it learnt, or came into its 
 Called every minute by the periodic work. It imports nothing that is slow to import: every command does.
 """
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 from annotation import jobs
@@ -23,24 +21,24 @@ def teach_machines() -> int:
     from evaluation.services.machines.teaching import forget_deleted, machines_to_propose, machines_to_teach
 
     forget_deleted()
-    asked = 0
-    for kind, wanted in ((TEACH_JOB, machines_to_teach()), (PROPOSE_JOB, machines_to_propose())):
-        for campaign, machine in wanted:
-            newest = newest_jobs(campaign, machine)
+    jobs_created = 0
+    for kind, candidates in ((TEACH_JOB, machines_to_teach()), (PROPOSE_JOB, machines_to_propose())):
+        for campaign, annotator in candidates:
+            newest = newest_jobs(campaign, annotator)
             # One job at a time is about a machine, and none while it is taught by command.
-            if any(job.state in Job.LIVE for job in newest.values()) or lesson_under_way(campaign, machine):
+            if any(job.state in Job.LIVE for job in newest.values()) or lesson_under_way(campaign, annotator):
                 continue
-            job, lesson = newest.get(kind), newest.get(TEACH_JOB)
-            if kind == PROPOSE_JOB and job is not None and lesson is not None and lesson.pk > job.pk:
+            job, training = newest.get(kind), newest.get(TEACH_JOB)
+            if kind == PROPOSE_JOB and job is not None and training is not None and training.pk > job.pk:
                 job = None  # What was asked of an earlier lesson says nothing of this one.
             if job is not None and job.state == Job.CANCELLED:
                 continue
             if job is not None and job.state == Job.FAILED and job.finished_at is not None:
                 if database.now() - job.finished_at < AGAIN_AFTER:
                     continue
-            arguments = {"machine": machine}
+            arguments = {"machine": annotator}
             if kind == TEACH_JOB:
                 arguments["campaign"] = campaign.name
             jobs.enqueue(kind=kind, arguments=arguments, campaign=campaign)
-            asked += 1
-    return asked
+            jobs_created += 1
+    return jobs_created

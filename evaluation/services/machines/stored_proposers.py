@@ -109,7 +109,11 @@ def why_no_proposer(name: str) -> str:
 
 def _stored_names() -> list[str]:
     folder = Path(django_settings.DATA_DIR) / "proposers"
-    return sorted(each.name for each in folder.glob("[!.]*")) if folder.is_dir() else []
+    return (
+        sorted(folder_of_proposer.name for folder_of_proposer in folder.glob("[!.]*"))
+        if folder.is_dir()
+        else []
+    )
 
 
 def train_proposer(request: TrainProposerRequest, context: OperationContext) -> TrainedProposer:
@@ -121,7 +125,7 @@ def train_proposer(request: TrainProposerRequest, context: OperationContext) -> 
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
     from models_core.estimators.neural.proposer.training import ProposerSettings
 
-    name, corpus, told = request.name, request.corpus, PhaseShares(context.tell)
+    name, corpus, progress = request.name, request.corpus, PhaseShares(context.tell)
     folder = proposer_folder(name)
     with exclusive_folder(
         f"proposer.{name}", busy=f"proposer {name!r} is being taught; wait for the end of that"
@@ -129,30 +133,30 @@ def train_proposer(request: TrainProposerRequest, context: OperationContext) -> 
         recover_folder(folder)
         if folder.exists() and not request.replace:
             raise invalid("name", "taken", value=name)
-        found = corpus_named(corpus)
-        source = layer_to_read(found, request.layer or None)
+        corpus_row = corpus_named(corpus)
+        source = layer_to_read(corpus_row, request.layer or None)
         if source is None:
             raise ImportRefused(f"corpus {corpus!r} has no layer; import or draw boxes first")
         usual = ProposerSettings()
         settings = usual if request.epochs is None else usual.lasting(request.epochs)
         torch_for(request.device)  # Before all pictures are read.
-        images = found.images.count()
-        records = stream_records(corpus=found, layer=source, split=request.split or None)
+        images = corpus_row.images.count()
+        records = stream_records(corpus=corpus_row, layer=source, split=request.split or None)
         unreadable: list[str] = []
         with pictures_on_disk(
             taught_pictures(records, settings.side, unreadable=unreadable.append),
             work,
-            told=lambda done: told("reading pictures", done, images),
+            report_progress=lambda done: progress("reading pictures", done, images),
         ) as pictures:
             proposer = BoxProposer(settings).fit(
                 pictures,
                 seed=request.seed,
                 device=request.device,
-                told=lambda done, of: told("learning from pictures", done, of),
+                told=lambda done, of: progress("learning from pictures", done, of),
             )
         # Whole, before the old one goes.
-        facts = {"corpus": corpus, "layer": source.name, "images": len(pictures), "seed": request.seed}
-        proposer.save(work / name, facts)
+        metadata = {"corpus": corpus, "layer": source.name, "images": len(pictures), "seed": request.seed}
+        proposer.save(work / name, metadata)
         replace_folder(work / name, folder)
     return TrainedProposer(
         name=name, corpus=corpus, layer=source.name, images=len(pictures), unreadable=len(unreadable)

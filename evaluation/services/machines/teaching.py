@@ -84,11 +84,11 @@ class ProposedFor:
 def teach_machine(
     *,
     campaign: str,
-    machine: str,
+    model_annotator: str,
     replaces_file: bool = True,
     restart: bool = False,
     device: str = CPU,
-    told: LessonTold = lambda phase, done, of: None,
+    report_progress: LessonTold = lambda phase, done, of: None,
 ) -> Taught:
     """Teach a machine from what is finished, store its proposals, and let it take its turn.
 
@@ -100,38 +100,48 @@ def teach_machine(
     NoDevice, and Busy.
     """
     row = campaign_named(campaign)
-    own = machines.machine_named(row, machine)
-    with machines.lesson(own) as (version, work):
-        if own.from_file and not replaces_file:
+    annotator = machines.machine_named(row, model_annotator)
+    with machines.lesson(annotator) as (version, work):
+        if annotator.from_file and not replaces_file:
             raise CampaignError(
-                f"the boxes of machine {own.name!r} come from {own.source}, so it does not learn by itself; "
+                f"the boxes of machine {annotator.name!r} come from {annotator.source}, so it does not "
+                "learn by itself; "
                 "who teaches it replaces them"
             )
-        replaced = own.source if own.from_file else ""
+        replaced = annotator.source if annotator.from_file else ""
         finished = to_learn_from.count_to_learn_from(row)
         unreadable: set[str] = set()
-        lesson = _Lesson(version, work, device, told, unreadable.add)
-        begun = _beginning(own)
-        proposer, source, learnt = _taught(own, finished, lesson, begun, restart=restart)
+        training = _Lesson(version, work, device, report_progress, unreadable.add)
+        begun = _beginning(annotator)
+        proposer, source, learnt = _taught(annotator, finished, training, begun, restart=restart)
         images = finished if learnt else 0
-        _keep(proposer, own, version, begun=begun, as_stored=not learnt)
+        _save_proposer(proposer, annotator, version, begun=begun, as_stored=not learnt)
         count = _propose(
             proposer,
-            own,
+            annotator,
             machines.images_to_propose(row)[:PROPOSED_BY_LESSON],
             version=version,
             unreadable=unreadable.add,
-            told=partial(told, "proposing"),
+            report_progress=partial(report_progress, "proposing"),
         )
         # From here on the lesson counts: nothing may stop it that could be told.
-        machines.machine_learnt(own, images=images, source=source)
-        _forget_others(own)
-    answers = _take_turns(own)
-    return Taught(own.name, own.version, images, source, count, len(unreadable), answers, replaced)
+        machines.machine_learnt(annotator, images=images, source=source)
+        _forget_others(annotator)
+    answers = _take_turns(annotator)
+    return Taught(
+        annotator.name,
+        annotator.version,
+        images,
+        source,
+        count,
+        len(unreadable),
+        answers,
+        replaced,
+    )
 
 
 def propose_boxes(
-    *, campaign: str, machine: str, told: LessonTold = lambda phase, done, of: None
+    *, campaign: str, model_annotator: str, report_progress: LessonTold = lambda phase, done, of: None
 ) -> ProposedFor:
     """Have a machine say what it would draw in the images for which its version proposed nothing yet, as it
     learnt last, and let it take its turn.
@@ -140,12 +150,13 @@ def propose_boxes(
     CampaignError for a machine of which no proposer is kept that can be used, and Busy.
     """
     row = campaign_named(campaign)
-    own = machines.machine_named(row, machine)
-    with machines.lesson(own):
-        folder = kept_folder(own, own.version)
-        if own.from_file or not folder.is_dir():
+    annotator = machines.machine_named(row, model_annotator)
+    with machines.lesson(annotator):
+        folder = kept_folder(annotator, annotator.version)
+        if annotator.from_file or not folder.is_dir():
             raise CampaignError(
-                f"machine {own.name!r} has no proposer that could propose for further images: its boxes come "
+                f"machine {annotator.name!r} has no proposer that could propose for further images: its "
+                "boxes come "
                 "from a file, or it has not learnt yet; teach it"
             )
         from models_core.estimators.neural.proposer.box_proposer import BoxProposer
@@ -153,34 +164,35 @@ def propose_boxes(
         try:
             proposer = BoxProposer.load(folder)
         except BadModel as error:
-            _log.warning("machine %s: %s", own.name, error)
+            _log.warning("machine %s: %s", annotator.name, error)
             raise CampaignError(
-                f"what machine {own.name!r} learnt last cannot be used: it is damaged, or of another version "
+                f"what machine {annotator.name!r} learnt last cannot be used: it is damaged, or of "
+                "another version "
                 "of this program; teach it"
             ) from error
         unreadable: set[str] = set()
         count = _propose(
             proposer,
-            own,
-            machines.images_to_propose(row, lacking=own),
-            version=own.version,
+            annotator,
+            machines.images_to_propose(row, lacking=annotator),
+            version=annotator.version,
             unreadable=unreadable.add,
-            told=partial(told, "proposing for further images"),
+            report_progress=partial(report_progress, "proposing for further images"),
         )
-    answers = _take_turns(own)
-    return ProposedFor(own.name, own.version, count, len(unreadable), answers)
+    answers = _take_turns(annotator)
+    return ProposedFor(annotator.name, annotator.version, count, len(unreadable), answers)
 
 
-def kept_folder(machine: Machine, version: int) -> Path:
+def kept_folder(annotator: Machine, version: int) -> Path:
     """Where what a machine learnt as of a version is kept."""
-    return Path(django_settings.DATA_DIR) / "machines" / str(machine.pk) / str(version)
+    return Path(django_settings.DATA_DIR) / "machines" / str(annotator.pk) / str(version)
 
 
-def _take_turns(machine: Machine) -> int:
+def _take_turns(annotator: Machine) -> int:
     """Let a machine take its turn, if it is the one that works; how many questions it answered."""
-    if machine_at_work(machine.campaign_id) != machine:
+    if machine_at_work(annotator.campaign_id) != annotator:
         return 0
-    return machine_turns.take_turns(machine.campaign, submission.submit)
+    return machine_turns.take_turns(annotator.campaign, submission.submit)
 
 
 class _Beginning(NamedTuple):
@@ -191,105 +203,110 @@ class _Beginning(NamedTuple):
     digest: str
 
 
-def _beginning(machine: Machine) -> _Beginning:
+def _beginning(annotator: Machine) -> _Beginning:
     """Where the campaign has the lessons of its machines begin now."""
-    name = settings_of(machine.campaign.settings).machine.system
+    name = settings_of(annotator.campaign.settings).machine.system
     return _Beginning(name, proposer_digest(name) if name else "")
 
 
-def _keep(
-    proposer: BoxProposer, machine: Machine, version: int, *, begun: _Beginning, as_stored: bool
+def _save_proposer(
+    proposer: BoxProposer, annotator: Machine, version: int, *, begun: _Beginning, as_stored: bool
 ) -> None:
-    folder = kept_folder(machine, version)
+    folder = kept_folder(annotator, version)
     if folder.exists():
         shutil.rmtree(folder)  # Of a lesson that was killed.
-    facts = {"campaign": machine.campaign.name, "machine": machine.name, "version": version}
-    last = _facts(machine)
+    metadata = {"campaign": annotator.campaign.name, "machine": annotator.name, "version": version}
+    last = _metadata(annotator)
     # That of a stored proposer that is gone by now stays known.
     before = last.get("begun_digest", "") if last.get("begun_from") == begun.name else ""
     began = {"begun_from": begun.name, "begun_digest": begun.digest or before, "as_stored": as_stored}
-    proposer.save(folder, {**facts, **began})
+    proposer.save(folder, {**metadata, **began})
 
 
-def _began_with(machine: Machine, begun: _Beginning) -> bool | None:
+def _began_with(annotator: Machine, begun: _Beginning) -> bool | None:
     """Whether the machine's lessons began there: from a proposer of this name, that was not replaced since as
     far as both digests are known. None where that is not known."""
-    facts = _facts(machine)
-    if facts.get("begun_from") is None:
+    metadata = _metadata(annotator)
+    if metadata.get("begun_from") is None:
         return None
-    known = facts.get("begun_digest")
-    return facts["begun_from"] == begun.name and (not known or not begun.digest or known == begun.digest)
+    known = metadata.get("begun_digest")
+    return metadata["begun_from"] == begun.name and (not known or not begun.digest or known == begun.digest)
 
 
-def _facts(machine: Machine) -> Mapping[str, Any]:
+def _metadata(annotator: Machine) -> Mapping[str, Any]:
     """What is noted beside what a machine learnt last."""
     try:
-        return read_manifest(kept_folder(machine, machine.version)).get("facts") or {}
+        return read_manifest(kept_folder(annotator, annotator.version)).get("facts") or {}
     except (BadModel, OSError):
         return {}
 
 
-def _learnt_last(machine: Machine, begun: _Beginning) -> BoxProposer | None:
+def _learnt_last(annotator: Machine, begun: _Beginning) -> BoxProposer | None:
     """What a machine learnt last, if its lessons began there, and it is of this version of the program."""
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 
-    folder = kept_folder(machine, machine.version)
-    if machine.from_file or not folder.is_dir():
+    folder = kept_folder(annotator, annotator.version)
+    if annotator.from_file or not folder.is_dir():
         return None
     try:
-        return BoxProposer.load(folder) if _began_with(machine, begun) else None
+        return BoxProposer.load(folder) if _began_with(annotator, begun) else None
     except BadModel as error:
-        _log.warning("machine %s learns from the beginning: %s", machine.name, error)
+        _log.warning("machine %s learns from the beginning: %s", annotator.name, error)
         return None
 
 
-def _forget_others(machine: Machine) -> None:
+def _forget_others(annotator: Machine) -> None:
     """Remove what earlier versions learnt, but for the one before: a backup under way may have copied the
     database when that counted."""
-    own = kept_folder(machine, machine.version)
-    kept = {own, kept_folder(machine, machine.version - 1)}
-    for folder in own.parent.iterdir():
-        if folder not in kept:
+    current = kept_folder(annotator, annotator.version)
+    retained = {current, kept_folder(annotator, annotator.version - 1)}
+    for folder in current.parent.iterdir():
+        if folder not in retained:
             shutil.rmtree(folder)
 
 
 def forget_deleted() -> int:
     """Remove what machines learnt that are gone with their campaigns; of how many."""
     folder = Path(django_settings.DATA_DIR) / "machines"
-    kept = {own.name: own for own in folder.iterdir()} if folder.is_dir() else {}
-    gone = set(kept) - machines.known_machines() if kept else set()
+    folders = (
+        {annotator_folder.name: annotator_folder for annotator_folder in folder.iterdir()}
+        if folder.is_dir()
+        else {}
+    )
+    gone = set(folders) - machines.known_machines() if folders else set()
     for name in gone:
-        shutil.rmtree(kept[name], ignore_errors=True)
+        shutil.rmtree(folders[name], ignore_errors=True)
     return len(gone)
 
 
 def _propose(
     proposer: BoxProposer,
-    machine: Machine,
+    annotator: Machine,
     images: Sequence[int],
     *,
     version: int,
     unreadable: Unreadable,
-    told: Callable[[int, int], object],
+    report_progress: Callable[[int, int], object],
 ) -> int:
     """Store what a proposer would draw in these images (ids); of how many it says anything. Of the others is
-    stored that it says nothing, so that they are not tried again. `told` is called before each image."""
+    stored that it says nothing, so that they are not tried again. `report_progress` is called before each
+    image."""
     silent: set[str] = set()
 
     def noted() -> Iterator[tuple[ImageRecord, Sequence[Mention]]]:
-        records = machines.records_to_propose(machine.campaign, images)
+        records = machines.records_to_propose(annotator.campaign, images)
         for done, (record, mentions) in enumerate(records):
-            told(done, len(images))
+            report_progress(done, len(images))
             silent.add(record.id)
             yield record, mentions
 
-    def found() -> Iterator[tuple[str, Proposals]]:
+    def proposals_of_images() -> Iterator[tuple[str, Proposals]]:
         for image, proposals in proposals_of(proposer, noted(), unreadable=unreadable):
             silent.discard(image)
             yield image, proposals
 
-    count = machines.store_proposals(machine, found(), version=version)
-    machines.store_proposals(machine, ((image, {}) for image in sorted(silent)), version=version)
+    count = machines.store_proposals(annotator, proposals_of_images(), version=version)
+    machines.store_proposals(annotator, ((image, {}) for image in sorted(silent)), version=version)
     return count
 
 
@@ -301,30 +318,30 @@ class _Lesson:
     version: int
     folder: Path
     device: str
-    told: LessonTold
+    report_progress: LessonTold
     unreadable: Unreadable
 
 
 def _taught(
-    machine: Machine, finished: int, lesson: _Lesson, begun: _Beginning, *, restart: bool
+    annotator: Machine, finished: int, training: _Lesson, begun: _Beginning, *, restart: bool
 ) -> tuple[BoxProposer, str, bool]:
     """What a machine proposes by from this version on, what that learnt from, in words, and whether it learnt
     in this campaign: else it is the stored proposer as it is."""
-    row = machine.campaign
+    row = annotator.campaign
     settings = settings_of(row.settings).machine
-    last = None if restart else _learnt_last(machine, begun)
+    last = None if restart else _learnt_last(annotator, begun)
     if finished >= settings.from_images:
         begin = last
         if begin is None and settings.system:
             begin = stored_proposer(settings.system)
         return (
-            _learnt(row, begin, finished, lesson),
+            _learnt(row, begin, finished, training),
             f"{finished} finished images"
             + (f", from proposer {settings.system} on" if settings.system else ""),
             True,
         )
     # What a machine has learnt here is not given up for what it began with.
-    if settings.system and (last is None or _facts(machine).get("as_stored")):
+    if settings.system and (last is None or _metadata(annotator).get("as_stored")):
         return stored_proposer(settings.system), f"proposer {settings.system}", False
     raise CampaignError(
         f"campaign {row.name!r} has {finished} finished images, and a machine learns from "
@@ -340,58 +357,58 @@ def _taught(
 def machines_to_teach() -> list[tuple[Campaign, str]]:
     """(campaign, machine) of those that are to learn now, by their campaigns' settings: none whose boxes come
     from a file."""
-    found = []
+    due = []
     for row in machines.campaigns_with_machines():
-        machine = machine_at_work(row.pk)
-        if machine is None or machine.from_file:
+        annotator = machine_at_work(row.pk)
+        if annotator is None or annotator.from_file:
             continue
         settings, finished = settings_of(row.settings).machine, to_learn_from.count_to_learn_from(row)
-        if learns_now(settings, finished=finished, learnt=machine.learnt) or (
+        if learns_now(settings, finished=finished, learnt=annotator.learnt) or (
             # From another beginning than it had: that holds from now on.
-            machine.learnt is not None
+            annotator.learnt is not None
             and (settings.system or finished >= settings.from_images)
-            and _began_with(machine, _beginning(machine)) is False
+            and _began_with(annotator, _beginning(annotator)) is False
         ):
-            found.append((row, machine.name))
-    return found
+            due.append((row, annotator.name))
+    return due
 
 
 def machines_to_propose() -> list[tuple[Campaign, str]]:
     """(campaign, machine) of those that lack boxes for images of their share, and of which is kept what they
     learnt last."""
-    found = []
+    lacking = []
     for row in machines.campaigns_with_machines():
-        machine = machine_at_work(row.pk)
+        annotator = machine_at_work(row.pk)
         # What cannot be read is not asked for: a lesson has to come first.
-        if machine is None or machine.from_file or not _facts(machine):
+        if annotator is None or annotator.from_file or not _metadata(annotator):
             continue
-        if machines.lacks_proposals(machine):
-            found.append((row, machine.name))
-    return found
+        if machines.lacks_proposals(annotator):
+            lacking.append((row, annotator.name))
+    return lacking
 
 
-def _learnt(row: Campaign, begin: BoxProposer | None, finished: int, lesson: _Lesson) -> BoxProposer:
+def _learnt(row: Campaign, begin: BoxProposer | None, finished: int, training: _Lesson) -> BoxProposer:
     """A proposer that learnt from a campaign's chains with boxes; of the images whose boxes were judged last
     a part is held out, as in earlier lessons."""
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
     from models_core.estimators.neural.proposer.training import ProposerSettings
 
-    torch_for(lesson.device)  # Before all pictures are read.
+    torch_for(training.device)  # Before all pictures are read.
     settings = begin.settings if begin is not None else ProposerSettings()
     records = to_learn_from.records_to_learn_from(row)
     with pictures_on_disk(
-        taught_pictures(records, settings.side, unreadable=lesson.unreadable),
-        lesson.folder,
-        told=lambda done: lesson.told("reading pictures", done, finished),
+        taught_pictures(records, settings.side, unreadable=training.unreadable),
+        training.folder,
+        report_progress=lambda done: training.report_progress("reading pictures", done, finished),
     ) as pictures:
         judged = to_learn_from.first_verdicts(row)
         pictures.sort(key=lambda picture: judged.get(picture.image, len(judged)))
         learned = BoxProposer(settings).learned_from(pictures)
         return BoxProposer(settings).fit(
             pictures,
-            seed=row.seed + lesson.version - 1,
+            seed=row.seed + training.version - 1,
             begin=begin,
-            device=lesson.device,
-            told=partial(lesson.told, "learning from finished images"),
+            device=training.device,
+            told=partial(training.report_progress, "learning from finished images"),
             steps=settings.lesson_steps(learned, from_scratch=begin is None),
         )

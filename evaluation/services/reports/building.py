@@ -5,8 +5,6 @@ or the libraries changed, it is refused, naming what changed, unless it is to be
 put together out of sight and moved to its place in one step, so that a killed build leaves no report.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import zipfile
@@ -110,19 +108,19 @@ def build_report(request: ReportRequest, context: OperationContext) -> BuiltRepo
                 "another name, or replace it"
             )
         files = _files(inquiry, progress)
-        made = work / "report"
+        built = work / "report"
         for file, content in files.items():
-            (made / file).parent.mkdir(parents=True, exist_ok=True)
-            (made / file).write_bytes(content)
+            (built / file).parent.mkdir(parents=True, exist_ok=True)
+            (built / file).write_bytes(content)
         context.tell("saving the report", 1.0)
         sums = {file: _sha256(content) for file, content in files.items()}
         try:
             with transaction.atomic():
-                _keep(inquiry, digest, sums)
+                _store_report(inquiry, digest, sums)
                 audit.record(actor=context.actor, act="build_report", report=name, digest=digest)
                 # What was removed meanwhile is told before anything that stood is moved.
                 connection.check_constraints(table_names=[ReportRun._meta.db_table, Report._meta.db_table])
-                replace_folder(made, target)
+                replace_folder(built, target)
         except IntegrityError as error:
             raise ReportRefused(
                 f"something that report {name!r} is made from was removed while it was built; build it again"
@@ -133,11 +131,11 @@ def build_report(request: ReportRequest, context: OperationContext) -> BuiltRepo
 def _progress(context: OperationContext) -> ReportProgress:
     """What tells the context how far a report is: figures are drawn last."""
 
-    def told(phase: str, done: int, of: int) -> None:
+    def report(phase: str, done: int, of: int) -> None:
         start, end = (_COMPUTED, 1.0) if phase.startswith("drawing") else (0.0, _COMPUTED)
         context.tell(phase, start + (end - start) * done / of)
 
-    return told
+    return report
 
 
 def packed_report(row: Report) -> NewFile:
@@ -235,15 +233,15 @@ def _files(inquiry: ReportRows, progress: ReportProgress) -> dict[str, bytes]:
     return {**files, _SUMS: sums.encode()}
 
 
-def _page(plain: Mapping[str, Any], pictures: Mapping[str, str]) -> str:
+def _page(report: Mapping[str, Any], pictures: Mapping[str, str]) -> str:
     """The report as one page that needs nothing else, in English whoever builds it."""
     with translation.override("en"):
         return render_to_string(
-            "evaluation/report_document.html", {"report": plain, "sections": illustrated(plain, pictures)}
+            "evaluation/report_document.html", {"report": report, "sections": illustrated(report, pictures)}
         )
 
 
-def illustrated(plain: Mapping[str, Any], pictures: Mapping[str, str]) -> list[dict[str, Any]]:
+def illustrated(report: Mapping[str, Any], pictures: Mapping[str, str]) -> list[dict[str, Any]]:
     """The sections of a report's JSON, its figures with their pictures: SVG of our own making."""
     return [
         {
@@ -252,20 +250,20 @@ def illustrated(plain: Mapping[str, Any], pictures: Mapping[str, str]) -> list[d
                 {**figure, "svg": mark_safe(pictures[figure["key"]])} for figure in section["figures"]
             ],
         }
-        for section in plain["sections"]
+        for section in report["sections"]
     ]
 
 
-def _keep(inquiry: ReportRows, digest: str, files: Mapping[str, str]) -> None:
-    runs: list[Run] = [run for own in inquiry.runs.values() for run in own]
+def _store_report(inquiry: ReportRows, digest: str, files: Mapping[str, str]) -> None:
+    runs: list[Run] = [run for of_direction in inquiry.runs.values() for run in of_direction]
     with transaction.atomic():
-        standing = Report.objects.filter(name=inquiry.wanted.name).first()
-        if standing is not None and standing.corpus_id != inquiry.snapshot.corpus_id:
+        existing = Report.objects.filter(name=inquiry.request.name).first()
+        if existing is not None and existing.corpus_id != inquiry.snapshot.corpus_id:
             raise ReportRefused(
-                f"report {inquiry.wanted.name!r} already exists for another corpus; choose another name"
+                f"report {inquiry.request.name!r} already exists for another corpus; choose another name"
             )
         row, _ = Report.objects.update_or_create(
-            name=inquiry.wanted.name,
+            name=inquiry.request.name,
             defaults={
                 "corpus": inquiry.snapshot.corpus,
                 "qrels": inquiry.snapshot,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from evaluation.agreement.estimates import AgreementError, Bootstrap
 from evaluation.agreement.summary import Resampling
 from evaluation.comparison.provenance import with_provenance
-from evaluation.comparison.ranked_runs import Placed, RunPool, place, pool_of
+from evaluation.comparison.ranked_runs import Placed, RunPool, pool_of, rank_in_pools
 from evaluation.comparison.scoring import (
     OF_ORIGINALS,
     Scored,
@@ -52,40 +52,40 @@ GRADED = ("nDCG@10",)
 _DEEPEST = 10
 
 
-def compute_findings(asked: ReportRows, progress: ReportProgress) -> ReportDocument:
+def compute_findings(rows: ReportRows, progress: ReportProgress) -> ReportDocument:
     """Everything computed. Raises NotComparable, UnknownMeasure, AgreementError."""
-    steps = _Steps(asked, progress)
-    directions = [_direction(asked, direction, steps) for direction in asked.runs]
+    steps = _Steps(rows, progress)
+    directions = [_direction(rows, direction, steps) for direction in rows.runs]
     steps("agreement of the judges")
-    judging, why_not = _judging(asked)
+    judging, why_not = _judging(rows)
     return ReportDocument(
-        asked.wanted.name, asked.inputs, directions, asked.batch, judging, why_not, _tags(asked, steps)
+        rows.request.name, rows.inputs, directions, rows.batch, judging, why_not, _tags(rows, steps)
     )
 
 
-def _tags(asked: ReportRows, steps: _Steps) -> list[ScoredTags]:
+def _tags(rows: ReportRows, steps: _Steps) -> list[ScoredTags]:
     """The scores of each tag set; images without tags are the request's missing output, as queries are.
 
     Raises MissingOutput, and ImportRefused where none of its images has a true tag.
     """
-    wanted = asked.wanted
-    found: list[ScoredTags] = []
+    request = rows.request
+    scored_tags: list[ScoredTags] = []
     how = TagScoring(
-        missing=wanted.missing,
-        resampling=Resampling(wanted.resamples, wanted.level, wanted.seed),
+        missing=request.missing,
+        resampling=Resampling(request.resamples, request.level, request.seed),
     )
-    for one in asked.tags:
-        steps(f"scoring tags of {one.name}", counts=False)
-        corpus = asked.snapshot.corpus.name
-        found.append(score_tag_set(corpus=corpus, name=one.name, how=how, subset=asked.subset))
-    return found
+    for tag_set in rows.tags:
+        steps(f"scoring tags of {tag_set.name}", counts=False)
+        corpus = rows.snapshot.corpus.name
+        scored_tags.append(score_tag_set(corpus=corpus, name=tag_set.name, how=how, subset=rows.subset))
+    return scored_tags
 
 
 class _Steps:
     """Counts what is done: runs scored, runs compared, judges. What does not count is told all the same."""
 
-    def __init__(self, asked: ReportRows, progress: ReportProgress) -> None:
-        runs = sum(len(own) for own in asked.runs.values())
+    def __init__(self, rows: ReportRows, progress: ReportProgress) -> None:
+        runs = sum(len(of_direction) for of_direction in rows.runs.values())
         self.done, self.all, self.progress = 0, 2 * runs + 1, progress
 
     def __call__(self, phase: str, *, counts: bool = True) -> None:
@@ -93,20 +93,20 @@ class _Steps:
         self.done += counts
 
 
-def _direction(asked: ReportRows, direction: str, steps: _Steps) -> DirectionTable:
-    runs, snapshot, wanted = asked.runs[direction], asked.snapshot, asked.wanted
-    whole = pool_of(runs[0], snapshot, asked.subset)
-    pool = scored_queries(whole, runs, snapshot, wanted.missing)
-    measures = _measures(pool, snapshot, wanted.measures)
+def _direction(rows: ReportRows, direction: str, steps: _Steps) -> DirectionTable:
+    runs, snapshot, request = rows.runs[direction], rows.snapshot, rows.request
+    whole = pool_of(runs[0], snapshot, rows.subset)
+    pool = scored_queries(whole, runs, snapshot, request.missing)
+    measures = _measures(pool, snapshot, request.measures)
     measured: list[MeasuredRun] = []
     scored: dict[str, Scored] = {}
     for run in runs:
         steps(f"scoring {run.name}")
-        (placed,) = place(run, [pool])
+        (placed,) = rank_in_pools(run, [pool])
         scored[run.name] = score_placed(run, snapshot, placed, whole, measures)
         measured.append(_measured(run, placed, scored[run.name], judged=not snapshot.pool))
     labels = dict(zip(scored, labels_of([(run.name, system_of(run)) for run in runs]), strict=True))
-    baseline = asked.baselines[direction].name
+    baseline = rows.baselines[direction].name
     images = images_of_queries(pool.queries, direction, snapshot)
     # In the order of `scoring.score_against_first`, measure by measure; told run by run, since each takes its
     # time.
@@ -120,28 +120,32 @@ def _direction(asked: ReportRows, direction: str, steps: _Steps) -> DirectionTab
                     scored[baseline],
                     scored[run.name],
                     images=images,
-                    rounds=wanted.rounds,
-                    seed=wanted.seed,
+                    rounds=request.rounds,
+                    seed=request.seed,
                 )
                 for name in scored[baseline].scores
             ]
-    in_order = [own[number] for number in range(len(scored[baseline].scores)) for own in by_run.values()]
+    in_order = [
+        tests_of_run[number]
+        for number in range(len(scored[baseline].scores))
+        for tests_of_run in by_run.values()
+    ]
     tests = [
         SignificanceTest(
-            run=one.run,
-            label=labels[one.run],
-            measure=one.measure,
-            difference=finite_or_none(one.difference),
-            test=one.test,
-            p=one.p,
-            adjusted=one.adjusted,
-            mark=one.mark,
-            reason=one.reason,
+            run=test.run,
+            label=labels[test.run],
+            measure=test.measure,
+            difference=finite_or_none(test.difference),
+            test=test.test,
+            p=test.p,
+            adjusted=test.adjusted,
+            mark=test.mark,
+            reason=test.reason,
         )
-        for one in adjusted_by_holm(in_order)
+        for test in adjusted_by_holm(in_order)
     ]
     remarks = remarks_on(list(scored.values()))
-    basis = figure_basis([scored[baseline]], snapshot, subset=asked.subset, missing=wanted.missing)
+    basis = figure_basis([scored[baseline]], snapshot, subset=rows.subset, missing=request.missing)
     shown_baseline = labels[baseline] if tests else ""
     by_label = {labels[run.name]: run for run in runs}
     seen = with_provenance({"basis": basis.as_dict()}, by_label, snapshot.corpus, images)
@@ -155,8 +159,8 @@ def _direction(asked: ReportRows, direction: str, steps: _Steps) -> DirectionTab
         ),
         measured,
         tests,
-        draws=Bootstrap(images, wanted.resamples, wanted.level, wanted.seed),
-        told=lambda what: steps(f"intervals of {what}", counts=False),
+        draws=Bootstrap(images, request.resamples, request.level, request.seed),
+        report_progress=lambda what: steps(f"intervals of {what}", counts=False),
     )
 
 
@@ -175,13 +179,13 @@ def _measures(pool: RunPool, snapshot: QrelsSnapshot, named: Sequence[str]) -> S
 
 def _measured(run: Run, placed: Placed, scored: Scored, *, judged: bool) -> MeasuredRun:
     """A run's scores, its curves as deep as its lists go, and the ranks of its originals."""
-    deepest = _DEEPEST if placed.kept is None else min(_DEEPEST, placed.kept)
+    deepest = _DEEPEST if placed.complete_to is None else min(_DEEPEST, placed.complete_to)
     originals = bool(placed.pool.judged.original.any())
     letters = [letter for letter, there in (("R", originals), ("S", judged)) if there]
     curves = {}
     for letter in letters:
         points = evaluate(placed.ranked, [f"{letter}@{k}" for k in range(1, deepest + 1)])
-        values = [finite_or_none(one.value) for one in points.values()]
+        values = [finite_or_none(score_at.value) for score_at in points.values()]
         shares = [value for value in values if value is not None]
         if shares:
             curves[letter] = shares
@@ -200,9 +204,9 @@ def _measured(run: Run, placed: Placed, scored: Scored, *, judged: bool) -> Meas
     )
 
 
-def _judging(asked: ReportRows) -> tuple[JudgingSummary | None, str]:
+def _judging(rows: ReportRows) -> tuple[JudgingSummary | None, str]:
     """What the judgments behind the qrels say, or why there is nothing to be said."""
-    snapshot, wanted = asked.snapshot, asked.wanted
+    snapshot, request = rows.snapshot, rows.request
     if snapshot.source:
         return None, f"Relevance was imported from {snapshot.source}; its judges are not known here."
     if snapshot.judgments is None:
@@ -215,8 +219,8 @@ def _judging(asked: ReportRows) -> tuple[JudgingSummary | None, str]:
     pairs = read(snapshot.judgments)
     if not pairs:
         return None, f"Judgments {snapshot.judgments.name} contain no pair."
-    others = (asked.others.name, read(asked.others)) if asked.others is not None else None
-    resampling = Resampling(wanted.resamples, wanted.level, wanted.seed)
+    others = (rows.others.name, read(rows.others)) if rows.others is not None else None
+    resampling = Resampling(request.resamples, request.level, request.seed)
     try:
         return judging_of(pairs, resampling, name=snapshot.judgments.name, others=others), ""
     except AgreementError as error:

@@ -1,7 +1,5 @@
 """Reports as lists and their own pages have them."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Annotated, Any
@@ -57,7 +55,7 @@ def report_summary(row: Report) -> ReportSummary:
         qrels=row.qrels.name,
         version=row.qrels.version,
         batch=row.batch.name if row.batch is not None else None,
-        runs=tuple(one["run"] for one in row.inputs.get("runs", [])),
+        runs=tuple(run["run"] for run in row.inputs.get("runs", [])),
         digest=row.digest,
         built_at=row.built_at,
         archived=row.archived_at is not None,

@@ -1,7 +1,5 @@
 """A report as it is asked for: names resolved to rows, and all that it will be made from; only read."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import platform
@@ -37,7 +35,7 @@ from evaluation.significance.randomisation import MOST_ROUNDS, ROUNDS
 
 RESAMPLES, LEVEL = 1_000, 0.95
 #: Seconds for which a batch's numbers are kept: what they are made from is in their name.
-_KEPT = 24 * 3600
+_CACHE_SECONDS = 24 * 3600
 _PACKAGES = ("Django", "matplotlib", "numpy", "scipy")
 
 
@@ -118,7 +116,7 @@ class ReportRequest:
 class ReportRows:
     """The rows that were asked for: runs and baselines by direction, the images asked about first."""
 
-    wanted: ReportRequest
+    request: ReportRequest
     snapshot: QrelsSnapshot
     runs: Mapping[str, Sequence[Run]]
     baselines: Mapping[str, Run]
@@ -135,17 +133,17 @@ def system_of(run: Run) -> str:
     return run.made_by.name if run.made_by is not None else run.system
 
 
-def report_rows(wanted: ReportRequest, *, by_path: bool = False) -> ReportRows:
+def report_rows(request: ReportRequest, *, by_path: bool = False) -> ReportRows:
     """The rows that were asked for; `by_path`: a split may be a file of names.
 
     Raises UnknownName, UnknownMeasure, BatchRefused, ImportRefused, NotComparable, FormatError, else
     ReportRefused."""
-    snapshot = snapshot_named(wanted.qrels)
+    snapshot = snapshot_named(request.qrels)
     try:
-        subset = subset_named(snapshot.corpus.name, wanted.split, files=by_path)
+        subset = subset_named(snapshot.corpus.name, request.split, files=by_path)
     except BadSubset as error:
         raise ReportRefused(str(error)) from error
-    runs = [run_named(name) for name in wanted.runs]
+    runs = [run_named(name) for name in request.runs]
     for run in runs:
         if run.corpus_id != snapshot.corpus_id:
             raise NotComparable(
@@ -153,21 +151,21 @@ def report_rows(wanted: ReportRequest, *, by_path: bool = False) -> ReportRows:
                 f"{snapshot.corpus.name!r}; leave it out"
             )
     by_direction = _by_direction(runs)
-    baselines = _baselines(by_direction, wanted.baseline)
-    for measure in wanted.measures:
+    baselines = _baselines(by_direction, request.baseline)
+    for measure in request.measures:
         METRICS.find(measure, family="ranking")
-    batch = batch_named(wanted.batch) if wanted.batch else None
+    batch = batch_named(request.batch) if request.batch else None
     if batch is not None and batch.corpus_id != snapshot.corpus_id:
         raise ReportRefused(f"batch {batch.name!r} is of corpus {batch.corpus.name!r}; leave it out")
-    if wanted.against and snapshot.judgments is None:
+    if request.against and snapshot.judgments is None:
         raise ReportRefused(
             f"qrels '{snapshot}' were not made from judgments; leave out the judgments to compare with"
         )
-    others = judgment_set(snapshot.corpus.name, wanted.against) if wanted.against else None
-    tags = [tag_set_named(name, snapshot.corpus.name) for name in wanted.tags]
+    others = judgment_set(snapshot.corpus.name, request.against) if request.against else None
+    tags = [tag_set_named(name, snapshot.corpus.name) for name in request.tags]
     numbers = batch_numbers(batch, fresh=True) if batch is not None else None
     return ReportRows(
-        wanted,
+        request,
         snapshot,
         by_direction,
         baselines,
@@ -176,14 +174,14 @@ def report_rows(wanted: ReportRequest, *, by_path: bool = False) -> ReportRows:
         others,
         subset,
         _inputs(
-            wanted,
+            request,
             snapshot,
             by_direction,
             baselines,
             numbers,
             others,
             # Folders of this machine are nobody's affair.
-            subset.called if subset is not None and subset.called.startswith(IN_FILE) else wanted.split,
+            subset.called if subset is not None and subset.called.startswith(IN_FILE) else request.split,
             _digest_of_images(subset, snapshot.corpus),
         )
         | _of_tags(tags),
@@ -206,8 +204,8 @@ def report_sources(rows: Sequence[Report]) -> ReportSources:
     )
     runs: dict[int, list[Run]] = {row.pk: [] for row in rows}
     its = ReportRun.objects.filter(report__in=rows).select_related("run__made_by", "run__corpus")
-    for one in its.order_by("position"):
-        runs[one.report_id].append(one.run)
+    for report_run in its.order_by("position"):
+        runs[report_run.report_id].append(report_run.run)
     return ReportSources({row.name: row for row in versions.order_by("version")}, runs)
 
 
@@ -221,7 +219,7 @@ def inputs_now(
     settings = row.inputs["settings"]
     snapshot = sources.qrels.get(row.qrels.name) or snapshot_named(row.qrels.name)
     runs = sources.runs[row.pk]
-    wanted = ReportRequest(
+    request = ReportRequest(
         name=row.name,
         qrels=row.qrels.name,
         runs=[run.name for run in runs],
@@ -242,7 +240,7 @@ def inputs_now(
     else:
         images = _digest_of_images(subset, snapshot.corpus)
     return _inputs(
-        wanted,
+        request,
         snapshot,
         _by_direction(runs),
         {
@@ -252,23 +250,23 @@ def inputs_now(
             if run.name == name
         },
         numbers(row.batch) if row.batch is not None else None,
-        judgment_set(snapshot.corpus.name, wanted.against) if wanted.against else None,
+        judgment_set(snapshot.corpus.name, request.against) if request.against else None,
         split,
         images,
-    ) | _of_tags([tag_set_named(one["tags"]) for one in row.inputs.get("tags", ())])
+    ) | _of_tags([tag_set_named(tag_set["tags"]) for tag_set in row.inputs.get("tags", ())])
 
 
 def batch_numbers(batch: Batch, *, fresh: bool = False) -> BatchNumbers:
     """A batch as a report shows it: kept until anything changes that it is made from, or counted anew."""
     what = f"batch-numbers-{batch_stamp(batch, answers=True)}"
-    return kept_figure(batch.campaign, what, lambda: _numbers(batch), fresh=fresh, seconds=_KEPT)
+    return kept_figure(batch.campaign, what, lambda: _numbers(batch), fresh=fresh, seconds=_CACHE_SECONDS)
 
 
 def _by_direction(runs: Sequence[Run]) -> dict[str, Sequence[Run]]:
     return {
-        direction: own
+        direction: of_direction
         for direction in (Run.ANNOTATION, Run.SEARCH)
-        if (own := [run for run in runs if run.direction == direction])
+        if (of_direction := [run for run in runs if run.direction == direction])
     }
 
 
@@ -278,10 +276,10 @@ def _baselines(runs: Mapping[str, Sequence[Run]], named: Sequence[str]) -> dict[
     Where none is named it is the first of each direction.
     """
     if not named:
-        return {direction: own[0] for direction, own in runs.items()}
+        return {direction: of_direction[0] for direction, of_direction in runs.items()}
     chosen: dict[str, Run] = {}
     for name in named:
-        there = [run for own in runs.values() for run in own]
+        there = [run for of_direction in runs.values() for run in of_direction]
         its = [run for run in there if run.name == name]
         its += [
             run
@@ -295,22 +293,22 @@ def _baselines(runs: Mapping[str, Sequence[Run]], named: Sequence[str]) -> dict[
             )
         for run in its:
             chosen.setdefault(run.direction, run)
-    for direction, own in runs.items():
-        if direction not in chosen and len(own) > 1:
+    for direction, of_direction in runs.items():
+        if direction not in chosen and len(of_direction) > 1:
             raise ReportRefused(
                 f"baseline {', '.join(named)} has no run in {direction}; add a baseline from "
-                f"{', '.join(run.name for run in own)}"
+                f"{', '.join(run.name for run in of_direction)}"
             )
-    return {direction: chosen.get(direction, own[0]) for direction, own in runs.items()}
+    return {direction: chosen.get(direction, of_direction[0]) for direction, of_direction in runs.items()}
 
 
-def digest_of_plain(plain: Mapping[str, Any]) -> str:
+def digest_of_plain(data: Mapping[str, Any]) -> str:
     """SHA-256 over plain data, as of all that a report is made from, in hexadecimal."""
-    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
 def _inputs(
-    wanted: ReportRequest,
+    request: ReportRequest,
     snapshot: QrelsSnapshot,
     runs: Mapping[str, Sequence[Run]],
     baselines: Mapping[str, Run],
@@ -337,17 +335,17 @@ def _inputs(
             "judgments_digest": judgments.digest if judgments else "",
             **({"simulated": True} if judgments and judgments.simulated else {}),
         },
-        "runs": [_of_run(run) for own in runs.values() for run in own],
+        "runs": [_of_run(run) for of_direction in runs.values() for run in of_direction],
         "settings": {
-            "measures": [METRICS.find(name).name for name in wanted.measures],
+            "measures": [METRICS.find(name).name for name in request.measures],
             "baseline": {direction: run.name for direction, run in baselines.items()},
             "split": split,
             "images": images,
-            "missing": wanted.missing,
-            "seed": wanted.seed,
-            "rounds": wanted.rounds,
-            "resamples": wanted.resamples,
-            "level": wanted.level,
+            "missing": request.missing,
+            "seed": request.seed,
+            "rounds": request.rounds,
+            "resamples": request.resamples,
+            "level": request.level,
             "against": others.name if others else "",
             "against_digest": others.digest if others else "",
         },
@@ -361,7 +359,7 @@ def _inputs(
             "judged": batch.judged,
             "short": batch.short,
             "earned": batch.earned,
-            "left_out": len(batch.unused),
+            "unused": len(batch.unused),
             "discarded": len(batch.discarded),
             # The rest of what is shown (texts, numbers, the filter's loss) changes with earlier batches too.
             "digest": digest_of_plain(asdict(batch)),
@@ -376,17 +374,17 @@ def _inputs(
 
 def _of_tags(tags: Sequence[TagSet]) -> dict[str, Any]:
     """Tag sets with where they come from; nothing of a report without any."""
-    said = [
+    inputs = [
         {
-            "tags": one.name,
-            "system": one.made_by.name if one.made_by else "",
-            "digest": one.digest,
-            "settings": one.settings,
-            "split": one.split,
+            "tags": tag_set.name,
+            "system": tag_set.made_by.name if tag_set.made_by else "",
+            "digest": tag_set.digest,
+            "settings": tag_set.settings,
+            "split": tag_set.split,
         }
-        for one in tags
+        for tag_set in tags
     ]
-    return {"tags": said} if said else {}
+    return {"tags": inputs} if inputs else {}
 
 
 def _digest_of_images(subset: Subset | None, corpus: Any) -> str:
@@ -430,7 +428,7 @@ def _numbers(batch: Batch) -> BatchNumbers:
         state=now.state,
         depth=now.depth,
         threshold=now.threshold,
-        wanted=now.judges,
+        answers_per_pair=now.judges,
         numbers=now.numbers,
         judged=now.judged,
         short=now.short,
@@ -438,11 +436,13 @@ def _numbers(batch: Batch) -> BatchNumbers:
         answers=now.answers,
         earned=now.earned,
         filling=asdict(now.filling),
-        judges=sum(one.answers > one.left_out and name not in withdrawn for name, one in now.people.items()),
+        judges=sum(
+            person.answers > person.left_out and name not in withdrawn for name, person in now.people.items()
+        ),
         unused=sorted(why for name, why in now.unused.items() if name not in withdrawn),
         discarded=sorted(why or "no reason given" for why in withdrawn.values()),
         before=sum(staying_out(now.people).values()),
-        counted=sum(one.before for one in now.people.values() if one.counted),
+        counted=sum(person.before for person in now.people.values() if person.counted),
         askable=None if now.rounds is None else now.rounds.askable,
         loss=None if now.loss is None else asdict(now.loss),
     )

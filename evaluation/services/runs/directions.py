@@ -1,7 +1,5 @@
 """The two directions in which runs rank."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _

@@ -1,7 +1,5 @@
 """Figures of runs under qrels: of one, and of several against the first."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -235,8 +233,8 @@ def qrels_of_corpus(run: Run, *others: Run) -> list[QrelsSnapshot]:
     newest: dict[str, QrelsSnapshot] = {}
     for row in QrelsSnapshot.objects.filter(corpus=run.corpus_id, published=True).order_by("-pk"):
         newest.setdefault(row.name, row)
-    asked = {ASKS[one.direction] for one in (run, *others)}
-    return [row for row in newest.values() if not row.asks or asked == {row.asks}]
+    directions_asked = {ASKS[compared.direction] for compared in (run, *others)}
+    return [row for row in newest.values() if not row.asks or directions_asked == {row.asks}]
 
 
 def cached_for_runs(

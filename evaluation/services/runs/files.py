@@ -5,8 +5,6 @@ depth; neither is ever held whole. Rankings are written in chunks, out of sight,
 statement at the end.
 """
 
-from __future__ import annotations
-
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -203,49 +201,53 @@ def import_run(request: RunImport, context: OperationContext) -> RunReport:
 
 
 def store_run(
-    made: RunFacts, rankings: Iterable[NamedRanking], corpus: str, *, progress: _Progress = iter
+    facts_of_run: RunFacts, rankings: Iterable[NamedRanking], corpus: str, *, progress: _Progress = iter
 ) -> RunReport:
     """Keep `rankings`, named as the corpus names things, as a run. Raises as `import_run` does."""
     began = time.monotonic()
-    check_name(made.name, "run")
-    return _store(made, rankings, names_of(corpus), progress, began)
+    check_name(facts_of_run.name, "run")
+    return _store(facts_of_run, rankings, names_of(corpus), progress, began)
 
 
 def _store(
-    made: RunFacts, rankings: Iterable[NamedRanking], names: CorpusNames, progress: _Progress, began: float
+    facts_of_run: RunFacts,
+    rankings: Iterable[NamedRanking],
+    names: CorpusNames,
+    progress: _Progress,
+    began: float,
 ) -> RunReport:
-    found = _Found(names, made.source, made.direction)
-    name, corpus = made.name, names.corpus
+    reader = _RowReader(names, facts_of_run.source, facts_of_run.direction)
+    name, corpus = facts_of_run.name, names.corpus
     with exclusive_work(f"run.{name}", "run", name):
-        standing = Run.objects.filter(name=name).first()
-        unchanged = standing is not None and standing.published
-        rows = found.rows(progress(rankings))
-        if standing is not None and standing.published:
+        existing = Run.objects.filter(name=name).first()
+        unchanged = existing is not None and existing.published
+        rows = reader.rows(progress(rankings))
+        if existing is not None and existing.published:
             for _ in rows:
                 pass
-            if (standing.corpus.name, standing.direction, standing.digest) != (
+            if (existing.corpus.name, existing.direction, existing.digest) != (
                 corpus,
-                made.direction,
-                found.digest,
+                facts_of_run.direction,
+                reader.digest,
             ):
                 raise ImportRefused(
                     f"run {name!r} already exists with other rankings or another corpus; choose another name"
                 )
         else:
-            if standing is not None:
-                standing.delete()
-            _write(rows, found, Run.objects.create(corpus=corpus_named(corpus), **asdict(made)))
+            if existing is not None:
+                existing.delete()
+            _write(rows, reader, Run.objects.create(corpus=corpus_named(corpus), **asdict(facts_of_run)))
     return RunReport(
         name,
         corpus,
-        made.direction,
-        made.system,
-        made.source,
+        facts_of_run.direction,
+        facts_of_run.system,
+        facts_of_run.source,
         unchanged,
-        found.queries,
-        found.entries,
-        made.depth,
-        found.digest,
+        reader.queries,
+        reader.entries,
+        facts_of_run.depth,
+        reader.digest,
         time.monotonic() - began,
     )
 
@@ -337,7 +339,7 @@ def _in_order(items: NDArray[np.int64], scores: NDArray[np.float32]) -> Ordered:
 
 def _falling_ids(names: Mapping[int, str]) -> Callable[[NDArray[np.int64], NDArray[np.float32]], Ordered]:
     """Tied items in falling order of their names, as trec_eval puts them."""
-    falling = {pk: place for place, pk in enumerate(sorted(names, key=names.__getitem__, reverse=True))}
+    falling = {pk: index for index, pk in enumerate(sorted(names, key=names.__getitem__, reverse=True))}
 
     def reorder(items: NDArray[np.int64], scores: NDArray[np.float32]) -> Ordered:
         places = np.array([falling[item] for item in items.tolist()], dtype=np.int64)
@@ -379,12 +381,12 @@ def best_ranked(
         for best in best_by_strip(scores, depth or max(1, len(items))):
             with np.errstate(over="ignore"):  # what overflows is refused by name
                 single = still_apart(best.scores) if matrix.given else best.scores.astype(np.float32)
-            for own, values in zip(best.items.tolist(), single, strict=True):
-                yield queries[number], [items[item] for item in own], values
+            for best_items, values in zip(best.items.tolist(), single, strict=True):
+                yield queries[number], [items[item] for item in best_items], values
                 number += 1
 
 
-class _Found:
+class _RowReader:
     """What an import has seen: counts, digest, and the rankings as rows."""
 
     def __init__(self, names: CorpusNames, source: str, direction: str) -> None:
@@ -443,19 +445,19 @@ class _Found:
         return index[name]
 
 
-def _write(rows: Iterator[Ranking], found: _Found, made: Run) -> None:
+def _write(rows: Iterator[Ranking], reader: _RowReader, run: Run) -> None:
     try:
         for chunk in chunks(rows, _CHUNK):
             for row in chunk:
-                row.run = made
+                row.run = run
             with transaction.atomic():
                 Ranking.objects.bulk_create(chunk)
-        database.analyse_tables(found.queries, Ranking)
-        Run.objects.filter(pk=made.pk).update(
-            digest=found.digest, query_count=found.queries, entry_count=found.entries, published=True
+        database.analyse_tables(reader.queries, Ranking)
+        Run.objects.filter(pk=run.pk).update(
+            digest=reader.digest, query_count=reader.queries, entry_count=reader.entries, published=True
         )
     except BaseException:
-        made.delete()
+        run.delete()
         raise
 
 

@@ -1,7 +1,5 @@
 """Runs as lists and their own pages have them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """A run's queries: in its order or the worst first, and one with its best items and what was judged."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
@@ -59,7 +57,7 @@ class RankedItem:
     """A place of a ranking. `original`: the caption is the image's own. `relevance` is that of the qrels,
     null where they do not have the pair; `answers` are the grades that judges gave."""
 
-    place: int
+    rank: int
     name: str
     text: str | None
     image: str
@@ -81,10 +79,10 @@ def values_under(run: Run, snapshot: QrelsSnapshot | None) -> dict[int, float | 
     """The value of each query; none without qrels. Raises NotComparable."""
     if snapshot is None:
         return {}
-    found: dict[int, float | None] = cached_for_runs(
+    values: dict[int, float | None] = cached_for_runs(
         "values", [run], snapshot, lambda: inspection.values_of(run, snapshot)
     )
-    return found
+    return values
 
 
 def list_queries(request: QueriesRequest, context: OperationContext) -> Pages:
@@ -99,8 +97,8 @@ def list_queries(request: QueriesRequest, context: OperationContext) -> Pages:
 
     def page(mark: int | None, size: int) -> tuple[Iterable[RunQuery], int | None]:
         start, end = mark or 0, (mark or 0) + size
-        shown = inspection.shown_of(run, ids[start:end], asking=True)
-        rows = (_query(shown[each], values) for each in ids[start:end] if each in shown)
+        named = inspection.entries_of(run, ids[start:end], asking=True)
+        rows = (_query(named[query], values) for query in ids[start:end] if query in named)
         return rows, end if end < len(ids) else None
 
     return Pages(page)
@@ -109,7 +107,7 @@ def list_queries(request: QueriesRequest, context: OperationContext) -> Pages:
 def show_query(request: QueryRequest, context: OperationContext) -> InspectedQuery:
     """One query of a run. Raises NotComparable."""
     run = run_named(request.run)
-    asking = inspection.shown_of(run, [request.query], asking=True).get(request.query)
+    asking = inspection.entries_of(run, [request.query], asking=True).get(request.query)
     if asking is None:
         raise invalid("query", "unknown", kind=_("query"), value=request.query)
     snapshot = _snapshot(run, request.qrels)
@@ -117,17 +115,17 @@ def show_query(request: QueryRequest, context: OperationContext) -> InspectedQue
         **asdict(_query(asking, values_under(run, snapshot))),
         items=tuple(
             RankedItem(
-                place=each.place,
-                name=each.shown.name,
-                text=each.shown.text,
-                image=each.shown.image.key,
-                score=each.score,
-                original=each.judged.original,
-                relevance=each.judged.relevance,
-                judged=each.judged.judged,
-                answers=each.judged.answers,
+                rank=item.rank,
+                name=item.entry.name,
+                text=item.entry.text,
+                image=item.entry.image.key,
+                score=item.score,
+                original=item.judged.original,
+                relevance=item.judged.relevance,
+                judged=item.judged.judged,
+                answers=item.judged.answers,
             )
-            for each in inspection.top_of(run, asking, snapshot) or ()
+            for item in inspection.top_of(run, asking, snapshot) or ()
         ),
     )
 

@@ -1,7 +1,5 @@
 """What a stored system makes of a corpus's images and captions: runs."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -128,9 +126,9 @@ def rank_system(request: RankRunsRequest, context: OperationContext) -> RankedRu
     check_ranking(request, context)
     row, phases = registry.system_row(request.system), PhaseShares(context.tell)
     corpus, name = request.corpus or row.corpus.name, request.name or row.name
-    given = item_sources(request, context)
-    sources = Sources(**given) if any(given.values()) else None
-    made = RunFacts(
+    sources_given = item_sources(request, context)
+    sources = Sources(**sources_given) if any(sources_given.values()) else None
+    facts_of_run = RunFacts(
         name="",
         direction="",
         system=f"{row.name} ({row.recipe or row.origin})",
@@ -145,22 +143,22 @@ def rank_system(request: RankRunsRequest, context: OperationContext) -> RankedRu
         system_digest=row.digest,
     )
     if sources is None:
-        standing = _standing(name, corpus, made)
-        if standing and not _by_file(row, corpus, request.split):
-            return RankedRuns(tuple(standing))
-    wanted = RankRequest(row, corpus, request.split, request.protocol, sources, request.seed, phases)
+        stored_runs = _stored_runs(name, corpus, facts_of_run)
+        if stored_runs and not _by_file(row, corpus, request.split):
+            return RankedRuns(tuple(stored_runs))
+    rank_request = RankRequest(row, corpus, request.split, request.protocol, sources, request.seed, phases)
     ranked, seen = [], None
     matrices = ORIGINS.get(row.origin).matrices
     assert matrices is not None
-    for direction, matrix in matrices(wanted):
+    for direction, matrix in matrices(rank_request):
         sides = len(matrix.images), len(matrix.captions)
         queries, items = sides if direction == Run.ANNOTATION else sides[::-1]
         if seen is None:  # both directions are of the same images
             image = names_of(corpus).image
-            images = identities_of(corpus_named(corpus), {image[one] for one in matrix.images})
+            images = identities_of(corpus_named(corpus), {image[pk] for pk in matrix.images})
             seen = provenance_of_system(row, images, matrix.notes).as_dict()
         run = replace(
-            made,
+            facts_of_run,
             name=f"{name}-{direction}",
             direction=direction,
             depth=_cut(request.depth, items),
@@ -174,12 +172,12 @@ def rank_system(request: RankRunsRequest, context: OperationContext) -> RankedRu
 
 def _sources_in_words(sources: Sources | None) -> str:
     """What is read in the place of what the system remembers, in words."""
-    given = {} if sources is None else {key: own for key, own in asdict(sources).items() if own}
-    if not given:
+    values = {} if sources is None else {key: value for key, value in asdict(sources).items() if value}
+    if not values:
         return ""
-    names = {key: own if isinstance(own, tuple) else (own,) for key, own in given.items()}
+    names = {key: value if isinstance(value, tuple) else (value,) for key, value in values.items()}
     return ", with " + ", ".join(
-        f"{key} {' '.join(Path(name).name for name in own)}" for key, own in names.items()
+        f"{key} {' '.join(Path(name).name for name in value)}" for key, value in names.items()
     )
 
 
@@ -191,28 +189,28 @@ def _by_file(system: System, corpus: str, split: str) -> bool:
     return remembered or bool(listed)
 
 
-def _standing(name: str, corpus: str, made: RunFacts) -> list[RankedRun]:
+def _stored_runs(name: str, corpus: str, facts_of_run: RunFacts) -> list[RankedRun]:
     """Both runs as they stand, where they were made by the same system and asked for alike; else none."""
-    found = Run.objects.filter(
+    runs_alike = Run.objects.filter(
         name__in=[f"{name}-{direction}" for direction in RUN_DIRECTIONS],
         corpus__name=corpus,
         published=True,
-        made_by=made.made_by_id,
-        split=made.split,
-        protocol=made.protocol,
-        seed=made.seed,
-        system_digest=made.system_digest,
+        made_by=facts_of_run.made_by_id,
+        split=facts_of_run.split,
+        protocol=facts_of_run.protocol,
+        seed=facts_of_run.seed,
+        system_digest=facts_of_run.system_digest,
         # Other features may have been given; an empty split once meant images that belong to none.
-        source=made.source,
+        source=facts_of_run.source,
     )
-    runs = {run.direction: run for run in found}
+    runs = {run.direction: run for run in runs_alike}
     if len(runs) != len(RUN_DIRECTIONS):
         return []
     # What is ranked in one direction asks in the other.
     items = dict(
         zip(RUN_DIRECTIONS, (runs[direction].query_count for direction in RUN_DIRECTIONS[::-1]), strict=True)
     )
-    if any(run.depth != _cut(made.depth, items[direction]) for direction, run in runs.items()):
+    if any(run.depth != _cut(facts_of_run.depth, items[direction]) for direction, run in runs.items()):
         return []
     images = subset_named(corpus, f"{OF_RUN}{runs[Run.ANNOTATION].name}")
     assert images is not None

@@ -1,7 +1,5 @@
 """Further data that a recipe learns from: weak collections with the same features as the training images."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,17 +22,17 @@ class Auxiliary:
     pairs: dict[str, WeakPairs] = field(default_factory=dict)
     ids: dict[str, Sequence[str]] = field(default_factory=dict)
     sets: dict[str, FeatureSet] = field(default_factory=dict)
-    facts: dict[str, Any] = field(default_factory=dict)
+    metadata: dict[str, Any] = field(default_factory=dict)
 
     def check_apart(self, corpus: str, others: Iterable[str]) -> None:
         """Raise ImportRefused where weak pairs are of `others`, images of the corpus that are not learned
         from. An image is the same by its name, with or without a picture's extension."""
         unseen = {image_id(name): name for name in others} if self.ids else {}
         for name, ids in self.ids.items():
-            shared = [unseen[one] for one in map(image_id, ids) if one in unseen]
+            shared = [unseen[pk] for pk in map(image_id, ids) if pk in unseen]
             if shared:
                 raise ImportRefused(
-                    f"collection {self.facts[name]['collection']!r} has {len(shared)} images of corpus "
+                    f"collection {self.metadata[name]['collection']!r} has {len(shared)} images of corpus "
                     f"{corpus!r} that are not training images, such as {shared[0]!r}: the system would learn "
                     "their texts; give a collection without them"
                 )
@@ -49,16 +47,16 @@ class _Named:
     vectors: FeatureSet
 
 
-def check_auxiliary(recipe: Recipe, given: Sequence[str], features: str) -> dict[str, _Named]:
+def check_auxiliary(recipe: Recipe, definitions: Sequence[str], features: str) -> dict[str, _Named]:
     """What `given` names, without reading it; raises as `auxiliary_pairs` does."""
-    asked: dict[str, str] = {}
-    for one in given:
-        name, sign, what = one.partition("=")
-        if not sign or not what or name in asked:
-            raise ImportRefused(f"auxiliary data {one!r}: expected NAME=COLLECTION, each name once")
-        asked[name] = what
-    check_needs(recipe, asked)
-    return {name: _named(recipe, what, features) for name, what in asked.items()}
+    collections: dict[str, str] = {}
+    for definition in definitions:
+        name, sign, what = definition.partition("=")
+        if not sign or not what or name in collections:
+            raise ImportRefused(f"auxiliary data {definition!r}: expected NAME=COLLECTION, each name once")
+        collections[name] = what
+    check_needs(recipe, collections)
+    return {name: _named(recipe, what, features) for name, what in collections.items()}
 
 
 def _named(recipe: Recipe, what: str, features: str) -> _Named:
@@ -69,9 +67,9 @@ def _named(recipe: Recipe, what: str, features: str) -> _Named:
             f"recipe {recipe.name!r} compares images with those of collection {collection.name!r}; "
             "give a feature set that both have"
         )
-    own = features.partition(":")[0]
+    feature_name = features.partition(":")[0]
     try:
-        vectors = feature_set(collection.name, own)
+        vectors = feature_set(collection.name, feature_name)
     except UnknownName as error:
         raise UnknownName(f"{error}; import features under this name first") from None
     chosen = [kind for kind in kinds.split(",") if kind]
@@ -79,19 +77,19 @@ def _named(recipe: Recipe, what: str, features: str) -> _Named:
     return _Named(collection, chosen, vectors)
 
 
-def auxiliary_pairs(recipe: Recipe, given: Sequence[str], features: str) -> Auxiliary:
+def auxiliary_pairs(recipe: Recipe, definitions: Sequence[str], features: str) -> Auxiliary:
     """What "weak=COLLECTION" or "weak=COLLECTION/title,tags" names, with features called as `features` is.
 
     Raises BadRecipe where the recipe lacks something or has no use for it, UnknownName for a collection or
     a feature set that is not there, and ImportRefused for what cannot be read so.
     """
-    found = Auxiliary()
-    for name, named in check_auxiliary(recipe, given, features).items():
+    auxiliary = Auxiliary()
+    for name, named in check_auxiliary(recipe, definitions, features).items():
         collection, vectors = named.collection, named.vectors
         text_of = dict(zip(collection.ids(), collection.texts(named.kinds), strict=True))
-        found.ids[name], found.sets[name] = vectors.ids(), vectors
-        found.pairs[name] = WeakPairs(vectors.vectors(), [text_of[one] for one in vectors.ids()])
-        found.facts[name] = {
+        auxiliary.ids[name], auxiliary.sets[name] = vectors.ids(), vectors
+        auxiliary.pairs[name] = WeakPairs(vectors.vectors(), [text_of[pk] for pk in vectors.ids()])
+        auxiliary.metadata[name] = {
             "collection": collection.name,
             "digest": collection.digest,
             "texts": named.kinds or list(collection.kinds),
@@ -99,4 +97,4 @@ def auxiliary_pairs(recipe: Recipe, given: Sequence[str], features: str) -> Auxi
             "features_digest": vectors.digest,
             "pairs": vectors.rows,
         }
-    return found
+    return auxiliary

@@ -1,7 +1,5 @@
 """Recipes cross-validated on a corpus; what a fold gave is kept, and shared by all who ask again."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -104,31 +102,35 @@ def cross_validate_recipes(request: CrossValidationRequest, context: OperationCo
     a pair of systems that were not tested."""
     crossed = cross_validate_corpus(
         corpus=request.corpus,
-        recipes=[recipe_place(one, context) for one in request.recipes or TABLE_11],
+        recipes=[recipe_place(crossed_system, context) for crossed_system in request.recipes or TABLE_11],
         sources=training_sources(request, context),
         folds=request.folds,
         seed=request.seed,
         device=request.device,
         progress=PhaseShares(context.tell),
     )
-    names, facts = [one.recipe.name for one in crossed.systems], crossed.facts
-    asked = [(first, second) for first, _colon, second in (pair.partition(":") for pair in request.pairs)]
-    tests = compare_systems(crossed.systems, [*printed_pairs(names), *asked])
+    names, metadata = [crossed_system.recipe.name for crossed_system in crossed.systems], crossed.metadata
+    pairs_asked = [
+        (first, second) for first, _colon, second in (pair.partition(":") for pair in request.pairs)
+    ]
+    tests = compare_systems(crossed.systems, [*printed_pairs(names), *pairs_asked])
     # Each image asks once, and so does each of its captions.
     basis = FigureBasis(
         cases="images",
-        counted=facts["images"],
-        out_of=facts["images"] + facts["left_out"],
-        pool=f"corpus {facts['corpus']}, {facts['pool']} images of each fold",
-        protocol=f"{facts['folds']} folds, seed {facts['seed']}",
+        counted=metadata["images"],
+        out_of=metadata["images"] + metadata["excluded"],
+        pool=f"corpus {metadata['corpus']}, {metadata['pool']} images of each fold",
+        protocol=f"{metadata['folds']} folds, seed {metadata['seed']}",
     )
     return FigureReport(
         report={
-            **facts,
+            **metadata,
             "basis": basis.as_dict(),
             "systems": [
-                asdict(cross_validated_figures(one, resamples=request.resamples, seed=request.seed))
-                for one in crossed.systems
+                asdict(
+                    cross_validated_figures(crossed_system, resamples=request.resamples, seed=request.seed)
+                )
+                for crossed_system in crossed.systems
             ],
             "tests": [{**asdict(test), "mark": test.mark} for test in tests],
         }
@@ -140,7 +142,7 @@ class CrossValidatedCorpus:
     """Systems in the order asked, and what is to be known about their figures, as plain data."""
 
     systems: list[CrossValidation]
-    facts: dict[str, Any]
+    metadata: dict[str, Any]
 
 
 def cross_validate_corpus(
@@ -170,12 +172,12 @@ def cross_validate_corpus(
                 "cross-validated; train it on each fold instead"
             )
     _check_sets(chosen, sources)
-    found = examples_from(corpus, sources)
+    dataset = examples_from(corpus, sources)
     store = phase_cache(progress)
     aids = resources_of(corpus, sources, background_of(chosen, sources, corpus), store)
     for recipe in chosen:
         check_resources(recipe, aids)
-    material = prepare(found.examples, kept=store, vectors=found.vectors, seed=seed)
+    material = prepare(dataset.examples, kept=store, vectors=dataset.vectors, seed=seed)
     systems = [
         cross_validate(
             recipe,
@@ -183,19 +185,19 @@ def cross_validate_corpus(
             aids,
             number=folds,
             seed=seed,
-            kept=store.within(f"recipe {place} of {len(chosen)}"),
+            kept=store.within(f"recipe {number} of {len(chosen)}"),
             device=device,
         )
-        for place, recipe in enumerate(chosen, start=1)
+        for number, recipe in enumerate(chosen, start=1)
     ]
     return CrossValidatedCorpus(
         systems,
         {
             "corpus": corpus,
-            "digest": found.digest,
+            "digest": dataset.digest,
             "material": material.digest,
             "images": len(material),
-            "left_out": len(found.absent),
+            "excluded": len(dataset.absent),
             "folds": folds,
             "pool": " or ".join(map(str, sorted({int(n) for n in systems[0].pool}))),
             "seed": seed,
@@ -214,25 +216,25 @@ def _images_in_words(recipes: Sequence[Recipe], features: str) -> str:
     """By what images are described: not every method that takes vectors compares them by a kernel."""
     if not features:
         return "as each recipe has it"
-    by_kernel = [one.name for one in recipes if one.kind.takes[IMAGE_VIEW] == "kernel"]
-    found = f"vectors of {Path(features).name}"
+    by_kernel = [recipe.name for recipe in recipes if recipe.kind.takes[IMAGE_VIEW] == "kernel"]
+    text = f"vectors of {Path(features).name}"
     if not by_kernel:
-        return found
+        return text
     whose = f" of {', '.join(by_kernel)}" if len(by_kernel) < len(recipes) else ""
-    return f"{found}; image kernel{whose}: linear"
+    return f"{text}; image kernel{whose}: linear"
 
 
 def _check_sets(recipes: Sequence[Recipe], sources: Sources) -> None:
     """Raise Invalid where a recipe lacks a set, or where none looks at all that are given."""
-    refused = []
+    failed = []
     for recipe in recipes:
         try:
             check_sets(recipe, sources)
         except Invalid as error:
-            refused.append((recipe, error))
-    if len(refused) == len(recipes):
-        raise refused[0][1]
-    for recipe, _error in refused:  # those that another one looks at are not this one's
+            failed.append((recipe, error))
+    if len(failed) == len(recipes):
+        raise failed[0][1]
+    for recipe, _error in failed:  # those that another one looks at are not this one's
         check_sets(recipe, dataclasses.replace(sources, regions="", words="", layer="", text=""))
 
 
@@ -241,18 +243,22 @@ def _once(recipes: list[Recipe], *, linear: bool) -> tuple[list[Recipe], list[st
 
     Of two that do, the one of pyramids stays: "BoW5" rather than "BoW5-histo".
     """
-    own = [
+    linear_recipes = [
         dataclasses.replace(recipe, image=_LINEAR) if linear and not recipe.image.of_vectors else recipe
         for recipe in recipes
     ]
     stays: dict[str, str] = {}
-    for recipe, given in sorted(
-        zip(own, recipes, strict=True), key=lambda p: p[1].image.kernel == "histogram"
+    for recipe, original in sorted(
+        zip(linear_recipes, recipes, strict=True), key=lambda p: p[1].image.kernel == "histogram"
     ):
-        stays.setdefault(recipe.digest, given.name)
-    names = [recipe.name for recipe in own]
-    twice = {recipe.name for recipe in own if len({o.digest for o in own if o.name == recipe.name}) > 1}
+        stays.setdefault(recipe.digest, original.name)
+    names = [recipe.name for recipe in linear_recipes]
+    twice = {
+        recipe.name
+        for recipe in linear_recipes
+        if len({o.digest for o in linear_recipes if o.name == recipe.name}) > 1
+    }
     if twice:
         raise BadRecipe(f"two recipes have the name {min(twice)!r}; give them different names")
-    chosen = {recipe.name: recipe for recipe in own if stays[recipe.digest] == recipe.name}
+    chosen = {recipe.name: recipe for recipe in linear_recipes if stays[recipe.digest] == recipe.name}
     return list(chosen.values()), [name for name in dict.fromkeys(names) if name not in chosen]

@@ -4,8 +4,6 @@ Sets are alike where they are the same, where both say that the same extractor o
 where they have the same numbers for the same items of one corpus.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,8 +16,8 @@ from evaluation.services.features.store import NETWORK, FeatureSet, feature_set,
 from evaluation.services.systems.sources import Sources
 from models_core import storage
 
-#: Settings of a network that say what it is shown of a whole picture: the vectors mean the same.
-_SHOWN = frozenset(("crops", "shorter"))
+#: Settings of a network that say which view of a whole picture it gets: the vectors mean the same.
+_VIEW_SETTINGS = frozenset(("crops", "shorter"))
 #: What the sets hold, by where a system remembers them.
 _HOLD = {"features": "images", "regions": "regions", "text": "captions"}
 #: Of so many items that two sets share the numbers are compared, and they are the same up to this share.
@@ -27,28 +25,35 @@ _COMPARED, _TOLERANCE = 64, 0.01
 
 
 def check_described_alike(
-    system: str, facts: Mapping[str, Any], corpus: str, sources: Sources
+    system: str, metadata: Mapping[str, Any], corpus: str, sources: Sources
 ) -> tuple[str, ...]:
     """Raise ImportRefused where images, regions or captions of `corpus` are known to be described otherwise
     than those that the system of these `facts` learned from. Return what is not known, a sentence each.
 
     Where a system learned from whole images alone, regions have to be described as those images were.
     """
-    labels = {key: str(facts.get(key, "")) for key in _HOLD}
+    labels = {key: str(metadata.get(key, "")) for key in _HOLD}
     of_images = labels["features"] or labels["regions"]
     remarks = []
     for key, what in _HOLD.items():
-        given, learned = str(getattr(sources, key)), labels[key] or (of_images if key != "text" else "")
-        if not given or not learned or (corpus, given) == (facts.get("corpus"), learned) and is_label(given):
+        given_label, learned = str(getattr(sources, key)), labels[key] or (of_images if key != "text" else "")
+        if (
+            not given_label
+            or not learned
+            or (corpus, given_label) == (metadata.get("corpus"), learned)
+            and is_label(given_label)
+        ):
             continue
-        differs = _differs(facts, learned, corpus, given)
+        differs = _differs(metadata, learned, corpus, given_label)
         if differs:
             raise ImportRefused(
-                f"the {what} of feature set {given!r} are described otherwise than those that system "
+                f"the {what} of feature set {given_label!r} are described otherwise than those that system "
                 f"{system!r} learned from, {learned!r} ({differs}); describe them alike"
             )
         if differs is None:
-            ours, theirs = (one if is_label(one) else Path(one).name for one in (given, learned))
+            ours, theirs = (
+                label if is_label(label) else Path(label).name for label in (given_label, learned)
+            )
             remarks.append(
                 f"Not known whether the {what} of {ours!r} are described as those of {theirs!r}, which it "
                 "learned from."
@@ -56,13 +61,13 @@ def check_described_alike(
     return tuple(remarks)
 
 
-def _differs(facts: Mapping[str, Any], learned: str, corpus: str, given: str) -> str | None:
+def _differs(metadata: Mapping[str, Any], learned: str, corpus: str, given_label: str) -> str | None:
     """In what they differ, "" where they are alike, None where that is not known."""
-    if not (is_label(learned) and is_label(given)):
-        files = not is_label(learned) and not is_label(given)
-        same = files and facts.get("files", {}).get(learned) == storage.file_digest(Path(given))
+    if not (is_label(learned) and is_label(given_label)):
+        files = not is_label(learned) and not is_label(given_label)
+        same = files and metadata.get("files", {}).get(learned) == storage.file_digest(Path(given_label))
         return "" if same else None
-    ours, theirs = _set(str(facts.get("corpus", "")), learned), _set(corpus, given)
+    ours, theirs = _set(str(metadata.get("corpus", "")), learned), _set(corpus, given_label)
     if ours is None or theirs is None:
         return None
     if "extractor" in ours.origin and "extractor" in theirs.origin:
@@ -80,32 +85,38 @@ def _set(corpus: str, label: str) -> FeatureSet | None:
         return None
 
 
-def _differences(learned: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
+def _differences(learned: Mapping[str, Any], ours_described: Mapping[str, Any]) -> list[str]:
     """In what two descriptions differ, each as one phrase; digests tell only where all settings are
     equal."""
-    if learned["extractor"] != given["extractor"]:
-        return [f"extractor {given['extractor']}, not {learned['extractor']}"]
-    ours, theirs = learned.get("settings") or {}, given.get("settings") or {}
+    if learned["extractor"] != ours_described["extractor"]:
+        return [f"extractor {ours_described['extractor']}, not {learned['extractor']}"]
+    ours, theirs = learned.get("settings") or {}, ours_described.get("settings") or {}
     others = {name for name in {*ours, *theirs} if ours.get(name) != theirs.get(name)}
-    if not others and learned.get("sha256") != given.get("sha256"):
+    if not others and learned.get("sha256") != ours_described.get("sha256"):
         return ["another network or other codebooks"]
-    return [f"{name} {theirs.get(name)!r}, not {ours.get(name)!r}" for name in sorted(others - _SHOWN)]
+    return [
+        f"{name} {theirs.get(name)!r}, not {ours.get(name)!r}" for name in sorted(others - _VIEW_SETTINGS)
+    ]
 
 
-def _other_numbers(learned: FeatureSet, given: FeatureSet) -> str | None:
+def _other_numbers(learned: FeatureSet, ours_set: FeatureSet) -> str | None:
     """Whether items that both sets describe, one row each, have other numbers; None where there is none."""
-    if learned.corpus != given.corpus or learned.kind != given.kind or learned.kind == "region":
+    if learned.corpus != ours_set.corpus or learned.kind != ours_set.kind or learned.kind == "region":
         return None
-    if learned.dimensions != given.dimensions:
-        return f"{given.dimensions} numbers, not {learned.dimensions}"
-    row_of = {one: row for row, one in enumerate(learned.ids())}
-    shared = [(row_of[one], row) for row, one in enumerate(given.ids()) if one in row_of][:_COMPARED]
+    if learned.dimensions != ours_set.dimensions:
+        return f"{ours_set.dimensions} numbers, not {learned.dimensions}"
+    row_of = {pk: row for row, pk in enumerate(learned.ids())}
+    shared = [(row_of[pk], row) for row, pk in enumerate(ours_set.ids()) if pk in row_of][:_COMPARED]
     if not shared:
         return None
     ours, theirs = (
-        np.asarray(one.vectors()[list(rows)], np.float64)
-        for one, rows in zip((learned, given), zip(*shared, strict=True), strict=True)
+        np.asarray(pk.vectors()[list(rows)], np.float64)
+        for pk, rows in zip((learned, ours_set), zip(*shared, strict=True), strict=True)
     )
     most = np.abs(ours).max(axis=1, keepdims=True)
-    other = int((np.abs(ours - theirs) > _TOLERANCE * most).any(axis=1).sum())
-    return f"other numbers for {other} of {len(shared)} {given.kind}s" if 2 * other > len(shared) else ""
+    differing = int((np.abs(ours - theirs) > _TOLERANCE * most).any(axis=1).sum())
+    return (
+        f"other numbers for {differing} of {len(shared)} {ours_set.kind}s"
+        if 2 * differing > len(shared)
+        else ""
+    )

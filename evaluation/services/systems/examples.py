@@ -3,8 +3,6 @@
 Which images: those of a split; those a file names, one a line; or a fold, as "2/5", dealt by a seed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -67,19 +65,23 @@ class Examples:
             return part_of_fold(int(fold[1]), int(fold[2]), len(self.examples), seed=seed)
         there = [name for name in split_names(corpus_named(self.corpus)) if name]
         if what in there:
-            found = [place for place, split in enumerate(self.splits) if split == what]
+            indices = [index for index, split in enumerate(self.splits) if split == what]
         elif Path(what).is_file():
-            wanted = set(listed_image_ids(Path(what), self.names))
-            found = [place for place, one in enumerate(self.examples) if self.names.image[one.name] in wanted]
+            listed = set(listed_image_ids(Path(what), self.names))
+            indices = [
+                index
+                for index, example in enumerate(self.examples)
+                if self.names.image[example.name] in listed
+            ]
         else:
             known = ", ".join(map(repr, there)) or "none"
             raise UnknownName(
                 f"unknown split {what!r} of corpus {self.corpus!r}; known: {known}, a file of image names, "
                 "or a fold such as 1/5"
             )
-        if not found:
+        if not indices:
             raise ValueError(f"{what} names no image with a picture (or features) of corpus {self.corpus!r}")
-        return found
+        return indices
 
     def to_rank(self, what: str, *, seed: int = 0) -> list[int]:
         """As `chosen`; all places where `what` is empty."""
@@ -87,7 +89,7 @@ class Examples:
 
     def digest_of(self, places: Sequence[int]) -> str:
         """SHA-256 of the names of these images, in this order."""
-        return digest_of_parts([self.examples[place].name for place in places])
+        return digest_of_parts([self.examples[index].name for index in places])
 
 
 def captions_of_corpus(corpus: str) -> Iterator[str]:
@@ -104,91 +106,99 @@ def examples_from(corpus: str, sources: Sources) -> Examples:
         return examples_of(corpus, features=features, lemmas=lemmas)
     if features is not None:
         raise ValueError("images are described by features or by regions; give one of both")
-    found = feature_set(corpus, sources.settled(corpus).regions)
-    spans = _spans_of(found)
-    of_spans = _Described(tuple(spans), np.asarray(list(spans.values()), np.intp), found.label)
+    stored = feature_set(corpus, sources.settled(corpus).regions)
+    spans = _spans_of(stored)
+    of_spans = _Described(tuple(spans), np.asarray(list(spans.values()), np.intp), stored.label)
     known = examples_of(corpus, features=of_spans, lemmas=lemmas)
     begin, end = np.asarray(known.vectors, np.intp).T
-    regions = RegionVectors(RaggedRows(found.vectors(), begin, end), found.digest)
+    regions = RegionVectors(RaggedRows(stored.vectors(), begin, end), stored.digest)
     return replace(known, vectors=None, regions=regions)
 
 
 def given_captions(corpus: str, text: str) -> GivenCaptionVectors:
     """The vectors of a set of captions."""
-    found = feature_set(corpus, text)
-    return GivenCaptionVectors(found.ids(), found.vectors())
+    stored = feature_set(corpus, text)
+    return GivenCaptionVectors(stored.ids(), stored.vectors())
 
 
-def with_edges(found: Examples) -> Examples:
+def with_edges(dataset: Examples) -> Examples:
     """The same with the dependency edges of captions, of the parses that the corpus has; an image with a
     caption that was not parsed is absent.
 
     Raises UnknownName for a corpus without parses, and ValueError where no image is left.
     """
     edges = {
-        one.id: edges_of(one.forms, one.heads, one.relations) for one in parses_of(found.corpus).sentences()
+        item.id: edges_of(item.forms, item.heads, item.relations)
+        for item in parses_of(dataset.corpus).sentences()
     }
-    names = found.names
+    names = dataset.names
     captions = _captions_of(names)
-    kept, examples = [], []
-    for place, one in enumerate(found.examples):
-        own = captions[names.image[one.name]]
-        if all(name in edges for name in own):
-            kept.append(place)
-            examples.append(replace(one, edges=tuple(edges[name] for name in own)))
+    indices, examples = [], []
+    for index, item in enumerate(dataset.examples):
+        caption_names = captions[names.image[item.name]]
+        if all(name in edges for name in caption_names):
+            indices.append(index)
+            examples.append(replace(item, edges=tuple(edges[name] for name in caption_names)))
     if not examples:
-        raise ValueError(f"no image of corpus {found.corpus!r} has parses of all its captions; import more")
-    return _only(found, kept, examples)
+        raise ValueError(f"no image of corpus {dataset.corpus!r} has parses of all its captions; import more")
+    return _only(dataset, indices, examples)
 
 
-def with_caption_names(found: Examples, known: Collection[str]) -> Examples:
+def with_caption_names(dataset: Examples, known: Collection[str]) -> Examples:
     """The same with the names of captions; an image with a caption that is not `known` is absent.
 
     Raises ValueError where no image is left.
     """
-    names, called = found.names, _captions_of(found.names)
-    kept = {
-        place: tuple(called[names.image[one.name]])
-        for place, one in enumerate(found.examples)
-        if all(name in known for name in called[names.image[one.name]])
+    names, called = dataset.names, _captions_of(dataset.names)
+    names_of_index = {
+        index: tuple(called[names.image[example.name]])
+        for index, example in enumerate(dataset.examples)
+        if all(name in known for name in called[names.image[example.name]])
     }
-    if not kept:
-        raise ValueError(f"no image of corpus {found.corpus!r} has vectors of all its captions; import more")
-    examples = tuple(replace(found.examples[place], caption_names=own) for place, own in kept.items())
-    return _only(found, list(kept), examples)
+    if not names_of_index:
+        raise ValueError(
+            f"no image of corpus {dataset.corpus!r} has vectors of all its captions; import more"
+        )
+    examples = tuple(
+        replace(dataset.examples[index], caption_names=caption_names)
+        for index, caption_names in names_of_index.items()
+    )
+    return _only(dataset, list(names_of_index), examples)
 
 
 def _captions_of(names: CorpusNames) -> dict[int, list[str]]:
     """The names of each image's captions, in order."""
-    found: dict[int, list[str]] = {}
+    captions_of_image: dict[int, list[str]] = {}
     for pk in sorted(names.caption_name, key=lambda pk: (names.owner[pk], names.number[pk])):
-        found.setdefault(names.owner[pk], []).append(names.caption_name[pk])
-    return found
+        captions_of_image.setdefault(names.owner[pk], []).append(names.caption_name[pk])
+    return captions_of_image
 
 
-def _only(found: Examples, kept: list[int], examples: Sequence[ImageExample]) -> Examples:
+def _only(dataset: Examples, indices: list[int], examples: Sequence[ImageExample]) -> Examples:
     """The images at these places alone, as `examples` have them; the others are absent."""
     return replace(
-        found,
+        dataset,
         examples=tuple(examples),
-        splits=tuple(found.splits[place] for place in kept),
-        absent=found.absent | {one.name for one in found.examples} - {one.name for one in examples},
-        vectors=None if found.vectors is None else found.vectors[kept],
-        regions=None if found.regions is None else found.regions.take(kept),
+        splits=tuple(dataset.splits[index] for index in indices),
+        absent=dataset.absent
+        | {example.name for example in dataset.examples} - {example.name for example in examples},
+        vectors=None if dataset.vectors is None else dataset.vectors[indices],
+        regions=None if dataset.regions is None else dataset.regions.take(indices),
     )
 
 
-def _spans_of(found: FeatureSet) -> dict[str, tuple[int, int]]:
+def _spans_of(regions: FeatureSet) -> dict[str, tuple[int, int]]:
     """Image -> the first of its rows, and the one after its last.
 
     Raises ValueError where the regions of an image do not follow each other.
     """
     spans: dict[str, tuple[int, int]] = {}
-    for row, name in enumerate(found.ids()):
+    for row, name in enumerate(regions.ids()):
         begin, end = spans.get(name, (row, row))
         if end != row:
             raise ValueError(
-                f"feature set {found.label!r}: the regions of {name!r} do not follow each other; import them "
+                f"feature set {regions.label!r}: the regions of {name!r} do not follow each other; "
+                "import them "
                 "image by image"
             )
         spans[name] = (begin, row + 1)
@@ -209,8 +219,8 @@ def _described(corpus: str, sources: Sources) -> _Described | None:
     if not sources.features:
         return None
     if is_label(sources.features):
-        found = feature_set(corpus, sources.settled(corpus).features)
-        return _Described(found.ids(), found.vectors(), found.label)
+        stored = feature_set(corpus, sources.settled(corpus).features)
+        return _Described(stored.ids(), stored.vectors(), stored.label)
     read = read_embeddings(Path(sources.features), "images", Path(sources.ids) if sources.ids else None)
     return _Described(read.ids, np.asarray(read.vectors, dtype=np.float64), sources.features)
 
@@ -229,25 +239,27 @@ def examples_of(
     where no image can be used.
     """
     row, names = corpus_named(corpus), names_of(corpus)
-    place_of = {} if features is None else {name: place for place, name in enumerate(features.ids)}
+    place_of = {} if features is None else {name: index for index, name in enumerate(features.ids)}
     lemmatised = {} if lemmas is None else {r.id: r.captions for r in Flickr8k().read(lemmas)}
     examples, splits, absent, places = [], [], set(), []
     for name, record in zip(names.image_name.values(), stream_records(corpus=row), strict=True):
-        place = next((place_of[n] for n in (name, record.id) if n in place_of), -1)
-        if not record.captions or (pictures and record.picture is None if features is None else place < 0):
+        index = next((place_of[n] for n in (name, record.id) if n in place_of), -1)
+        if not record.captions or (pictures and record.picture is None if features is None else index < 0):
             absent.add(name)
             continue
         captions = tuple(caption.text for caption in record.captions)
-        own = None
+        lemma_texts = None
         if lemmas is not None:
-            own = tuple(caption.text for caption in lemmatised.get(record.id, ()))
-            if len(own) != len(captions):
+            lemma_texts = tuple(caption.text for caption in lemmatised.get(record.id, ()))
+            if len(lemma_texts) != len(captions):
                 raise FormatError(
-                    f"has {len(own)} captions of {short_repr(name)}", file=lemmas, expected=str(len(captions))
+                    f"has {len(lemma_texts)} captions of {short_repr(name)}",
+                    file=lemmas,
+                    expected=str(len(captions)),
                 )
-        examples.append(ImageExample(name, captions, record.picture, own))
+        examples.append(ImageExample(name, captions, record.picture, lemma_texts))
         splits.append(record.split)
-        places.append(place)
+        places.append(index)
     if not examples:
         what = (
             "a picture"

@@ -1,7 +1,5 @@
 """Which systems were trained on a feature set, and taking away one that none was."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from annotation import audit
@@ -12,39 +10,35 @@ from evaluation.services.stored import InUse
 from evaluation.services.systems.sources import SET_KINDS
 
 
-def systems_of(found: FeatureSet) -> list[str]:
+def systems_of(stored: FeatureSet) -> list[str]:
     """The names of the systems that were trained on this set."""
-    field = next(field for field, kind in SET_KINDS.items() if kind == found.kind)
-    rows = System.objects.filter(corpus__name=found.corpus, **{f"settings__{field}": found.label})
+    field = next(field for field, kind in SET_KINDS.items() if kind == stored.kind)
+    rows = System.objects.filter(corpus__name=stored.corpus, **{f"settings__{field}": stored.label})
     return sorted(rows.values_list("name", flat=True))
 
 
-def remove_unused(found: FeatureSet, *, actor: Any = None) -> None:
+def remove_unused(row: FeatureSet, *, actor: Any = None) -> None:
     """Take the set away; raises InUse where a system needs it to rank, or is being trained on it, UnknownName
     where somebody else has removed it, and Busy."""
-    users = systems_of(found)
+    users = systems_of(row)
     if users:
-        raise InUse(
-            f"feature set {found.label!r} is used by {', '.join(users[:3])}; remove the systems first"
-        )
-    training = _trained_now(found)
+        raise InUse(f"feature set {row.label!r} is used by {', '.join(users[:3])}; remove the systems first")
+    training = _trained_now(row)
     if training:
         raise InUse(
-            f"feature set {found.label!r} is used by the training of {', '.join(training[:3])}; wait for its "
+            f"feature set {row.label!r} is used by the training of {', '.join(training[:3])}; wait for its "
             "end, or cancel it"
         )
-    remove_set(found)
-    audit.record(
-        actor=actor, act="remove_features", corpus=found.corpus, set=found.label, digest=found.digest
-    )
+    remove_set(row)
+    audit.record(actor=actor, act="remove_features", corpus=row.corpus, set=row.label, digest=row.digest)
 
 
-def _trained_now(found: FeatureSet) -> list[str]:
+def _trained_now(stored: FeatureSet) -> list[str]:
     """The names of the systems that jobs train on this set, or wait to; a name alone means the newest."""
-    jobs = Job.objects.filter(kind="train_system", corpus__name=found.corpus, state__in=Job.LIVE)
+    jobs = Job.objects.filter(kind="train_system", corpus__name=stored.corpus, state__in=Job.LIVE)
     arguments = jobs.values_list("arguments", flat=True)
     return sorted(
-        str(given.get("name"))
-        for given in arguments
-        if any(given.get(field) in (found.name, found.label) for field in SET_KINDS)
+        str(arguments_of_job.get("name"))
+        for arguments_of_job in arguments
+        if any(arguments_of_job.get(field) in (stored.name, stored.label) for field in SET_KINDS)
     )

@@ -1,7 +1,5 @@
 """Where systems are kept under DATA_DIR."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -22,8 +20,8 @@ def training_folder(name: str) -> Path:
 
 def unfinished_trainings() -> list[tuple[Path, str]]:
     """Where trainings keep what is half done, each with the name of its system."""
-    found = sorted((Path(settings.DATA_DIR) / "systems").glob(f"{_TRAINING}*"))
-    return [(folder, folder.name.removeprefix(_TRAINING)) for folder in found]
+    folders = sorted((Path(settings.DATA_DIR) / "systems").glob(f"{_TRAINING}*"))
+    return [(folder, folder.name.removeprefix(_TRAINING)) for folder in folders]
 
 
 def clear_leftovers(name: str) -> None:

@@ -1,7 +1,5 @@
 """Whether a fold is one that a system was not trained on."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from evaluation.comparison.subsets import FOLD
@@ -11,8 +9,8 @@ from evaluation.services.systems.region_texts import OF_REGION
 from models_core.systems.trained_system import TrainedSystem
 
 
-def check_left_out(
-    stored: TrainedSystem, name: str, found: Examples, places: Sequence[int], what: str
+def check_not_learned_from(
+    stored: TrainedSystem, name: str, dataset: Examples, places: Sequence[int], what: str
 ) -> None:
     """Raise ImportRefused where `what` is a fold of the training's corpus, and the system called `name`
     learned from one of its images, those at `places`.
@@ -20,10 +18,10 @@ def check_left_out(
     Folds are dealt by their number among the images that can be used. With other features or regions, or
     another seed, than at the training, a fold of the same name has other images.
     """
-    if not FOLD.fullmatch(what) or found.corpus != stored.facts.get("corpus"):
+    if not FOLD.fullmatch(what) or dataset.corpus != stored.facts.get("corpus"):
         return
-    learned = {one.partition(OF_REGION)[0] for one in stored.names}
-    seen = [found.examples[place].name for place in places if found.examples[place].name in learned]
+    learned = {name_learned.partition(OF_REGION)[0] for name_learned in stored.names}
+    seen = [dataset.examples[index].name for index in places if dataset.examples[index].name in learned]
     if seen:
         raise ImportRefused(
             f"system {name!r} learned from {len(seen)} of the {len(places)} images of fold {what}, such as "

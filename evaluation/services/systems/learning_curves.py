@@ -1,7 +1,5 @@
 """Learning curves of systems that learn in epochs: of those that stand, and of trainings under way."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -31,7 +29,7 @@ def learning_curve(name: str) -> LearningCurve:
     try:
         held = storage.read_manifest(system_folder(name))["settings"].get("model", {})
     except (storage.BadModel, OSError):
-        said = Checkpoints.said_last(training_folder(name) / CHECKPOINTS) or {}
-        held = said.get("run") or {}
+        checkpoint = Checkpoints.said_last(training_folder(name) / CHECKPOINTS) or {}
+        held = checkpoint.get("run") or {}
     epochs = [LearnedEpoch(int(epoch), loss, figure) for epoch, loss, figure in held.get("curve", [])]
     return LearningCurve(held.get("figure", "recall"), epochs)

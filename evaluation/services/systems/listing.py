@@ -1,7 +1,5 @@
 """Systems as lists and their own pages have them, and the recipes that they are trained by."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """Parts of what is ranked: regions of images, and phrases of captions, which are the mentions of a layer."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -43,15 +41,15 @@ def parts_of(
         raise ImportRefused(f"the images of corpus {corpus!r} need regions to rank; give a set of them")
     stored = feature_set(corpus, sources.regions)
     check_proposed(stored)
-    found = examples_from(corpus, Sources(regions=stored.label))
-    assert found.regions is not None
-    rows = found.regions.rows
-    place_of = {one.name: place for place, one in enumerate(found.examples)}
+    dataset = examples_from(corpus, Sources(regions=stored.label))
+    assert dataset.regions is not None
+    rows = dataset.regions.rows
+    place_of = {example.name: index for index, example in enumerate(dataset.examples)}
     spans = [
-        (int(rows.begin[place_of[one.name]]), int(rows.end[place_of[one.name]]))
-        if one.name in place_of
+        (int(rows.begin[place_of[example.name]]), int(rows.end[place_of[example.name]]))
+        if example.name in place_of
         else (0, 0)
-        for one in images
+        for example in images
     ]
     begin, end = np.asarray(spans, np.intp).reshape(-1, 2).T
     if len(images) and not (end > begin).any():
@@ -73,15 +71,15 @@ def _phrases(corpus: str, layer: str, captions: Sequence[str]) -> tuple[list[Doc
     read = layer_to_read(row, layer or None)
     if read is None:
         raise ImportRefused(f"corpus {corpus!r} has no layer; import or annotate mentions first")
-    place_of = {name: place for place, name in enumerate(captions)}
+    place_of = {name: index for index, name in enumerate(captions)}
     name_of = {(names.owner[pk], names.number[pk]): name for pk, name in names.caption_name.items()}
     phrases: list[Document] = []
     caption_of: list[int] = []
     for image, record in zip(names.image_name, stream_records(corpus=row, layer=read), strict=True):
         for chain in record.layer.chains if record.layer else ():
             for mention in chain.mentions if chain.id != NOT_VISUAL else ():
-                place = place_of.get(name_of.get((image, mention.caption), ""), -1)
-                if place >= 0:
+                index = place_of.get(name_of.get((image, mention.caption), ""), -1)
+                if index >= 0:
                     phrases.append([plain_words(mention.text)])
-                    caption_of.append(place)
+                    caption_of.append(index)
     return phrases, np.asarray(caption_of, np.intp)

@@ -1,7 +1,5 @@
 """Captions of examples as recipes read them that read more than their text: parsed, tagged, or by name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib.metadata import version
@@ -30,60 +28,60 @@ _FORM = 1
 _TOGETHER = 50  # images between two words of progress
 
 
-def as_read(found: Examples, recipe: Recipe, sources: Sources, progress: PhaseProgress) -> Examples:
+def as_read(dataset: Examples, recipe: Recipe, sources: Sources, progress: PhaseProgress) -> Examples:
     """The examples with what `recipe` reads of captions besides their text. Raises as its reader does."""
     reader = _READERS.get(recipe.reads)
-    return found if reader is None else reader(found, recipe, sources, progress)
+    return dataset if reader is None else reader(dataset, recipe, sources, progress)
 
 
-def with_tags(found: Examples, unit: TagUnit, progress: PhaseProgress) -> Examples:
+def with_tags(dataset: Examples, unit: TagUnit, progress: PhaseProgress) -> Examples:
     """The same with the tags of each caption, kept once they are read; captions whose authors say that they
     do not describe their image have none."""
-    texts = [list(one.captions) for one in found.examples]
-    unrelated = _unrelated(found)
+    texts = [list(item.captions) for item in dataset.examples]
+    unrelated = _unrelated(dataset)
 
     def read() -> PhaseArrays:
         reader, tags = TagReader(unit), []
-        for place, own in enumerate(texts):
-            if place % _TOGETHER == 0:
-                progress(_PHASE, place, len(texts))
-            said = [
-                [] if out else [one.token for one in reader.tags(tokenise(text))]
-                for text, out in zip(own, unrelated[place], strict=True)
+        for index, texts_of_image in enumerate(texts):
+            if index % _TOGETHER == 0:
+                progress(_PHASE, index, len(texts))
+            tags_of_captions = [
+                [] if out else [item.token for item in reader.tags(tokenise(text))]
+                for text, out in zip(texts_of_image, unrelated[index], strict=True)
             ]
-            tags.append(said)
+            tags.append(tags_of_captions)
         return {"tags": to_json_array(tags)}
 
-    facts = {
+    settings = {
         "captions": digest_of_parts([texts, unrelated]),
         "unit": unit,
         "form": _FORM,
         "HanTa": version("HanTa"),
     }
-    kept = from_json_array(phase_cache(progress).arrays(_PHASE, facts, read)["tags"])
+    tags_of_images = from_json_array(phase_cache(progress).arrays(_PHASE, settings, read)["tags"])
     examples = tuple(
-        replace(one, tags=tuple(tuple(map(TagPlace.of_token, caption)) for caption in own))
-        for one, own in zip(found.examples, kept, strict=True)
+        replace(item, tags=tuple(tuple(map(TagPlace.of_token, caption)) for caption in texts_of_image))
+        for item, texts_of_image in zip(dataset.examples, tags_of_images, strict=True)
     )
-    return replace(found, examples=examples)
+    return replace(dataset, examples=examples)
 
 
-def _unrelated(found: Examples) -> list[list[bool]]:
+def _unrelated(dataset: Examples) -> list[list[bool]]:
     """Of each caption of each example whether its authors say that it does not describe its image."""
-    names = found.names
+    names = dataset.names
     out = set(
-        corpus_named(found.corpus)
+        corpus_named(dataset.corpus)
         .images.filter(captions__unrelated=True)
         .values_list("captions__pk", flat=True)
     )
     of_image: dict[int, list[int]] = {}
     for pk in sorted(names.owner, key=lambda pk: (names.owner[pk], names.number[pk])):
         of_image.setdefault(names.owner[pk], []).append(pk)
-    return [[pk in out for pk in of_image[names.image[one.name]]] for one in found.examples]
+    return [[pk in out for pk in of_image[names.image[example.name]]] for example in dataset.examples]
 
 
-def _with_names(found: Examples, sources: Sources) -> Examples:
-    return with_caption_names(found, frozenset(feature_set(found.corpus, sources.text).ids()))
+def _with_names(dataset: Examples, sources: Sources) -> Examples:
+    return with_caption_names(dataset, frozenset(feature_set(dataset.corpus, sources.text).ids()))
 
 
 _READERS: Mapping[CaptionForm, Callable[[Examples, Recipe, Sources, PhaseProgress], Examples]] = {

@@ -1,7 +1,5 @@
 """The settings of a recipe, each as a field."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 
 from annotation.common.operations import SettingField
@@ -13,13 +11,13 @@ def recipe_settings(recipe: Recipe) -> tuple[SettingField, ...]:
     """What trainings may change of a recipe, table by table; defaults are the recipe's."""
     return tuple(
         SettingField(
-            name=f"{table}.{one.name}",
-            rule=rules[one.name],
-            default=getattr(record, one.name),
-            label=rules[one.name].help or one.name,
+            name=f"{table}.{setting.name}",
+            rule=rules[setting.name],
+            default=getattr(record, setting.name),
+            label=rules[setting.name].help or setting.name,
             group=f"{recipe.name}: {table}",
         )
         for table, record in recipe.tables.items()
         for rules in [field_rules(type(record))]
-        for one in fields(record)
+        for setting in fields(record)
     )

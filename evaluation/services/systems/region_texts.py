@@ -6,8 +6,6 @@ at least 0.5. Of a layer that an alignment wrote of the same regions these are t
 Source: Karpathy and Fei-Fei 2015, section 3.1.4 ("we annotate segments of text with regions") and 4.3.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -37,30 +35,30 @@ OF_REGION = "#region-"
 class RegionTexts:
     """For each image by name, its regions of which something is said: row of the set, and the texts.
 
-    `left_out` counts mentions with boxes by image: those of which no region overlaps the box enough, or whose
+    `excluded` counts mentions with boxes by image: those of which no region overlaps the box enough, or whose
     text has no letter.
     """
 
     layer: str
     of_image: dict[str, list[tuple[int, tuple[str, ...]]]]
-    left_out: Counter[str]
+    excluded: Counter[str]
 
     def mentions(self, images: Iterable[str]) -> tuple[int, int]:
         """How many mentions of these images are learned from, and how many with boxes are not."""
         names = list(images)
-        kept = sum(len(texts) for name in names for _, texts in self.of_image.get(name, ()))
-        return kept, sum(self.left_out[name] for name in names)
+        mention_count = sum(len(texts) for name in names for _, texts in self.of_image.get(name, ()))
+        return mention_count, sum(self.excluded[name] for name in names)
 
-    def prepared(self, found: Examples, places: Sequence[int], form: Form) -> PreparedDataset:
+    def prepared(self, dataset: Examples, places: Sequence[int], form: Form) -> PreparedDataset:
         """The regions of these images as items of their own; as "regions" none is copied.
 
         Raises ValueError where there is none.
         """
-        assert found.regions is not None
+        assert dataset.regions is not None
         rows, examples = [], []
-        for place in places:
-            name = found.examples[place].name
-            begin = int(found.regions.rows.begin[place])
+        for index in places:
+            name = dataset.examples[index].name
+            begin = int(dataset.regions.rows.begin[index])
             for row, texts in self.of_image.get(name, ()):
                 rows.append(row)
                 examples.append(ImageExample(f"{name}{OF_REGION}{row - begin + 1}", texts))
@@ -69,54 +67,59 @@ class RegionTexts:
                 f"layer {self.layer!r} says nothing of a region of these images; choose a layer with boxes, "
                 "or the set of regions that they were drawn around"
             )
-        names = tuple(one.name for one in examples)
-        values = found.regions.rows.values
+        names = tuple(example.name for example in examples)
+        values = dataset.regions.rows.values
         if form == "regions":
             first = np.asarray(rows, np.intp)
-            alone = RegionVectors(RaggedRows(values, first, first + 1), found.regions.source)
+            alone = RegionVectors(RaggedRows(values, first, first + 1), dataset.regions.source)
             return PreparedDataset(names, written_words(examples), alone)
         vectors = checked_vectors(names, np.stack([values[row] for row in rows]))
         return PreparedDataset(names, written_words(examples), vectors)
 
 
-def region_texts(found: Examples, boxes: NDArray[Any], layer: str) -> RegionTexts:
+def region_texts(dataset: Examples, boxes: NDArray[Any], layer: str) -> RegionTexts:
     """What the layer says of regions with `boxes`, shape (rows of the set, 4). Raises UnknownName."""
-    assert found.regions is not None
-    corpus = corpus_named(found.corpus)
+    assert dataset.regions is not None
+    corpus = corpus_named(dataset.corpus)
     chosen = layer_to_read(corpus, layer)
     spans = {
-        one.name: (int(begin), int(end))
-        for one, begin, end in zip(
-            found.examples, found.regions.rows.begin, found.regions.rows.end, strict=True
+        item.name: (int(begin), int(end))
+        for item, begin, end in zip(
+            dataset.examples, dataset.regions.rows.begin, dataset.regions.rows.end, strict=True
         )
     }
     of_image: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
-    left_out: Counter[str] = Counter()
+    without_region: Counter[str] = Counter()
     names = names_of(corpus.name).image_name.values()
     for name, record in zip(names, stream_records(corpus=corpus, layer=chosen), strict=True):
         if record.layer is None:
             continue
         depicted = record.layer.depicted()
         if name not in spans:
-            left_out[name] += sum(len(one.mentions) for one in record.layer.chains if one.id in depicted)
+            without_region[name] += sum(
+                len(item.mentions) for item in record.layer.chains if item.id in depicted
+            )
             continue
         begin, end = spans[name]
-        said: dict[int, list[str]] = {}
+        texts_by_row: dict[int, list[str]] = {}
         for chain in record.layer.chains:
             if chain.id not in depicted:
                 continue
-            left_out[name] += len(chain.mentions)
+            without_region[name] += len(chain.mentions)
             around = union_box([corners(box) for box in depicted[chain.id]])
             shares = iou(around, boxes[begin:end])
             best = int(shares.argmax())
             if shares[best] >= RIGHT_IOU:
-                said.setdefault(begin + best, []).extend(m.text for m in chain.mentions)
-        texts = {row: tuple(text for text in own if any(map(str.isalnum, text))) for row, own in said.items()}
-        kept = [(row, own) for row, own in sorted(texts.items()) if own]
-        if kept:
-            of_image[name] = kept
-            left_out[name] -= sum(len(own) for _, own in kept)
-    return RegionTexts(layer, of_image, left_out)
+                texts_by_row.setdefault(begin + best, []).extend(m.text for m in chain.mentions)
+        texts = {
+            row: tuple(text for text in texts_of_row if any(map(str.isalnum, text)))
+            for row, texts_of_row in texts_by_row.items()
+        }
+        texts_of_rows = [(row, texts_of_row) for row, texts_of_row in sorted(texts.items()) if texts_of_row]
+        if texts_of_rows:
+            of_image[name] = texts_of_rows
+            without_region[name] -= sum(len(texts_of_row) for _, texts_of_row in texts_of_rows)
+    return RegionTexts(layer, of_image, without_region)
 
 
 def regions_with_phrases(
@@ -127,8 +130,10 @@ def regions_with_phrases(
 
     Raises UnknownName, and ValueError where there is none.
     """
-    found = examples_from(corpus, Sources(regions=sources.regions))
-    said = region_texts(found, feature_set(corpus, sources.regions).boxes(), sources.layer)
-    place_of = {one.name: place for place, one in enumerate(found.examples)}
-    prepared = said.prepared(found, [place_of[name] for name in images if name in place_of], "regions")
-    return prepared, said.mentions(images)
+    dataset = examples_from(corpus, Sources(regions=sources.regions))
+    texts_of_regions = region_texts(dataset, feature_set(corpus, sources.regions).boxes(), sources.layer)
+    place_of = {example.name: index for index, example in enumerate(dataset.examples)}
+    prepared = texts_of_regions.prepared(
+        dataset, [place_of[name] for name in images if name in place_of], "regions"
+    )
+    return prepared, texts_of_regions.mentions(images)

@@ -5,8 +5,6 @@ entered by its manifest the first time that somebody looks at the list, ranks by
 (`register_unlisted_systems`).
 """
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Mapping
@@ -61,7 +59,7 @@ def requested_by(context: OperationContext) -> RequestedBy:
     return RequestedBy(job, context.actor.pk if context.actor is not None else None)
 
 
-def register_stored_system(name: str, wanted: RequestedBy = BY_COMMAND) -> System:
+def register_stored_system(name: str, requester: RequestedBy = BY_COMMAND) -> System:
     """The row of the stored system `name`, made from its manifest where there is none.
 
     A row that says of nobody that they wanted it says so then: `register_unlisted_systems` may have come
@@ -74,41 +72,43 @@ def register_stored_system(name: str, wanted: RequestedBy = BY_COMMAND) -> Syste
             f"{system_folder(name)} contains a model of kind {manifest['kind']!r}, which cannot rank; choose "
             "another system"
         )
-    facts: Mapping[str, Any] = manifest.get("facts", {})
-    made = manifest["settings"]
-    recipe = made.get("recipe", {})
+    metadata: Mapping[str, Any] = manifest.get("facts", {})
+    settings_stored = manifest["settings"]
+    recipe = settings_stored.get("recipe", {})
     when = datetime.fromtimestamp((system_folder(name) / storage.MANIFEST).stat().st_mtime, UTC)
     values = {
-        "corpus": corpus_named(str(facts.get("corpus", ""))),
+        "corpus": corpus_named(str(metadata.get("corpus", ""))),
         "origin": origin.key,
         "recipe": str(recipe.get("name", "")),
         "settings": {
-            **{key: made[key] for key in ("recipe", "cosine") if key in made},
-            **{key: value for key, value in facts.items() if key not in _COLUMNS},
+            **{key: settings_stored[key] for key in ("recipe", "cosine") if key in settings_stored},
+            **{key: value for key, value in metadata.items() if key not in _COLUMNS},
         },
-        "seed": facts.get("seed"),
-        "sources": facts.get("files", {}),
-        "versions": {**manifest.get("made_with", {}), **facts.get("versions", {})},
+        "seed": metadata.get("seed"),
+        "sources": metadata.get("files", {}),
+        "versions": {**manifest.get("made_with", {}), **metadata.get("versions", {})},
         "digest": manifest["sha256"],
-        "trained_on": facts.get("trained_on", ""),
-        "job_id": wanted.job,
-        "created_by_id": wanted.account,
+        "trained_on": metadata.get("trained_on", ""),
+        "job_id": requester.job,
+        "created_by_id": requester.account,
         "created_at": when,
     }
     with transaction.atomic():
         system, new = System.objects.get_or_create(name=name, defaults=values)
         if new:
-            enter_seen_images(system, facts)
-            note_addition("add_system", wanted, system=name, corpus=system.corpus.name)
-        elif system.job_id is None and system.created_by_id is None and wanted != BY_COMMAND:
-            system.job_id, system.created_by_id = wanted
+            enter_seen_images(system, metadata)
+            note_addition("add_system", requester, system=name, corpus=system.corpus.name)
+        elif system.job_id is None and system.created_by_id is None and requester != BY_COMMAND:
+            system.job_id, system.created_by_id = requester
             system.save(update_fields=["job", "created_by"])
     return system
 
 
-def note_addition(act: str, wanted: RequestedBy, **about: Any) -> None:
+def note_addition(act: str, requester: RequestedBy, **about: Any) -> None:
     """Write into the audit who added what others can see from now on."""
-    actor = get_user_model()._default_manager.filter(pk=wanted.account).first() if wanted.account else None
+    actor = (
+        get_user_model()._default_manager.filter(pk=requester.account).first() if requester.account else None
+    )
     audit.record(actor=actor, act=act, **about)
 
 
@@ -142,17 +142,17 @@ SYSTEMS = StoredKind(_("system"), _systems)
 def system_row(name: str) -> System:
     """The system `name`; raises UnknownName listing what exists."""
     register_unlisted_systems()
-    found = System.objects.select_related("corpus").filter(name=name).first()
-    if found is None:
+    system = System.objects.select_related("corpus").filter(name=name).first()
+    if system is None:
         names = System.objects.values_list("name", flat=True)
         raise with_known(UnknownName(f"unknown system {name!r}"), names)
-    return found
+    return system
 
 
 def check_free(name: str, corpus: str, origin: str) -> None:
     """Raise ImportRefused where another sort of system has the name, or one of another corpus."""
-    standing = System.objects.select_related("corpus").filter(name=name).first()
-    if standing is not None and (standing.origin, standing.corpus.name) != (origin, corpus):
+    existing = System.objects.select_related("corpus").filter(name=name).first()
+    if existing is not None and (existing.origin, existing.corpus.name) != (origin, corpus):
         raise ImportRefused(
             f"system {name!r} already exists with another corpus or origin; choose another name"
         )
@@ -167,10 +167,10 @@ def check_declaration(tag: str, corpus: str, trained_on: str) -> None:
             f"what {tag!r} was trained on is stored with a system; name the system with letters, digits, "
             "hyphens or underscores"
         )
-    standing = System.objects.select_related("corpus").filter(name=tag).first()
-    if standing is not None and (
-        (standing.origin, standing.corpus.name) != (RUNS, corpus)
-        or standing.trained_on not in ("", trained_on)
+    existing = System.objects.select_related("corpus").filter(name=tag).first()
+    if existing is not None and (
+        (existing.origin, existing.corpus.name) != (RUNS, corpus)
+        or existing.trained_on not in ("", trained_on)
     ):
         raise ImportRefused(
             f"system {tag!r} already exists with another origin, corpus or training; leave out what it was "
@@ -181,7 +181,7 @@ def check_declaration(tag: str, corpus: str, trained_on: str) -> None:
 def link_output(
     row: Run | LocalizationSet,
     tag: str,
-    wanted: RequestedBy = BY_COMMAND,
+    requester: RequestedBy = BY_COMMAND,
     *,
     trained_on: str = "",
     images: Hashes | None = None,
@@ -206,8 +206,8 @@ def link_output(
             defaults={
                 "corpus": row.corpus,
                 "origin": RUNS,
-                "job_id": wanted.job,
-                "created_by_id": wanted.account,
+                "job_id": requester.job,
+                "created_by_id": requester.account,
             },
         )
         if system.corpus_id == row.corpus_id:

@@ -3,8 +3,6 @@
 They are stored with the system (`TrainedSystem.seen`), and entered with its row as `SeenImages`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,21 +55,21 @@ class TrainingImages:
 
 
 def images_of_training(
-    found: Examples, training: Sequence[int], held: Sequence[int], sources: Sources, further: Auxiliary
+    dataset: Examples, training: Sequence[int], held: Sequence[int], sources: Sources, further: Auxiliary
 ) -> TrainingImages:
     """Those at places `training` and `held` of `found`; what was learned from for the sets of `sources`, and
     of collections, counts as learned from. Raises UnknownName for a set that is gone."""
-    corpus = corpus_named(found.corpus)
-    ids = [[found.names.image[found.examples[n].name] for n in places] for places in (training, held)]
-    own, validated = (identities_of(corpus, some).packed() for some in ids)
-    learned, unknown, declared = [own], [], []
+    corpus = corpus_named(dataset.corpus)
+    ids = [[dataset.names.image[dataset.examples[n].name] for n in places] for places in (training, held)]
+    trained_images, validated = (identities_of(corpus, some).packed() for some in ids)
+    learned, unknown, declared = [trained_images], [], []
     for collection in further.ids.values():
-        learned.append(identities((one, "") for one in collection).packed())
+        learned.append(identities((item, "") for item in collection).packed())
     labels = sources.sets.values()
-    sets = [(f"the features {label!r}", feature_set(found.corpus, label)) for label in labels]
-    sets += [(f"the features {one.label!r} of {one.corpus!r}", one) for one in further.sets.values()]
-    for what, one in sets:
-        images, text = one.learned(), str(one.origin.get(TRAINED_ON, ""))
+    sets = [(f"the features {label!r}", feature_set(dataset.corpus, label)) for label in labels]
+    sets += [(f"the features {item.label!r} of {item.corpus!r}", item) for item in further.sets.values()]
+    for what, item in sets:
+        images, text = item.learned(), str(item.origin.get(TRAINED_ON, ""))
         if images is None:
             unknown.append(what)
         else:
@@ -87,14 +85,14 @@ def images_of_training(
     return TrainingImages(every, validated, tuple(unknown), tuple(declared), tuple(notes))
 
 
-def enter_seen_images(system: System, facts: Mapping[str, Any]) -> None:
+def enter_seen_images(system: System, metadata: Mapping[str, Any]) -> None:
     """The row of what a stored system has seen, where its folder says it; nothing where it does not."""
     arrays = storage.load_some(system_folder(system.name), list(_ARRAYS.values()))
     if len(arrays) < len(_ARRAYS):
         return
-    said = facts.get(SEEN_FACT, {})
+    sentences = metadata.get(SEEN_FACT, {})
     packed = {column: arrays[array].astype("<u8").tobytes() for column, array in _ARRAYS.items()}
-    texts = {column: list(said.get(column, ())) for column in _SENTENCES}
+    texts = {column: list(sentences.get(column, ())) for column in _SENTENCES}
     SeenImages.objects.create(system=system, **packed, **texts)
 
 

@@ -5,8 +5,6 @@ without them: if no worker is idle, the broker cannot be reached or a worker is 
 See `models_core.estimators.shared_pairs`.
 """
 
-from __future__ import annotations
-
 import logging
 import shutil
 from dataclasses import dataclass
@@ -64,31 +62,31 @@ class SharedSums:
         pairs = write_pairs(self.folder, images, captions, image_of, described=described)
         ask_for_help(pairs.folder, min(MOST_HELPERS, len(pairs.missing) - 1))
         try:
-            found = pairs.total(lambda done, total: self.progress(ADDING_UP, done, total))
+            sum_of_pairs = pairs.total(lambda done, total: self.progress(ADDING_UP, done, total))
         except OSError:  # such as a full disk: free what we have written
             shutil.rmtree(pairs.folder, ignore_errors=True)
             raise
         shutil.rmtree(pairs.folder, ignore_errors=True)
-        return found
+        return sum_of_pairs
 
 
 def ask_for_help(folder: Path, helpers: int) -> None:
     """Ask so many workers to take spans of the pairs in `folder`, of DATA_DIR."""
     if helpers < 1 or not by_broker():
         return
-    place = folder.resolve().relative_to(Path(settings.DATA_DIR).resolve()).as_posix()
+    relative_path = folder.resolve().relative_to(Path(settings.DATA_DIR).resolve()).as_posix()
     try:
-        group(current_app.signature(ADD_UP, args=[place]) for _ in range(helpers)).apply_async()
+        group(current_app.signature(ADD_UP, args=[relative_path]) for _ in range(helpers)).apply_async()
     except OperationalError as error:
         _log.warning("no help with covariances: the broker cannot be reached (%s)", error)
 
 
-def help_with(place: str) -> int:
+def help_with(relative_path: str) -> int:
     """Take spans of the pairs in the folder `place` of DATA_DIR; how many. None where they are done."""
     root = Path(settings.DATA_DIR).resolve()
-    folder = (root / place).resolve()
+    folder = (root / relative_path).resolve()
     if not folder.is_relative_to(root):
-        raise ValueError(f"{place!r} is not in DATA_DIR")
+        raise ValueError(f"{relative_path!r} is not in DATA_DIR")
     try:
         return SharedPairs(folder).take_spans()
     except FileNotFoundError:

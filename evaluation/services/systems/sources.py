@@ -95,13 +95,13 @@ class Sources:
     def settled(self, corpus: str) -> Sources:
         """The same with the versions of its feature sets; raises UnknownName where there is none, and
         ValueError for one of another kind than it is to be."""
-        found = {field: feature_set(corpus, name) for field, name in self.sets.items()}
-        for field, own in found.items():
-            if own.kind != SET_KINDS[field]:
+        sets = {field: feature_set(corpus, name) for field, name in self.sets.items()}
+        for field, stored in sets.items():
+            if stored.kind != SET_KINDS[field]:
                 raise ValueError(
-                    f"feature set {own.label!r} is of {own.kind}s; give one of {SET_KINDS[field]}s"
+                    f"feature set {stored.label!r} is of {stored.kind}s; give one of {SET_KINDS[field]}s"
                 )
-        labels = {field: own.label for field, own in found.items()}
+        labels = {field: stored.label for field, stored in sets.items()}
         return replace(
             self,
             features=labels.get("features", self.features),
@@ -162,13 +162,17 @@ def check_sets(recipe: Recipe, sources: Sources) -> None:
     is read."""
     about = {"recipe": recipe.name}
     needed, used = _needed_and_used(recipe)
-    given = {name for name in ("features", "regions", "words", "layer", "text") if getattr(sources, name)}
-    errors = [FieldError(name, "recipe_needs", about) for name in sorted(needed - given)]
-    if recipe.image.of_vectors and not (needed | given) & {"features", "regions"}:
+    fields_given = {
+        name for name in ("features", "regions", "words", "layer", "text") if getattr(sources, name)
+    }
+    errors = [FieldError(name, "recipe_needs", about) for name in sorted(needed - fields_given)]
+    if recipe.image.of_vectors and not (needed | fields_given) & {"features", "regions"}:
         by_regions = recipe.kind.takes[IMAGE_VIEW] == "regions"
         errors.append(FieldError("regions" if by_regions else "features", "recipe_needs", about))
-    errors += [FieldError(name, "recipe_ignores", about) for name in sorted(given - used - {"features"})]
-    if recipe.kind.grounding == "none" and {"features", "regions"} <= given & used:
+    errors += [
+        FieldError(name, "recipe_ignores", about) for name in sorted(fields_given - used - {"features"})
+    ]
+    if recipe.kind.grounding == "none" and {"features", "regions"} <= fields_given & used:
         errors.append(FieldError("features", "not_with", {"other": "regions"}))
     if errors:
         raise Invalid(*errors)

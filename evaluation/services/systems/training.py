@@ -5,8 +5,6 @@ folder is there when it is whole; kernels of a training that was stopped wait be
 is done.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Sequence
@@ -60,22 +58,22 @@ from models_core.systems.training import FitOptions, check_held_out, check_proce
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What `extract_features` did; `left_out` images have no picture. `out` is the file written, or ""."""
+    """What `extract_features` did; `excluded` images have no picture. `out` is the file written, or ""."""
 
     corpus: str
     images: int
-    left_out: int
+    excluded: int
     codebooks: str
     out: str
 
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """A system that stands. `unchanged`: it stood already. `left_out` images have no picture or features.
+    """A system that stands. `unchanged`: it stood already. `excluded` images have no picture or features.
 
     Of `background_lines` of its background text, `background_dropped` were captions of the corpus. Of the
     mentions with boxes in the training images `mentions` belong to a region of the set, which is what is
-    learned from; `mentions_left_out` do not. Both are 0 for a system that learns from no mentions.
+    learned from; `mentions_excluded` do not. Both are 0 for a system that learns from no mentions.
     `selection` is what is to be known of settings that it chose, `remarks` of the numbers that it was given.
     """
 
@@ -86,12 +84,12 @@ class Trained:
     unchanged: bool
     training: int
     held_out: int
-    left_out: int
+    excluded: int
     sha256: str
     background_lines: int
     background_dropped: int
     mentions: int = 0
-    mentions_left_out: int = 0
+    mentions_excluded: int = 0
     selection: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
@@ -114,15 +112,15 @@ def extract_features(
     """
     if out is not None and (out.exists() or out.suffix != ".safetensors"):
         raise ImportRefused(f"{out}: expected the name of a new file that ends in .safetensors")
-    found = examples_of(corpus)
-    words = count_words(found.examples, kept=phase_cache(progress), seed=seed)
+    dataset = examples_of(corpus)
+    words = count_words(dataset.examples, kept=phase_cache(progress), seed=seed)
     if out is not None:
         shares = np.concatenate(words.shares("histogram"), axis=1)
         part = out.with_name(f"{out.name}.part")
-        save_file({"vectors": shares}, part, {"ids": json.dumps([e.name for e in found.examples])})
+        save_file({"vectors": shares}, part, {"ids": json.dumps([e.name for e in dataset.examples])})
         part.rename(out)
     return Extracted(
-        corpus, len(words), len(found.absent), words.codebooks.digest, "" if out is None else str(out)
+        corpus, len(words), len(dataset.absent), words.codebooks.digest, "" if out is None else str(out)
     )
 
 
@@ -134,18 +132,18 @@ def train_system(request: TrainingRequest, context: OperationContext) -> Trained
     training raise; then no system is left.
     """
     with joined_processes(request.device) as (processes, device):
-        asked = checked_training(replace(request, device=device), context)
-        phases = PhaseShares(context.tell, asked.recipe.kind)
-        return _train(asked, processes, registry.requested_by(context), phases)
+        checked = checked_training(replace(request, device=device), context)
+        phases = PhaseShares(context.tell, checked.recipe.kind)
+        return _train(checked, processes, registry.requested_by(context), phases)
 
 
 def _train(
-    asked: CheckedTraining,
+    checked: CheckedTraining,
     processes: Processes,
-    wanted: registry.RequestedBy,
+    requester: registry.RequestedBy,
     progress: PhaseProgress,
 ) -> Trained:
-    request, chosen, sources, held_out = asked.request, asked.recipe, asked.sources, asked.held_out
+    request, chosen, sources, held_out = checked.request, checked.recipe, checked.sources, checked.held_out
     name, corpus, fold, seed, train = (
         request.name,
         request.corpus,
@@ -157,53 +155,59 @@ def _train(
     check_processes(chosen)
     if not fold:
         check_held_out(chosen, len(held_out))
-    further = auxiliary_pairs(chosen, asked.auxiliary, sources.features)
+    further = auxiliary_pairs(chosen, checked.auxiliary, sources.features)
     grounded = chosen.kind.grounding != "none"
     seen = examples_from(corpus, replace(sources, regions="") if grounded else sources)
-    found = as_read(seen, chosen, sources, progress)
+    dataset = as_read(seen, chosen, sources, progress)
     if fold:
-        training, held = _by_fold(found, fold, seed)
+        training, held = _by_fold(dataset, fold, seed)
     else:
-        training = found.chosen(train, seed=seed)
-        held = found.chosen(held_out, seed=seed) if held_out else []
+        training = dataset.chosen(train, seed=seed)
+        held = dataset.chosen(held_out, seed=seed) if held_out else []
     learned = set(training)
-    further.check_apart(corpus, (one.name for n, one in enumerate(found.examples) if n not in learned))
-    facts = {
+    further.check_apart(
+        corpus, (example.name for n, example in enumerate(dataset.examples) if n not in learned)
+    )
+    metadata = {
         "corpus": corpus,
-        "corpus_digest": found.digest,
+        "corpus_digest": dataset.digest,
         "recipe_digest": chosen.digest,
         "training": fold and f"all but fold {fold} and the next" or train,
         "held_out": fold and f"the fold after {fold}" or held_out,
-        "images": digest_of_parts([[found.examples[n].name for n in side] for side in (training, held)]),
+        "images": digest_of_parts([[dataset.examples[n].name for n in side] for side in (training, held)]),
         "training_images": len(training),
         "held_out_images": len(held),
         "seed": seed,
         **_facts_of(corpus, sources),
-        **further.facts,
+        **further.metadata,
         **({"parses": parses_of(corpus).digest} if chosen.reads == "edges" else {}),
     }
-    said, mentions = None, (0, 0)
+    texts_of_regions, mentions = None, (0, 0)
     if chosen.kind.items == "regions":
-        said = region_texts(found, feature_set(corpus, sources.regions).boxes(), sources.layer)
-        facts["region_texts"] = digest_of_parts(
-            [[row, list(texts)] for own in said.of_image.values() for row, texts in own]
+        texts_of_regions = region_texts(dataset, feature_set(corpus, sources.regions).boxes(), sources.layer)
+        metadata["region_texts"] = digest_of_parts(
+            [
+                [row, list(texts)]
+                for texts_of_image in texts_of_regions.of_image.values()
+                for row, texts in texts_of_image
+            ]
         )
-        mentions = said.mentions(found.examples[n].name for n in training)
+        mentions = texts_of_regions.mentions(dataset.examples[n].name for n in training)
     pairs = None
     if grounded:
-        names = [found.examples[n].name for n in training]
+        names = [dataset.examples[n].name for n in training]
         pairs, mentions = regions_with_phrases(corpus, sources, names)
-        facts["region_texts"] = pairs.digest
+        metadata["region_texts"] = pairs.digest
     background = background_of([chosen], sources, corpus)
-    facts |= background.facts
+    metadata |= background.metadata
     # Given vectors are ranked by as they are.
     sides = ([], []) if chosen.reads == "names" else (training, held)
-    images = images_of_training(found, *sides, sources, further)
-    facts[SEEN_FACT] = images.sentences
+    images = images_of_training(dataset, *sides, sources, further)
+    metadata[SEEN_FACT] = images.sentences
     folder = system_folder(name)
     kernels = training_folder(name)
 
-    def told(*, unchanged: bool) -> Trained:
+    def result(*, unchanged: bool) -> Trained:
         stored = storage.read_manifest(folder)
         return Trained(
             name,
@@ -213,10 +217,10 @@ def _train(
             unchanged,
             len(training),
             len(held),
-            len(found.absent),
+            len(dataset.absent),
             stored["sha256"],
             background.lines,
-            background.dropped,
+            background.removed,
             *mentions,
             selection=tuple(stored["facts"].get("selection", ())),
             remarks=tuple(stored["facts"].get("remarks", ())),
@@ -225,17 +229,17 @@ def _train(
     def trained(store: PhaseCache) -> TrainedSystem:
         aids = resources_of(corpus, sources, background, store)
         check_resources(chosen, aids)  # before the pictures are looked at
-        if said is not None:
+        if texts_of_regions is not None:
             form = chosen.kind.takes[IMAGE_VIEW]
             material = (
-                said.prepared(found, training, form),
-                said.prepared(found, held, form) if held else None,
+                texts_of_regions.prepared(dataset, training, form),
+                texts_of_regions.prepared(dataset, held, form) if held else None,
             )
         else:
             whole = prepare(
-                found.examples,
+                dataset.examples,
                 kept=store,
-                vectors=found.described(range(len(found.examples))),
+                vectors=dataset.described(range(len(dataset.examples))),
                 seed=seed,
                 reads=chosen.reads,
             )
@@ -246,7 +250,7 @@ def _train(
             aids,
             kept=PhaseCache(store.folder, store.progress, kernels=kernels),
             options=FitOptions(
-                facts=facts,
+                facts=metadata,
                 device=request.device,
                 seed=seed,
                 auxiliary=further.pairs,
@@ -260,13 +264,13 @@ def _train(
         if processes.told_by_first(None):
             trained(PhaseCache())
         processes.wait()
-        return told(unchanged=False)
+        return result(unchanged=False)
     with exclusive_work(f"system.{name}", "system", name):
         unchanged = folder.exists()
         registry.check_free(name, corpus, "recipe")
         if unchanged:
-            standing = storage.read_manifest(folder)["facts"]
-            if any(standing.get(key) != value for key, value in facts.items()):
+            existing = storage.read_manifest(folder)["facts"]
+            if any(existing.get(key) != value for key, value in metadata.items()):
                 raise ImportRefused(
                     f"system {name!r} already exists with a different recipe or other images; choose "
                     "another name"
@@ -281,23 +285,23 @@ def _train(
             sources.settled(corpus)
             system.save(folder)
             shutil.rmtree(kernels, ignore_errors=True)
-        registry.register_stored_system(name, wanted)
+        registry.register_stored_system(name, requester)
         processes.wait()
-    return told(unchanged=unchanged)
+    return result(unchanged=unchanged)
 
 
 @dataclass(frozen=True, slots=True)
 class Background:
-    """A background text without the captions of the corpus: of its `lines`, `dropped` were such."""
+    """A background text without the captions of the corpus: of its `lines`, `removed` were such."""
 
     sentences: list[str]
     lines: int
-    dropped: int
+    removed: int
 
     @property
-    def facts(self) -> dict[str, int]:
+    def metadata(self) -> dict[str, int]:
         """What a system's manifest says of it: nothing where no text was read."""
-        return {"background_lines": self.lines, "background_dropped": self.dropped} if self.lines else {}
+        return {"background_lines": self.lines, "background_dropped": self.removed} if self.lines else {}
 
 
 def background_of(recipes: Sequence[Recipe], sources: Sources, corpus: str) -> Background:
@@ -307,14 +311,14 @@ def background_of(recipes: Sequence[Recipe], sources: Sources, corpus: str) -> B
     """
     if not sources.background or not any(recipe.text.of_background for recipe in recipes):
         return Background([], 0, 0)
-    found = [line.strip() for file in sources.background for _, line in lines(Path(file)) if line.strip()]
-    sentences = without_captions(found, captions_of_corpus(corpus))
-    if found and not sentences:
+    text = [line.strip() for file in sources.background for _, line in lines(Path(file)) if line.strip()]
+    sentences = without_captions(text, captions_of_corpus(corpus))
+    if text and not sentences:
         raise ValueError(
-            f"the background text is {len(found)} captions of corpus {corpus!r} and nothing else; give a "
+            f"the background text is {len(text)} captions of corpus {corpus!r} and nothing else; give a "
             "text from elsewhere"
         )
-    return Background(sentences, len(found), len(found) - len(sentences))
+    return Background(sentences, len(text), len(text) - len(sentences))
 
 
 def resources_of(corpus: str, sources: Sources, background: Background, store: PhaseCache) -> Resources:
@@ -322,8 +326,8 @@ def resources_of(corpus: str, sources: Sources, background: Background, store: P
     wordnet = Path(sources.wordnet) if sources.wordnet else None
     words = None
     if sources.words:
-        found = feature_set(corpus, sources.words)
-        words = GivenWordVectors(found.ids(), found.vectors())
+        stored = feature_set(corpus, sources.words)
+        words = GivenWordVectors(stored.ids(), stored.vectors())
     captions = given_captions(corpus, sources.text) if sources.text else None
     if not background.sentences:
         return Resources(wordnet=wordnet, word_vectors=words, caption_vectors=captions)
@@ -333,21 +337,21 @@ def resources_of(corpus: str, sources: Sources, background: Background, store: P
         called,
         wordnet,
         background.lines,
-        background.dropped,
+        background.removed,
         words,
         captions,
     )
 
 
-def _by_fold(found: Examples, fold: str, seed: int) -> tuple[list[int], list[int]]:
+def _by_fold(dataset: Examples, fold: str, seed: int) -> tuple[list[int], list[int]]:
     """Training and held-out images where `fold` is left for testing."""
     named = FOLD.fullmatch(fold)
     if named is None:
         raise ValueError(f"fold {fold!r}: expected a fold and the number of folds, such as 1/5")
-    test = set(found.chosen(fold, seed=seed))
-    held = found.chosen(f"{int(named[1]) % int(named[2]) + 1}/{named[2]}", seed=seed)
+    test = set(dataset.chosen(fold, seed=seed))
+    held = dataset.chosen(f"{int(named[1]) % int(named[2]) + 1}/{named[2]}", seed=seed)
     apart = test | set(held)
-    training = [n for n in range(len(found.examples)) if n not in apart]
+    training = [n for n in range(len(dataset.examples)) if n not in apart]
     return training, held
 
 

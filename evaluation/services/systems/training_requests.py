@@ -1,7 +1,5 @@
 """What is asked for when a system is to be trained, and what must be there for it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -156,11 +154,11 @@ def recipe_place(recipe: str, context: OperationContext) -> str:
     return recipe if recipe in named_recipes() else str(RECIPE_FILES.path(recipe, by_path=context.by_path))
 
 
-def _dotted(place: str, table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _dotted(prefix: str, table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """The values of a table, and of those in it, by their places: settings.epochs."""
     for key, value in table.items():
-        name = f"{place}.{key}" if place else key
-        if isinstance(value, dict) and not place:
+        name = f"{prefix}.{key}" if prefix else key
+        if isinstance(value, dict) and not prefix:
             yield from _dotted(name, value)
         else:
             yield name, value
@@ -186,7 +184,7 @@ def _missing(request: TrainingRequest, recipe: Recipe, sources: Sources) -> Iter
         yield FieldError("features", "recipe_ignores", about)
     if recipe.reads == "edges" and stored_parses(corpus.name) is None:
         yield FieldError("recipe", "no_parses", {**about, "corpus": corpus.name})
-    weak, known = request.weak.partition("/")[0], [one.name for one in weak_collections()]
+    weak, known = request.weak.partition("/")[0], [stored.name for stored in weak_collections()]
     if recipe.kind.needs and not weak:
         yield FieldError("weak", "recipe_needs", about)
     elif weak and not recipe.kind.needs:
@@ -194,7 +192,7 @@ def _missing(request: TrainingRequest, recipe: Recipe, sources: Sources) -> Iter
     elif weak and weak not in known:
         yield FieldError("weak", *_unknown(_("weak collection"), weak, known))
     elif weak:
-        alike = [one.name for one in feature_sets(weak)]
+        alike = [stored.name for stored in feature_sets(weak)]
         if not is_label(sources.features) or sources.features.partition(":")[0] not in alike:
             yield FieldError("features", "not_of_collection", {"collection": weak, "known": ", ".join(alike)})
 

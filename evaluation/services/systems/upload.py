@@ -4,8 +4,6 @@ All or nothing: what is wrong leaves no system. What is kept is one model (see `
 ids are names of the corpus's images and captions, so that a split is found in it without the files.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,44 +116,44 @@ def add_system(request: AddSystemRequest, context: OperationContext) -> AddedSys
     row, names, folder = corpus_named(corpus), names_of(corpus), system_folder(name)
     with exclusive_work(f"system.{name}", "system", name):
         registry.check_free(name, corpus, format)
-        found = _embeddings(request) if format == STORED_EMBEDDINGS else _scores(request.file)
+        content = _embeddings(request) if format == STORED_EMBEDDINGS else _scores(request.file)
         held = {
-            "images_ids": _known(found.images, names.image, names.image_name, "image", files[0], corpus),
+            "images_ids": _known(content.images, names.image, names.image_name, "image", files[0], corpus),
             "captions_ids": _known(
-                found.captions, names.caption, names.caption_name, "caption", files[-1], corpus
+                content.captions, names.caption, names.caption_name, "caption", files[-1], corpus
             ),
             **({"cosine": not request.inner_products} if format == STORED_EMBEDDINGS else {}),
         }
-        facts = {
+        metadata = {
             "corpus": corpus,
             "corpus_digest": row.digest,
-            "images": len(found.images),
-            "captions": len(found.captions),
-            **({"dimensions": found.dimensions} if found.dimensions else {}),
+            "images": len(content.images),
+            "captions": len(content.captions),
+            **({"dimensions": content.dimensions} if content.dimensions else {}),
             "files": {file.name: storage.file_digest(file) for file in files},
             **({"trained_on": declared.trained_on} if declared.trained_on else {}),
         }
         unchanged = folder.exists()
         if unchanged:
-            standing = storage.read_manifest(folder)
-            if (standing["kind"], standing["settings"], standing["facts"]) != (format, held, facts):
+            existing = storage.read_manifest(folder)
+            if (existing["kind"], existing["settings"], existing["facts"]) != (format, held, metadata):
                 raise ImportRefused(
                     f"system {name!r} already exists with other files, ids or training; choose another name"
                 )
         else:
             clear_leftovers(name)
-            storage.save_model(folder, format, {**found.arrays, **seen}, held, facts)
+            storage.save_model(folder, format, {**content.arrays, **seen}, held, metadata)
         registry.register_stored_system(name, registry.requested_by(context))
         return AddedSystem(
             name,
             corpus,
             format,
-            len(found.images),
-            len(found.captions),
-            found.dimensions,
+            len(content.images),
+            len(content.captions),
+            content.dimensions,
             unchanged,
             storage.read_manifest(folder)["sha256"],
-            found.remarks,
+            content.remarks,
         )
 
 
@@ -187,17 +185,17 @@ def _known(
 ) -> list[str]:
     """The ids as the corpus calls what they name; FormatError with the row of the first that is wrong."""
     seen: dict[int, int] = {}
-    for place, name in enumerate(ids):
+    for number, name in enumerate(ids):
         if name not in rows:
             raise FormatError(
-                f"row {place} (counted from 0) is of {short_repr(name)}, which is not one of the {word}s of "
+                f"row {number} (counted from 0) is of {short_repr(name)}, which is not one of the {word}s of "
                 f"corpus {corpus!r}",
                 file=file,
                 expected=f"its {word}s' names, as {short_repr(next(iter(called.values()), ''))}",
             )
-        if seen.setdefault(rows[name], place) != place:
+        if seen.setdefault(rows[name], number) != number:
             raise FormatError(
-                f"rows {seen[rows[name]]} and {place} (counted from 0) are of the same {word}, "
+                f"rows {seen[rows[name]]} and {number} (counted from 0) are of the same {word}, "
                 f"{short_repr(name)}",
                 file=file,
                 expected=f"each {word} once",

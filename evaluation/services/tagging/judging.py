@@ -10,8 +10,6 @@ meet the fitting tags most rarely in captions of the whole corpus, by how often 
 of them is in the image's captions. Whether one fits all the same, somebody has to look.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -88,24 +86,24 @@ def mix_tags(request: TagMixRequest, context: OperationContext) -> MixedTags:
     """
     files, progress = _files(request.lists), PhaseShares(context.tell)
     lists = {system: _read(request, system, path) for system, path in files.items()}
-    dice = np.random.default_rng(request.seed)
-    chosen, others = _images(request, lists, dice)
+    rng = np.random.default_rng(request.seed)
+    chosen, others = _images(request, lists, rng)
     texts = {
-        pk: shuffled(dice, {tag for own in lists.values() for tag, _ in own[pk]}) for pk in sorted(chosen)
+        pk: shuffled(rng, {tag for tags in lists.values() for tag, _ in tags[pk]}) for pk in sorted(chosen)
     }
-    pool = [tag for own in texts.values() for tag in own]
-    controls = _controls(request, others, pool, dice, progress) if request.controls else {}
-    made = Candidates(
+    pool = [tag for tags in texts.values() for tag in tags]
+    controls = _controls(request, others, pool, rng, progress) if request.controls else {}
+    candidates = Candidates(
         name=request.name,
         corpus=request.corpus,
-        judged={pk: list(map(CaptionRecord, own)) for pk, own in texts.items()},
+        judged={pk: list(map(CaptionRecord, tags)) for pk, tags in texts.items()},
         controls=controls,
         source=f"tags of {', '.join(files)}",
     )
-    import_candidates(made, phase="mixing tags", progress=progress)
+    import_candidates(candidates, phase="mixing tags", progress=progress)
     runs = store_candidate_runs(
-        made,
-        {system: {pk: own[pk] for pk in texts} for system, own in lists.items()},
+        candidates,
+        {system: {pk: tags[pk] for pk in texts} for system, tags in lists.items()},
         what="tags",
         depth=request.depth,
         digests={system: digest_of_files([path]) for system, path in files.items()},
@@ -116,10 +114,10 @@ def mix_tags(request: TagMixRequest, context: OperationContext) -> MixedTags:
 def _files(lists: Sequence[str]) -> dict[str, Path]:
     """The file of each system. Raises ImportRefused."""
     files: dict[str, Path] = {}
-    for one in lists:
-        system, equals, path = one.partition("=")
+    for argument in lists:
+        system, equals, path = argument.partition("=")
         if not (system and equals and path):
-            raise ImportRefused(f"{one!r}: expected SYSTEM=FILE, as people=nouns.jsonl")
+            raise ImportRefused(f"{argument!r}: expected SYSTEM=FILE, as people=nouns.jsonl")
         if system in files:
             raise ImportRefused(f"system {system!r} is named twice; give each system a name of its own")
         files[system] = Path(path)
@@ -129,42 +127,42 @@ def _files(lists: Sequence[str]) -> dict[str, Path]:
 def _read(request: TagMixRequest, system: str, path: Path) -> _Ranked:
     """The best tags of each image, by the image's id. Raises ImportRefused for an image of no corpus."""
     check_name(f"{request.name}-{system}", "run")
-    names, found = names_of(request.corpus), _Ranked()
+    names, ranked = names_of(request.corpus), _Ranked()
     for image, tags in read_tag_lines(path):
         if image not in names.image:
             raise ImportRefused(
                 f"{path}: image {image!r} is not in corpus {request.corpus!r}; use tags of this corpus"
             )
         pk = names.image[image]
-        if pk in found:
+        if pk in ranked:
             raise FormatError(f"image {image!r} is there twice, under two names", file=path)
         best: dict[str, float] = {}
         for tag, score in tags:
             best.setdefault(tag.lower(), score)
-        found[pk] = list(best.items())[: request.depth]
-    return found
+        ranked[pk] = list(best.items())[: request.depth]
+    return ranked
 
 
 def _images(
-    request: TagMixRequest, lists: Mapping[str, _Ranked], dice: np.random.Generator
+    request: TagMixRequest, lists: Mapping[str, _Ranked], rng: np.random.Generator
 ) -> tuple[set[int], list[int]]:
     """The images that are judged, and the others in a drawn order. Raises ImportRefused for too few."""
-    common = set.intersection(*(set(own) for own in lists.values()))
-    tagged = sorted(pk for pk in common if any(own[pk] for own in lists.values()))
+    common = set.intersection(*(set(of_system) for of_system in lists.values()))
+    tagged = sorted(pk for pk in common if any(of_system[pk] for of_system in lists.values()))
     if len(tagged) < max(1, request.images):
         raise ImportRefused(
             f"the files have tags of {len(tagged)} images in common; expected {max(1, request.images)}"
         )
-    chosen = dice.permutation(tagged)[: request.images or None].tolist()
+    chosen = rng.permutation(tagged)[: request.images or None].tolist()
     others = corpus_named(request.corpus).images.exclude(pk__in=chosen).order_by("pk")
-    return set(chosen), dice.permutation(list(others.values_list("pk", flat=True))).tolist()
+    return set(chosen), rng.permutation(list(others.values_list("pk", flat=True))).tolist()
 
 
 def _controls(
     request: TagMixRequest,
     images: Sequence[int],
     pool: Sequence[str],
-    dice: np.random.Generator,
+    rng: np.random.Generator,
     progress: PhaseProgress,
 ) -> dict[int, list[CaptionRecord]]:
     """Images for control items: tags that fit, and others, which are marked as unrelated.
@@ -178,48 +176,48 @@ def _controls(
             f"name; expected {request.controls} for control items"
         )
     words = {word for tag in (*pool, *chain.from_iterable(fitting.values())) for word in _words(tag)}
-    said = _images_saying(request.corpus, words)
+    images_saying = _images_saying(request.corpus, words)
     described = corpus_named(request.corpus).image_count
-    found = {}
+    records_of_image = {}
     for pk, tags in fitting.items():
-        own = {word for word, there in said.items() if pk in there}
-        drawn = dict.fromkeys(pool[place] for place in dice.permutation(len(pool)))
-        sample = list(islice((tag for tag in drawn if not _words(tag) & own), DRAWN))
-        met = {tag: _meeting(said, tag, tags, described) for tag in sample}
-        wrong = sorted(met, key=met.__getitem__)[:UNFITTING]
-        records = [*map(CaptionRecord, tags), *(CaptionRecord(tag, unrelated=True) for tag in wrong)]
-        found[pk] = [records[place] for place in dice.permutation(len(records))]
-    return found
+        words_of_image = {word for word, there in images_saying.items() if pk in there}
+        drawn = dict.fromkeys(pool[index] for index in rng.permutation(len(pool)))
+        sample = list(islice((tag for tag in drawn if not _words(tag) & words_of_image), DRAWN))
+        met = {tag: _meeting(images_saying, tag, tags, described) for tag in sample}
+        unfitting = sorted(met, key=met.__getitem__)[:UNFITTING]
+        records = [*map(CaptionRecord, tags), *(CaptionRecord(tag, unrelated=True) for tag in unfitting)]
+        records_of_image[pk] = [records[index] for index in rng.permutation(len(records))]
+    return records_of_image
 
 
-def _meeting(said: Mapping[str, set[int]], tag: str, others: Sequence[str], images: int) -> float:
+def _meeting(images_of_word: Mapping[str, set[int]], tag: str, others: Sequence[str], images: int) -> float:
     """How often a tag is said of an image together with one of the `others`, over how often it would be by
     chance; the mean of these, and half an image added to either, since few say little."""
-    own, ratios = _saying(said, tag), []
-    for other in others:
-        there = _saying(said, other)
-        ratios.append((len(own & there) + 0.5) / (len(own) * len(there) / max(1, images) + 0.5))
+    saying, ratios = _saying(images_of_word, tag), []
+    for other_tag in others:
+        there = _saying(images_of_word, other_tag)
+        ratios.append((len(saying & there) + 0.5) / (len(saying) * len(there) / max(1, images) + 0.5))
     return float(np.mean(ratios))
 
 
 def _fitting(request: TagMixRequest, images: Sequence[int], progress: PhaseProgress) -> dict[int, list[str]]:
     """The first images, as many as are wanted, with tags that several captions name: the best of these."""
-    reader, found = TagReader(), dict[int, list[str]]()
+    reader, tags_of_image = TagReader(), dict[int, list[str]]()
     rows = corpus_named(request.corpus).images.filter(captions__unrelated=False)
     for pk in images:
-        if len(found) == request.controls:
+        if len(tags_of_image) == request.controls:
             break
-        progress("reading captions", len(found), request.controls)
+        progress("reading captions", len(tags_of_image), request.controls)
         captions = rows.filter(pk=pk).order_by("captions__number").values_list("captions__text", flat=True)
         read = [reader.tags(tokenise(text)) for text in captions]
         named: dict[str, int] = defaultdict(int)
         for caption in read:
-            for tag in {one.tag for one in caption}:
+            for tag in {tag_read.tag for tag_read in caption}:
                 named[tag] += 1
         ranked = ranked_tags(read, DEFAULT_ALPHA["nouns"])
         if tags := [tag for tag, _ in ranked if named[tag] >= NAMED_BY][:FITTING]:
-            found[pk] = tags
-    return found
+            tags_of_image[pk] = tags
+    return tags_of_image
 
 
 def _words(tag: str) -> frozenset[str]:
@@ -229,15 +227,15 @@ def _words(tag: str) -> frozenset[str]:
 
 def _images_saying(corpus: str, words: Collection[str]) -> dict[str, set[int]]:
     """For each stem of `words`, the images with a caption that has it."""
-    found: dict[str, set[int]] = {word: set() for word in words}
+    images_of_word: dict[str, set[int]] = {word: set() for word in words}
     rows = corpus_named(corpus).images.filter(captions__unrelated=False)
     for pk, text in rows.order_by("pk").values_list("pk", "captions__text").iterator(5_000):
         for word in tokenise(text):
-            if (there := found.get(stem(word.lower()))) is not None:
+            if (there := images_of_word.get(stem(word.lower()))) is not None:
                 there.add(pk)
-    return found
+    return images_of_word
 
 
-def _saying(said: Mapping[str, set[int]], tag: str) -> set[int]:
+def _saying(images_of_word: Mapping[str, set[int]], tag: str) -> set[int]:
     """The images whose captions have all words of a tag."""
-    return set.intersection(*(said[word] for word in _words(tag))) if _words(tag) else set()
+    return set.intersection(*(images_of_word[word] for word in _words(tag))) if _words(tag) else set()

@@ -21,8 +21,6 @@ over images, of MAP over tags; those of p@k and P@k are Wilson's where every ima
 Source: structured listwise tagging, section 4.3.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Annotated, Any, get_args
@@ -171,13 +169,13 @@ class TrueTags:
     the worst that could have been.
 
     Of a set of lists, the tags are those that are true of an image. The lists name `more` besides, and
-    `wrong` has the scores of those in each image's."""
+    `distractors` has the scores of those in each image's."""
 
     scores: _Floats
     numbers: list[list[int]]
     unknown: int
     without: int
-    wrong: Sequence[Sequence[float]] = ()
+    distractors: Sequence[Sequence[float]] = ()
     more: int = 0
     lacking: int = 0
     listed: bool = False
@@ -202,16 +200,16 @@ def score_tag_set(
     Raises UnknownName, ImportRefused for a set of another corpus and where no image has a true tag,
     MissingOutput, ValueError for an alpha that is none, and AgreementError.
     """
-    found = tag_set_named(name, corpus)
-    unit: TagUnit = how.unit or found.settings.get("unit", "nouns")
+    tag_set = tag_set_named(name, corpus)
+    unit: TagUnit = how.unit or tag_set.settings.get("unit", "nouns")
     alpha = how.alpha
     if alpha is None:
-        same = unit == found.settings.get("unit")
-        alpha = found.settings["alpha"] if same else DEFAULT_ALPHA[unit]
+        same = unit == tag_set.settings.get("unit")
+        alpha = tag_set.settings["alpha"] if same else DEFAULT_ALPHA[unit]
     check_alpha(alpha)
-    subset = subset or _images_of_set(found)
-    scored, lacking = _scored_images(found, subset, how.missing)
-    known = _true_tags(found, unit, alpha, scored, progress)
+    subset = subset or _images_of_set(tag_set)
+    scored, lacking = _scored_images(tag_set, subset, how.missing)
+    known = _true_tags(tag_set, unit, alpha, scored, progress)
     if not any(known.numbers):
         raise ImportRefused(
             f"no image of tag set {name!r} has a tag in its captions that the set could have chosen; choose "
@@ -230,58 +228,58 @@ def score_tag_set(
     report = {
         "corpus": corpus,
         "name": name,
-        "system": found.made_by.name if found.made_by else "",
-        "source": found.source,
-        "digest": found.digest,
+        "system": tag_set.made_by.name if tag_set.made_by else "",
+        "source": tag_set.source,
+        "digest": tag_set.digest,
         "subset": subset.called if subset else "",
         "unit": unit,
         "alpha": alpha,
-        "score": found.settings.get("score", ""),
+        "score": tag_set.settings.get("score", ""),
         "images": images,
         "without": known.without,
         "missing": how.missing,
         "without_output": basis.without_output,
         "basis": basis.as_dict(),
         "vocabulary": known.vocabulary,
-        "listed": not found.vocabulary,
+        "listed": not tag_set.vocabulary,
         "tags": sum(map(len, known.numbers)),
         "unknown": known.unknown,
         **asdict(how.resampling),
         "measures": tag_figures(known, how),
     }
-    return with_provenance(report, {name: found}, found.corpus, _images_scored(found, subset))
+    return with_provenance(report, {name: tag_set}, tag_set.corpus, _images_scored(tag_set, subset))
 
 
-def _images_scored(found: TagSet, subset: Subset | None) -> set[int]:
-    images = set(found.images.values_list("image_id", flat=True))
+def _images_scored(tag_set: TagSet, subset: Subset | None) -> set[int]:
+    images = set(tag_set.images.values_list("image_id", flat=True))
     return images if subset is None else images & subset.images
 
 
-def _images_of_set(found: TagSet) -> Subset | None:
+def _images_of_set(tag_set: TagSet) -> Subset | None:
     """The images that a set was asked for: its split, or all of its corpus (None). Those of a fold, or of a
     file, are its own: folds are dealt among images with features, and files may change."""
-    if not found.split:
+    if not tag_set.split:
         return None
-    if found.split in split_names(found.corpus):
-        return subset_named(found.corpus.name, found.split)
-    called = f"{subset_called(found.split, seed=found.seed)}, as tagged"
-    return Subset(called, frozenset(found.images.values_list("image_id", flat=True)))
+    if tag_set.split in split_names(tag_set.corpus):
+        return subset_named(tag_set.corpus.name, tag_set.split)
+    called = f"{subset_called(tag_set.split, seed=tag_set.seed)}, as tagged"
+    return Subset(called, frozenset(tag_set.images.values_list("image_id", flat=True)))
 
 
-def _scored_images(found: TagSet, subset: Subset | None, missing: Missing) -> tuple[set[int], int]:
+def _scored_images(tag_set: TagSet, subset: Subset | None, missing: Missing) -> tuple[set[int], int]:
     """The ids of the images that are scored, and how many of them, or left out, lack output: those that
     people described. Raises MissingOutput where there are some and `missing` refuses them."""
-    there = set(found.images.values_list("image_id", flat=True))
-    described = found.corpus.images.filter(captions__unrelated=False).order_by("position", "pk").distinct()
+    there = set(tag_set.images.values_list("image_id", flat=True))
+    described = tag_set.corpus.images.filter(captions__unrelated=False).order_by("position", "pk").distinct()
     images = [pk for pk in described.values_list("pk", flat=True) if subset is None or pk in subset.images]
     lacking = [pk for pk in images if pk not in there]
-    names = names_of(found.corpus.name).image_name
+    names = names_of(tag_set.corpus.name).image_name
     check_missing(
         missing,
         lacking=[names[pk] for pk in lacking],
         out_of=len(images),
         cases="images",
-        output=f"tags in set {found.name!r}",
+        output=f"tags in set {tag_set.name!r}",
     )
     scored = there if subset is None else there & subset.images
     return scored | (set(lacking) if missing == WORST else set()), len(lacking)
@@ -325,17 +323,17 @@ def _pool_figures(known: TrueTags, how: TagScoring) -> list[dict[str, Any]]:
 
 
 def _whole_figures(known: TrueTags, how: TagScoring) -> list[dict[str, Any]]:
-    there = [image for image, own in enumerate(known.numbers) if own]
+    there = [image for image, true_scores in enumerate(known.numbers) if true_scores]
     relevant = np.zeros((len(there), known.scores.shape[1]), bool)
     for row, image in enumerate(there):
         relevant[row, known.numbers[image]] = True
     tags, images = by_tag_and_image(known.scores[there], relevant)
     if known.more:
-        wrong = [known.wrong[image] for image in there]
-        images = among_wrong_tags(images, known.scores[there], wrong, known.more, absent=_ABSENT)
+        wrong_scores = [known.distractors[image] for image in there]
+        images = among_wrong_tags(images, known.scores[there], wrong_scores, known.more, absent=_ABSENT)
     if known.lacking and known.listed:
-        own = known.scores[there][images.judged.query, images.judged.item]
-        images = replace(images, better=np.where(own <= _ABSENT, np.inf, images.better))
+        true_scores = known.scores[there][images.judged.query, images.judged.item]
+        images = replace(images, better=np.where(true_scores <= _ABSENT, np.inf, images.better))
     named = {f"P@{k}": precision(images, k) for k in how.depths}
     # A tag of none of the images is no query.
     of_tags = np.where(relevant.any(axis=0), average_precision(tags), np.nan)
@@ -364,40 +362,45 @@ def _interval(values: _Floats, drawn: Bootstrap | None, *, share: bool) -> dict[
     if drawn is None:
         value = float(np.nanmean(values))
         return {"value": value, "low": None, "high": None, "items": items, "interval": "", "remark": ""}
-    found = figure_interval(values, drawn, share=share)
+    interval = figure_interval(values, drawn, share=share)
     return {
-        "value": found.value,
-        "low": found.low,
-        "high": found.high,
+        "value": interval.value,
+        "low": interval.low,
+        "high": interval.high,
         "items": items,
-        "interval": found.kind,
-        "remark": found.remark,
+        "interval": interval.kind,
+        "remark": interval.remark,
     }
 
 
 def _true_tags(
-    found: TagSet, unit: TagUnit, alpha: float, scored: Collection[int], progress: PhaseProgress
+    tag_set: TagSet, unit: TagUnit, alpha: float, scored: Collection[int], progress: PhaseProgress
 ) -> TrueTags:
     """What people's captions say of the images that are scored, in the order of the corpus."""
-    said = _tags_of_captions(found, unit, alpha, scored, progress)
+    tags_of_captions = _tags_of_captions(tag_set, unit, alpha, scored, progress)
     listed: dict[int, dict[str, float]] = {}
-    if found.vocabulary:
-        number_of = {tag: number for number, tag in enumerate(found.vocabulary)}
-        images, scores = tag_scores_of(found)
+    if tag_set.vocabulary:
+        number_of = {tag: number for number, tag in enumerate(tag_set.vocabulary)}
+        images, scores = tag_scores_of(tag_set)
         output: dict[int, _Floats] = {
-            image: own.astype(np.float64) for image, own in zip(images, scores, strict=True) if image in said
+            image: item.astype(np.float64)
+            for image, item in zip(images, scores, strict=True)
+            if image in tags_of_captions
         }
     else:
-        lists = found.images.order_by("position").values_list("image_id", "tags")
-        listed = {image: dict(map(tuple, tags)) for image, tags in lists if image in said}
-        number_of = {tag: n for n, tag in enumerate(sorted({tag for own in said.values() for tag in own}))}
-        output = {
-            image: np.array([own.get(tag, _ABSENT) for tag in number_of], np.float64)
-            for image, own in listed.items()
+        lists = tag_set.images.order_by("position").values_list("image_id", "tags")
+        listed = {image: dict(map(tuple, tags)) for image, tags in lists if image in tags_of_captions}
+        number_of = {
+            tag: n
+            for n, tag in enumerate(sorted({tag for item in tags_of_captions.values() for tag in item}))
         }
-    numbers = [[number_of[tag] for tag in own if tag in number_of] for own in said.values()]
-    table = np.full((len(said), len(number_of)), np.inf)
-    for row, (image, true) in enumerate(zip(said, numbers, strict=True)):
+        output = {
+            image: np.array([item.get(tag, _ABSENT) for tag in number_of], np.float64)
+            for image, item in listed.items()
+        }
+    numbers = [[number_of[tag] for tag in item if tag in number_of] for item in tags_of_captions.values()]
+    table = np.full((len(tags_of_captions), len(number_of)), np.inf)
+    for row, (image, true) in enumerate(zip(tags_of_captions, numbers, strict=True)):
         if image in output:
             table[row] = output[image]
         else:
@@ -405,33 +408,38 @@ def _true_tags(
     return TrueTags(
         table,
         numbers,
-        unknown=sum(map(len, said.values())) - sum(map(len, numbers)),
-        without=sum(not own for own in numbers),
-        wrong=[
-            [score for tag, score in listed.get(image, {}).items() if tag not in number_of] for image in said
+        unknown=sum(map(len, tags_of_captions.values())) - sum(map(len, numbers)),
+        without=sum(not item for item in numbers),
+        distractors=[
+            [score for tag, score in listed.get(image, {}).items() if tag not in number_of]
+            for image in tags_of_captions
         ],
-        more=len({tag for own in listed.values() for tag in own}.difference(number_of)),
-        lacking=sum(bool(own) and image not in output for image, own in zip(said, numbers, strict=True)),
-        listed=not found.vocabulary,
+        more=len({tag for item in listed.values() for tag in item}.difference(number_of)),
+        lacking=sum(
+            bool(item) and image not in output for image, item in zip(tags_of_captions, numbers, strict=True)
+        ),
+        listed=not tag_set.vocabulary,
     )
 
 
 def _tags_of_captions(
-    found: TagSet, unit: TagUnit, alpha: float, scored: Collection[int], progress: PhaseProgress
+    tag_set: TagSet, unit: TagUnit, alpha: float, scored: Collection[int], progress: PhaseProgress
 ) -> dict[int, list[str]]:
     """The ranked tags of each of these images, by the id of its row, in the order of the corpus."""
     reader = TagReader(unit)
-    said: dict[int, list[str]] = {}
-    order = names_of(found.corpus.name).image_name
-    for pk, record in zip(order, stream_records(corpus=found.corpus), strict=True):
+    tags_of_image: dict[int, list[str]] = {}
+    order = names_of(tag_set.corpus.name).image_name
+    for pk, record in zip(order, stream_records(corpus=tag_set.corpus), strict=True):
         if pk not in scored:
             continue
-        if len(said) % _TOGETHER == 0:
-            progress(_PHASE, len(said), len(scored))
-        captions = [reader.tags(caption_tokens(one)) for one in record.captions if not one.unrelated]
-        said[pk] = [tag for tag, _ in ranked_tags(captions, alpha)]
+        if len(tags_of_image) % _TOGETHER == 0:
+            progress(_PHASE, len(tags_of_image), len(scored))
+        captions = [
+            reader.tags(caption_tokens(caption)) for caption in record.captions if not caption.unrelated
+        ]
+        tags_of_image[pk] = [tag for tag, _ in ranked_tags(captions, alpha)]
     progress(_PHASE, len(scored), len(scored))
-    return said
+    return tags_of_image
 
 
 def remarks_on_tags(report: dict[str, Any]) -> str:
@@ -462,7 +470,7 @@ def table_of_tags(report: dict[str, Any]) -> Table:
     keys = [name.replace(" ", "_") for name in head]
     return Table(
         head,
-        [[one.get(key) for key in keys] for one in report["measures"]],
+        [[row.get(key) for key in keys] for row in report["measures"]],
         dict.fromkeys(numbers, 4),
         basis=basis_from_dict(report["basis"]),
     )

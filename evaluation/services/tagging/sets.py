@@ -1,7 +1,5 @@
 """Sets of ranked tags: listed, found by name, read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -36,30 +34,30 @@ def tag_set_named(name: str, corpus: str = "") -> TagSet:
     """The published set. Raises UnknownName listing what exists, and ImportRefused where it is of another
     corpus than the one named."""
     there = TagSet.objects.filter(published=True).select_related("corpus", "made_by")
-    found = there.filter(name=name).first()
-    if found is None:
+    tag_set = there.filter(name=name).first()
+    if tag_set is None:
         raise with_known(UnknownName(f"unknown tag set {name!r}"), there.values_list("name", flat=True))
-    if corpus and found.corpus.name != corpus:
+    if corpus and tag_set.corpus.name != corpus:
         raise ImportRefused(
-            f"tag set {name!r} is of corpus {found.corpus.name!r}, not of {corpus!r}; name that one"
+            f"tag set {name!r} is of corpus {tag_set.corpus.name!r}, not of {corpus!r}; name that one"
         )
-    return found
+    return tag_set
 
 
-def tags_of_set(found: TagSet) -> Iterator[ImageTags]:
+def tags_of_set(tag_set: TagSet) -> Iterator[ImageTags]:
     """The images by the names we write, with their ranked tags, in the order of the set."""
-    names = names_of(found.corpus.name).image_name
-    rows = found.images.order_by("position").values_list("image_id", "tags")
+    names = names_of(tag_set.corpus.name).image_name
+    rows = tag_set.images.order_by("position").values_list("image_id", "tags")
     for image, tags in rows.iterator(_ROWS):
         yield ImageTags(names[image], [(tag, score) for tag, score in tags])
 
 
-def tag_scores_of(found: TagSet) -> tuple[list[int], NDArray[np.float32]]:
+def tag_scores_of(tag_set: TagSet) -> tuple[list[int], NDArray[np.float32]]:
     """The ids of the images' rows, and their scores for the vocabulary, shape (images, tags)."""
-    rows = found.images.order_by("position").values_list("image_id", "scores")
+    rows = tag_set.images.order_by("position").values_list("image_id", "scores")
     images: list[int] = []
-    scores = np.empty((found.image_count, len(found.vocabulary)), np.float32)
-    for place, (image, own) in enumerate(rows.iterator(_ROWS)):
+    scores = np.empty((tag_set.image_count, len(tag_set.vocabulary)), np.float32)
+    for index, (image, packed) in enumerate(rows.iterator(_ROWS)):
         images.append(image)
-        scores[place] = np.frombuffer(own, np.float32)
+        scores[index] = np.frombuffer(packed, np.float32)
     return images, scores

@@ -4,8 +4,6 @@ The first of a user's tags is the best, as they wrote them; a tag that comes twi
 small letters and not lemmatised. The baseline "user tags" of structured listwise tagging, Table 5.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -45,29 +43,36 @@ def import_user_tags(request: UserTagsRequest, context: OperationContext) -> Tag
     Raises UnknownName, and ImportRefused where a set of that name has other tags or no image is in both.
     """
     name, corpus, collection = request.name, request.corpus, request.collection
-    row, given = corpus_named(corpus), weak_collection(collection)
-    given.check_kinds([_KIND])
+    row, weak = corpus_named(corpus), weak_collection(collection)
+    weak.check_kinds([_KIND])
     names = names_of(corpus)
     by_name = {image_id(known): pk for known, pk in names.image.items()} | names.image
-    found: dict[int, list[str]] = {}
-    for known, text in zip(given.ids(), given.texts([_KIND]), strict=True):
+    tags_of_image: dict[int, list[str]] = {}
+    for known, text in zip(weak.ids(), weak.texts([_KIND]), strict=True):
         pk = by_name.get(known, by_name.get(image_id(known)))
         if pk is not None:
-            found.setdefault(pk, list(dict.fromkeys(text.lower().split())))
-    if not found:
+            tags_of_image.setdefault(pk, list(dict.fromkeys(text.lower().split())))
+    if not tags_of_image:
         raise ImportRefused(
-            f"collection {collection!r} has no image of corpus {corpus!r}; its ids are as {given.ids()[:1]}"
+            f"collection {collection!r} has no image of corpus {corpus!r}; its ids are as {weak.ids()[:1]}"
         )
 
     def rows() -> Iterator[tuple[int, list[list[Any]], bytes]]:
         for pk in names.image_name:
-            if pk in found:
-                own = found[pk]
-                yield pk, [[tag, round(1 - n / len(own), SCORE_DIGITS)] for n, tag in enumerate(own)], b""
+            if pk in tags_of_image:
+                tags_of_one = tags_of_image[pk]
+                yield (
+                    pk,
+                    [
+                        [tag, round(1 - n / len(tags_of_one), SCORE_DIGITS)]
+                        for n, tag in enumerate(tags_of_one)
+                    ],
+                    b"",
+                )
 
-    source = f"collection {collection}, {given.digest}"
-    facts = {"corpus": row, "source": source}
-    stored, _created = get_or_publish(TagSet, name, facts, lambda new: fill_tag_set(new, rows()))
+    source = f"collection {collection}, {weak.digest}"
+    columns = {"corpus": row, "source": source}
+    stored, _created = get_or_publish(TagSet, name, columns, lambda new: fill_tag_set(new, rows()))
     if stored.source != source:
         raise ImportRefused(f"tag set {name!r} already exists; choose another name")
     return tag_set_summary(stored)

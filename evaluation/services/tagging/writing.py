@@ -37,7 +37,7 @@ from evaluation.services.stored import get_or_publish
 from evaluation.services.systems import registry
 from evaluation.services.systems.described_alike import check_described_alike
 from evaluation.services.systems.examples import Examples, examples_from
-from evaluation.services.systems.folds import check_left_out
+from evaluation.services.systems.folds import check_not_learned_from
 from evaluation.services.systems.origins.recipe import REMEMBERED_FILES
 from evaluation.services.systems.read_captions import with_tags
 from evaluation.services.systems.sources import Sources
@@ -124,7 +124,7 @@ def check_tagging(request: TagRequest, context: OperationContext) -> TagRequest:
         raise ImportRefused(f"system {system.name!r} does not tag images; choose one that does")
     if request.score is not None and request.score not in ways:
         raise invalid("score", "literal_error", expected=", ".join(ways))
-    sets = (one for one in feature_sets(system.corpus.name) if one.kind == "image")
+    sets = (stored for stored in feature_sets(system.corpus.name) if stored.kind == "image")
     check_set("features", request.features, sets)
     return request
 
@@ -138,7 +138,7 @@ def tag_images(request: TagRequest, context: OperationContext) -> WrittenTags:
     check_tagging(request, context)
     system, progress = registry.system_row(request.system), PhaseShares(context.tell)
     work = _Tagging.of(request, context, progress)
-    facts = {
+    columns = {
         "made_by": system,
         "corpus": system.corpus,
         "split": request.split,
@@ -147,11 +147,11 @@ def tag_images(request: TagRequest, context: OperationContext) -> WrittenTags:
         "features": work.sources.features,
         "vocabulary": list(work.candidates.names),
         "system_digest": system.digest,
-        "asked_digest": work.found.digest_of(work.places),
+        "asked_digest": work.dataset.digest_of(work.places),
         "remarks": list(work.remarks),
     }
     stored, created = get_or_publish(
-        TagSet, request.set_name, facts, lambda row: fill_tag_set(row, work.rows(progress))
+        TagSet, request.set_name, columns, lambda row: fill_tag_set(row, work.rows(progress))
     )
     images = stored.images.values_list("image_id", flat=True)
     return WrittenTags(
@@ -174,9 +174,9 @@ def fill_tag_set(row: TagSet, tags_of_images: Iterator[tuple[int, list[list[Any]
     )
     for chunk in chunks(rows, _TOGETHER):
         TaggedImage.objects.bulk_create(chunk)
-        digests += [[one.image_id, one.tags, bytes(one.scores).hex()] for one in chunk]
+        digests += [[item.image_id, item.tags, bytes(item.scores).hex()] for item in chunk]
     row.image_count = len(digests)
-    row.digest = digest_of_parts([digest_of_parts(one) for one in digests])
+    row.digest = digest_of_parts([digest_of_parts(item) for item in digests])
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ class _Tagging:
     """A trained system with the images that it is to tag, and the tags to choose among."""
 
     stored: TrainedSystem
-    found: Examples
+    dataset: Examples
     places: Sequence[int]
     sources: Sources
     candidates: CandidateTags
@@ -201,20 +201,20 @@ class _Tagging:
         score = cast(TagScore, request.score or scores[0])
         check_score(score, scores, f"system {request.system!r}")
         corpus = str(stored.facts["corpus"])
-        given = Sources(features=request.features)
+        sources = Sources(features=request.features)
         if not request.features:
-            given = Sources(**{key: stored.facts.get(key, "") for key in REMEMBERED_FILES})
-        given = given.settled(corpus)
-        remarks = check_described_alike(request.system, stored.facts, corpus, given)
-        found = examples_from(corpus, given)
-        places = found.to_rank(request.split, seed=request.seed)
-        check_left_out(stored, request.system, found, places, request.split)
+            sources = Sources(**{key: stored.facts.get(key, "") for key in REMEMBERED_FILES})
+        sources = sources.settled(corpus)
+        remarks = check_described_alike(request.system, stored.facts, corpus, sources)
+        dataset = examples_from(corpus, sources)
+        places = dataset.to_rank(request.split, seed=request.seed)
+        check_not_learned_from(stored, request.system, dataset, places, request.split)
         assert isinstance(stored.texts, TagTexts)
         chosen: Path | str | None = request.vocabulary
         if isinstance(chosen, str) and chosen != OF_CORPUS:
             chosen = _TAG_FILES.path(chosen, by_path=context.by_path)
-        candidates = _candidates(stored, stored.texts, found, chosen, progress)
-        return cls(stored, found, places, given, candidates, score, request.top, remarks)
+        candidates = _candidates(stored, stored.texts, dataset, chosen, progress)
+        return cls(stored, dataset, places, sources, candidates, score, request.top, remarks)
 
     def settings(self) -> dict[str, Any]:
         """How tags are found, as plain data: what people's tags are compared by is the recipe's."""
@@ -225,27 +225,27 @@ class _Tagging:
         """As `store_tag_set` takes them. Raises ValueError naming an image whose numbers cannot be looked
         at."""
         places, names = self.places, self.candidates.names
-        values = self.found.vectors
+        values = self.dataset.vectors
         assert values is not None
         for start in range(0, len(places), _TOGETHER):
             progress(_PHASE, start, len(places))
             part = places[start : start + _TOGETHER]
-            images = [self.found.examples[place].name for place in part]
+            images = [self.dataset.examples[index].name for index in part]
             block = checked_vectors(images, values[part])
             scores = np.asarray(
                 self.stored.score_tags(Vectors(block.values), self.candidates, self.score), np.float32
             )
             order = np.argsort(-scores, axis=1, kind="stable")[:, : self.top]
-            for image, own, best in zip(images, scores, order.tolist(), strict=True):
-                tags = [[names[tag], round(float(own[tag]), SCORE_DIGITS)] for tag in best]
-                yield self.found.names.image[image], tags, own.tobytes()
+            for image, scores_of_image, best in zip(images, scores, order.tolist(), strict=True):
+                tags = [[names[tag], round(float(scores_of_image[tag]), SCORE_DIGITS)] for tag in best]
+                yield self.dataset.names.image[image], tags, scores_of_image.tobytes()
         progress(_PHASE, len(places), len(places))
 
 
 def _candidates(
     stored: TrainedSystem,
     texts: TagTexts,
-    found: Examples,
+    dataset: Examples,
     vocabulary: Path | str | None,
     progress: PhaseProgress,
 ) -> CandidateTags:
@@ -260,10 +260,11 @@ def _candidates(
         if not named:
             raise ImportRefused(f"{vocabulary} names no tag; write one on each line")
         return texts.candidates(named, words)
-    tagged = with_tags(found, texts.settings.unit, progress)
+    tagged = with_tags(dataset, texts.settings.unit, progress)
     known = set(texts.vocabulary)
     others = sorted(
-        {one.tag for example in tagged.examples for said in example.tags or () for one in said} - known
+        {tag_read.tag for example in tagged.examples for tags in example.tags or () for tag_read in tags}
+        - known
     )
     if words is not None:
         there = np.asarray(words.of_phrases(others).any(axis=1))
@@ -277,9 +278,9 @@ def _word_vectors(stored: TrainedSystem) -> GivenWordVectors | None:
     label = stored.facts.get("words", "")
     if not label:
         return None
-    found = feature_set(str(stored.facts["corpus"]), label)
-    if found.digest != stored.facts["files"][label]:
+    stored_words = feature_set(str(stored.facts["corpus"]), label)
+    if stored_words.digest != stored.facts["files"][label]:
         raise ImportRefused(
             f"feature set {label!r} is not the one that the system learned from; train the system again"
         )
-    return GivenWordVectors(found.ids(), found.vectors())
+    return GivenWordVectors(stored_words.ids(), stored_words.vectors())

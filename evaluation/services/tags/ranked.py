@@ -5,8 +5,6 @@ A caption whose authors say that it does not describe the image has no tags.
 Source: structured listwise tagging, section 3.2; `models_core.features.text.tags` has the equations.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -79,7 +77,7 @@ class TagsRequest:
     layer: Annotated[
         LayerField, Help(_("Layer"), _("Its mentions are the noun phrases; else the chunker's"))
     ] = ""
-    place: Annotated[TagPlacing, OneOf(_places), Help(_("Placed by"))] = "words"
+    position: Annotated[TagPlacing, OneOf(_places), Help(_("Placed by"))] = "words"
 
     @property
     def weight(self) -> float:
@@ -127,30 +125,30 @@ class TagsReport:
 
 
 def tags_of_images(
-    wanted: TagsRequest, *, processes: int = 1, progress: PhaseProgress = no_progress
+    request: TagsRequest, *, processes: int = 1, progress: PhaseProgress = no_progress
 ) -> Iterator[ImageTags]:
     """The tags of each image of the corpus, in its order; an image without a noun has none, nor has one that
     the layer does not cover.
 
     Raises UnknownName, also where tags are placed by parses and there are none, before the first image.
     """
-    corpus, names = corpus_named(wanted.corpus), image_names(wanted.corpus)
-    layer = layer_to_read(corpus, wanted.layer) if wanted.layer else None
-    located = _by_parse(wanted.corpus) if wanted.place == "tree" else repeat(lambda tokens: None)
+    corpus, names = corpus_named(request.corpus), image_names(request.corpus)
+    layer = layer_to_read(corpus, request.layer) if request.layer else None
+    located = _by_parse(request.corpus) if request.position == "tree" else repeat(lambda tokens: None)
 
     def captions() -> Iterator[list[CaptionToRead]]:
         for record in stream_records(corpus=corpus, layer=layer):
             yield list(_captions(record, located, stored=layer is not None))
 
-    def found() -> Iterator[ImageTags]:
-        ranked = read_ranked_tags(captions(), wanted.unit, wanted.weight, processes=processes)
-        for place, (name, tags) in enumerate(zip(names, ranked, strict=True)):
-            if place % _TOGETHER == 0:
-                progress(_PHASE, place, len(names))
+    def read_images() -> Iterator[ImageTags]:
+        ranked = read_ranked_tags(captions(), request.unit, request.weight, processes=processes)
+        for index, (name, tags) in enumerate(zip(names, ranked, strict=True)):
+            if index % _TOGETHER == 0:
+                progress(_PHASE, index, len(names))
             yield ImageTags(name, tags)
         progress(_PHASE, len(names), len(names))
 
-    return found()
+    return read_images()
 
 
 def _captions(record: ImageRecord, located: Iterator[_Locating], *, stored: bool) -> Iterator[CaptionToRead]:
@@ -160,9 +158,9 @@ def _captions(record: ImageRecord, located: Iterator[_Locating], *, stored: bool
         phrases.setdefault(mention.caption, []).append((mention.start, mention.end))
     for number, (caption, locate) in enumerate(zip(record.captions, located, strict=False)):
         if not caption.unrelated:
-            own = sorted(phrases.get(number, ())) if stored else None
+            phrases_of_caption = sorted(phrases.get(number, ())) if stored else None
             tokens = caption_tokens(caption)
-            yield CaptionToRead(tokens, own, locate(tokens))
+            yield CaptionToRead(tokens, phrases_of_caption, locate(tokens))
 
 
 def _by_parse(corpus: str) -> Iterator[_Locating]:
@@ -170,23 +168,23 @@ def _by_parse(corpus: str) -> Iterator[_Locating]:
     what no caption is called by are passed over."""
     parses = parses_of(corpus)
 
-    def found() -> Iterator[_Locating]:
+    def locators() -> Iterator[_Locating]:
         called = names_of(corpus).caption_name
         known = set(called.values())
         left = (parse for parse in parses.sentences() if parse.id in known)
         coming = next(left, None)
         for name in called.values():
-            own = coming if coming is not None and coming.id == name else None
-            coming = next(left, None) if own is not None else coming
-            yield partial(parsed_locations, parse=own)
+            parse_of_caption = coming if coming is not None and coming.id == name else None
+            coming = next(left, None) if parse_of_caption is not None else coming
+            yield partial(parsed_locations, parse=parse_of_caption)
 
-    return found()
+    return locators()
 
 
 def check_tags(request: TagsRequest, context: OperationContext) -> TagsRequest:
     """Raise Invalid where the corpus has no such layer, and UnknownName where it lacks the parses."""
     check_layer("layer", request.layer, corpus_named(request.corpus))
-    if request.place == "tree":
+    if request.position == "tree":
         parses_of(request.corpus)
     return request
 
@@ -200,8 +198,8 @@ def rank_tags(request: TagsRequest, context: OperationContext) -> StoredTags:
     images = tags_of_images(request, progress=PhaseShares(context.tell))
     corpus = corpus_named(request.corpus)
     keys = list(corpus.images.order_by("position").values_list("key", flat=True))
-    ranked = ((key, one.tags) for key, one in zip(keys, images, strict=True))
-    about: dict[str, Any] = {"unit": request.unit, "alpha": request.weight, "place": request.place}
+    ranked = ((key, image.tags) for key, image in zip(keys, images, strict=True))
+    about: dict[str, Any] = {"unit": request.unit, "alpha": request.weight, "place": request.position}
     stored = keep_tags(corpus=corpus, images=ranked, **about)
     return StoredTags(corpus=corpus.name, **about, **asdict(stored))
 
@@ -230,9 +228,9 @@ def write_ranked_tags(images: Iterator[ImageTags], out: Path, layout: str) -> Ta
 def write_tag_lines(images: Iterator[ImageTags], write: Callable[[str], object]) -> TagsReport:
     """`write` a line of JSON for each image: {"image": NAME, "tags": [[TAG, SCORE], ...]}."""
     report = TagsReport()
-    for one in _counted(images, report):
-        tags = [[tag, round(score, SCORE_DIGITS)] for tag, score in one.tags]
-        write(json.dumps({"image": one.image, "tags": tags}, ensure_ascii=False) + "\n")
+    for image in _counted(images, report):
+        tags = [[tag, round(score, SCORE_DIGITS)] for tag, score in image.tags]
+        write(json.dumps({"image": image.image, "tags": tags}, ensure_ascii=False) + "\n")
     return report
 
 
@@ -240,19 +238,19 @@ def _write_table(images: Iterator[ImageTags], stream: TextIO) -> TagsReport:
     """A row for each tag: image, tag, score. An image without tags has no row."""
     report, table = TagsReport(), csv.writer(stream, lineterminator="\n")
     table.writerow(("image", "tag", "score"))
-    for one in _counted(images, report):
-        for tag, score in one.tags:
-            table.writerow((escape_formula(one.image), escape_formula(tag), round(score, SCORE_DIGITS)))
+    for image in _counted(images, report):
+        for tag, score in image.tags:
+            table.writerow((escape_formula(image.image), escape_formula(tag), round(score, SCORE_DIGITS)))
     return report
 
 
 def _counted(images: Iterator[ImageTags], report: TagsReport) -> Iterator[ImageTags]:
     """The same; `report` counts them as they pass."""
-    for one in images:
+    for image in images:
         report.images += 1
-        report.tags += len(one.tags)
-        report.without += not one.tags
-        yield one
+        report.tags += len(image.tags)
+        report.without += not image.tags
+        yield image
 
 
 def caption_tokens(caption: CaptionRecord) -> Sequence[str]:

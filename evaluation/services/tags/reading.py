@@ -8,8 +8,6 @@ Images are read by this process or by several, which ask no database; memory doe
 their number.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -66,11 +64,11 @@ class TagReader:
     ) -> tuple[TagPlace, ...]:
         """The tags of a caption of these tokens, in order; `phrases` are found where None; `locations` as
         `tags_in_caption` takes them."""
-        found = self._chunker.chunk(tokens) if phrases is None else phrases
-        if not found:
+        phrases_of_caption = self._chunker.chunk(tokens) if phrases is None else phrases
+        if not phrases_of_caption:
             return ()
         return tags_in_caption(
-            self._lemmatiser.every_token(tokens), found, unit=self.unit, locations=locations
+            self._lemmatiser.every_token(tokens), phrases_of_caption, unit=self.unit, locations=locations
         )
 
 
@@ -82,7 +80,7 @@ def _reader(unit: TagUnit) -> TagReader:
 
 def _ranked(unit: TagUnit, alpha: float, images: Sequence[Sequence[CaptionToRead]]) -> list[RankedTags]:
     reader = _reader(unit)
-    return [ranked_tags([reader.tags(*caption) for caption in own], alpha) for own in images]
+    return [ranked_tags([reader.tags(*caption) for caption in captions], alpha) for captions in images]
 
 
 def check_process_count(number: int) -> None:
@@ -134,7 +132,7 @@ def parsed_locations(tokens: Sequence[str], parse: ParsedSentence | None) -> lis
     for word, location in zip(words, tree_locations(parse.heads), strict=True):
         nearest += [location] * len(word)
     at = 0
-    for place, word in enumerate(spoken):
-        far[place] = min(nearest[at : at + len(word)], default=1.0)
+    for index, word in enumerate(spoken):
+        far[index] = min(nearest[at : at + len(word)], default=1.0)
         at += len(word)
     return far

@@ -6,8 +6,6 @@ nobody is asked about it. Its images' vectors are feature sets under its name. S
 section 2.1.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil
@@ -57,8 +55,8 @@ class WeakCollection:
         """The ids of its images, in order."""
         import pyarrow.parquet as pq  # a third of a second that few readers need
 
-        found: list[str] = pq.read_table(self.folder / _TEXTS, columns=["id"])["id"].to_pylist()
-        return found
+        ids: list[str] = pq.read_table(self.folder / _TEXTS, columns=["id"])["id"].to_pylist()
+        return ids
 
     def check_kinds(self, kinds: Sequence[str]) -> None:
         """Raise UnknownName for a kind of texts that it has not."""
@@ -95,19 +93,19 @@ class WeakCollection:
 
 def weak_collections() -> list[WeakCollection]:
     """All collections by name; what is damaged is left out."""
-    found = []
+    collections = []
     for file in _root().glob(f"[!.]*/{_MANIFEST}"):
         with suppress(ValueError, KeyError, OSError):
-            found.append(_read(file.parent))
-    return sorted(found, key=lambda one: one.name)
+            collections.append(_read(file.parent))
+    return sorted(collections, key=lambda collection: collection.name)
 
 
 def weak_collection(name: str) -> WeakCollection:
     """The collection of that name; raises UnknownName listing those there are."""
-    for one in weak_collections():
-        if one.name == name:
-            return one
-    names = [one.name for one in weak_collections()]
+    for collection in weak_collections():
+        if collection.name == name:
+            return collection
+    names = [collection.name for collection in weak_collections()]
     raise with_known(UnknownName(f"unknown weak collection {name!r}"), names)
 
 
@@ -133,13 +131,13 @@ def import_collection(
         try:
             rows, kinds, digest = _write(part, path, progress)
             if folder.exists():
-                standing = _read(folder)
-                if standing.digest != digest:
+                existing = _read(folder)
+                if existing.digest != digest:
                     raise ImportRefused(
                         f"collection {name!r} already exists with other rows; choose another name"
                     )
                 shutil.rmtree(part)
-                return standing, False
+                return existing, False
             manifest = {
                 "format": _FORMAT,
                 "version": _VERSION,
@@ -160,10 +158,10 @@ def import_collection(
 
 def remove_collection(name: str) -> None:
     """Take a collection away; systems that were trained with it stay as they are."""
-    found = weak_collection(name)
+    collection = weak_collection(name)
     with exclusive_work(f"collection.{name}", "collection", name):
-        gone = found.folder.with_name(f".{name}.gone")
-        found.folder.rename(gone)
+        gone = collection.folder.with_name(f".{name}.gone")
+        collection.folder.rename(gone)
         shutil.rmtree(gone)
 
 
@@ -184,12 +182,12 @@ def _write(part: Path, path: Path, progress: PhaseProgress) -> tuple[int, list[s
                     expected=f"id, and one or more of {', '.join(TEXT_KINDS)}",
                 )
             columns = [[_text(value) for value in batch.column(name).to_pylist()] for name in names]
-            for place, own in enumerate(columns[0]):
-                key = int.from_bytes(hashlib.blake2b(own.encode(), digest_size=8).digest())
-                if not own or key in seen:
-                    wrong = "is empty" if not own else f"{short_repr(own)} comes twice"
+            for index, identifier in enumerate(columns[0]):
+                key = int.from_bytes(hashlib.blake2b(identifier.encode(), digest_size=8).digest())
+                if not identifier or key in seen:
+                    problem = "is empty" if not identifier else f"{short_repr(identifier)} comes twice"
                     raise ImportRefused(
-                        f"{path}, row {rows + place + 1}: the id {wrong}; expected each id once"
+                        f"{path}, row {rows + index + 1}: the id {problem}; expected each id once"
                     )
                 seen.add(key)
             kinds = names[1:]
@@ -216,7 +214,7 @@ def _write(part: Path, path: Path, progress: PhaseProgress) -> tuple[int, list[s
 def _text(value: Any) -> str:
     """A cell as text; of a list, as Parquet has them, its elements with spaces between."""
     if isinstance(value, list):
-        return " ".join(_text(each) for each in value)
+        return " ".join(_text(item) for item in value)
     return "" if value is None else str(value)
 
 
@@ -244,16 +242,16 @@ def _batches(path: Path) -> Iterator[Any]:
 
 
 def _read(folder: Path) -> WeakCollection:
-    said = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
-    if said.get("format") != _FORMAT or said["version"] != _VERSION:
+    manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+    if manifest.get("format") != _FORMAT or manifest["version"] != _VERSION:
         raise ValueError(f"{folder} contains no collection that this version reads")
     return WeakCollection(
-        said["name"],
-        said["rows"],
-        tuple(said["kinds"]),
-        said["digest"],
-        said["origin"],
-        datetime.fromisoformat(said["made_at"]),
+        manifest["name"],
+        manifest["rows"],
+        tuple(manifest["kinds"]),
+        manifest["digest"],
+        manifest["origin"],
+        datetime.fromisoformat(manifest["made_at"]),
         folder,
     )
 

@@ -1,7 +1,5 @@
 """The page of feature sets: what there is, how large, where from, who uses it, and forms that make some."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -45,20 +43,26 @@ def feature_list(request: HttpRequest) -> HttpResponse:
     offer_splits(vectors, "split")
     regions, splits = _form(request, "extract_regions"), splits_of_corpora(corpora)
     offer_choices(regions, "split", splits, none=_("all images"))
-    layers = dict.fromkeys(one.name for one in layers_of_corpora(corpora))
+    layers = dict.fromkeys(corpus_row.name for corpus_row in layers_of_corpora(corpora))
     offer_choices(regions, "layer", layers, none=_("none"))
     return render(
         request,
         "evaluation/features.html",
         evaluation_frame(
             "features",
-            sets=[(one, systems_of(one)) for corpus in corpora for one in feature_sets(corpus.name)],
+            sets=[
+                (corpus_row, systems_of(corpus_row))
+                for corpus in corpora
+                for corpus_row in feature_sets(corpus.name)
+            ],
             corpora=corpora,
             networks=NETWORK_FILES.names(),
             splits=splits,
             extracting=_form(request, "extract_features"),
             regions=regions,
-            parses=[found for one in corpora if (found := stored_parses(one.name)) is not None],
+            parses=[
+                stored for corpus_row in corpora if (stored := stored_parses(corpus_row.name)) is not None
+            ],
             parse_files=PARSE_FILES.names(),
             importing=_form(request, "import_features"),
             parsing=_form(request, "import_parses"),
@@ -72,14 +76,16 @@ def feature_list(request: HttpRequest) -> HttpResponse:
 
 
 def _form(request: HttpRequest, name: str, *fields: str) -> RequestForm:
-    shown = fields or None
-    return RequestForm(operation_named(name), account_of(request), fields_shown=shown, ids=f"{name}-%s")
+    shown_fields = fields or None
+    return RequestForm(
+        operation_named(name), account_of(request), fields_shown=shown_fields, ids=f"{name}-%s"
+    )
 
 
 def offered_sets(corpora: list[Any]) -> dict[str, list[FeatureSet]]:
     """Kind of item -> the sets of these corpora, which systems can be trained on."""
-    found: dict[str, list[FeatureSet]] = {}
+    sets_of_kind: dict[str, list[FeatureSet]] = {}
     for corpus in corpora:
-        for one in feature_sets(corpus.name):
-            found.setdefault(one.kind, []).append(one)
-    return found
+        for feature_set in feature_sets(corpus.name):
+            sets_of_kind.setdefault(feature_set.kind, []).append(feature_set)
+    return sets_of_kind

@@ -4,8 +4,6 @@ A collection belongs to no corpus: everybody who runs evaluations sees the list;
 the whole server.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse
@@ -41,14 +39,14 @@ def collection_list(request: HttpRequest) -> HttpResponse:
     lines = job_lines(request, ("import_weak_collection", "import_collection_features"), of_server=True)
     features = RequestForm(operation_named("import_collection_features"), account)
     features.auto_id = "features-%s"
-    offer_choices(features, "collection", [one.name for one in known])
+    offer_choices(features, "collection", [collection.name for collection in known])
     return render(
         request,
         "evaluation/weak_collections.html",
         evaluation_frame(
             "features",
             deeper=True,
-            collections=[_shown(request, one) for one in known],
+            collections=[_collection_row(request, collection) for collection in known],
             files=COLLECTION_FILES.names(),
             feature_files=features.fields["file"].widget.choices,
             may_import=account.has_role(*RUNNING, on=WHOLE_SERVER),
@@ -60,9 +58,9 @@ def collection_list(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _shown(request: HttpRequest, one: WeakCollection) -> ShownCollection:
+def _collection_row(request: HttpRequest, collection: WeakCollection) -> ShownCollection:
     """A collection with those systems that learned from it and that this account may see."""
-    users = offered.offered_systems(request).filter(settings__weak__collection=one.name)
+    users = offered.offered_systems(request).filter(settings__weak__collection=collection.name)
     return ShownCollection(
-        one, feature_sets(one.name), list(users.order_by("name").values_list("name", flat=True))
+        collection, feature_sets(collection.name), list(users.order_by("name").values_list("name", flat=True))
     )

@@ -1,7 +1,5 @@
 """The page of captions that a system wrote, beside their pictures."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,7 +32,7 @@ CAPTION_SET = AddressedThing(
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
+class _CaptionRow:
     """A picture with the captions of the set, and the first of people's."""
 
     captions: list[WrittenCaption]
@@ -67,7 +65,7 @@ def caption_set_detail(request: HttpRequest, row: CaptionSet) -> HttpResponse:
             "systems",
             deeper=True,
             row=row,
-            shown=_shown(row, images[:PICTURES_PER_PAGE]),
+            shown=_caption_rows(row, images[:PICTURES_PER_PAGE]),
             later=f"?from={first + PICTURES_PER_PAGE}" if len(images) > PICTURES_PER_PAGE else "",
             first="?" if first else "",
             share=100 * row.in_training / max(1, row.caption_count),
@@ -76,16 +74,16 @@ def caption_set_detail(request: HttpRequest, row: CaptionSet) -> HttpResponse:
     )
 
 
-def _shown(row: CaptionSet, images: list[int]) -> list[_Shown]:
+def _caption_rows(row: CaptionSet, images: list[int]) -> list[_CaptionRow]:
     captions: dict[int, list[WrittenCaption]] = {}
     rows = row.captions.filter(image_id__in=images).select_related("image")
     for caption in rows.order_by("position"):
         captions.setdefault(caption.image_id, []).append(caption)
     people: dict[int, list[str]] = {}
-    own = row.corpus.images.filter(pk__in=images, captions__unrelated=False)
-    for image, text in own.order_by("captions__number").values_list("pk", "captions__text"):
+    captioned = row.corpus.images.filter(pk__in=images, captions__unrelated=False)
+    for image, text in captioned.order_by("captions__number").values_list("pk", "captions__text"):
         people.setdefault(image, []).append(text)
-    return [_Shown(captions[pk], people.get(pk, [])[:_PEOPLE]) for pk in images]
+    return [_CaptionRow(captions[pk], people.get(pk, [])[:_PEOPLE]) for pk in images]
 
 
 def _mixing_form(request: HttpRequest, row: CaptionSet) -> RequestForm | None:

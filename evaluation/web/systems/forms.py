@@ -1,7 +1,5 @@
 """Forms on a system's page that have it predict something."""
 
-from __future__ import annotations
-
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
@@ -22,7 +20,7 @@ def writing_form(request: HttpRequest, system: System) -> RequestForm | None:
     if not writes_captions(system):
         return None
     form = _form(request, system, "generate_captions", "name", "split", "regions", "beam", "limit")
-    sets = [one.label for one in region_sets(system.corpus.name)]
+    sets = [region_set.label for region_set in region_sets(system.corpus.name)]
     offer_choices(form, "regions", sets, none=_("as in the training"))
     return form
 
@@ -59,7 +57,7 @@ def compares_parts(system: System) -> bool:
 
 def proposal_sets_of(system: System) -> list[str]:
     """The sets of regions of its corpus that nobody drew, by their labels."""
-    return [one.label for one in region_sets(system.corpus.name, proposed=True)]
+    return [region_set.label for region_set in region_sets(system.corpus.name, proposed=True)]
 
 
 def _form(request: HttpRequest, system: System, operation: str, *fields: str) -> RequestForm:

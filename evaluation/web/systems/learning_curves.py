@@ -1,7 +1,5 @@
 """Learning curves as drawings of a page."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -39,7 +37,7 @@ class ShownCurve:
     def best(self) -> LearnedEpoch:
         """The epoch with the highest recall, or the lowest perplexity; the first of equals."""
         sign = -1 if self.of_words else 1
-        return max(self.epochs, key=lambda one: sign * one.figure)
+        return max(self.epochs, key=lambda epoch: sign * epoch.figure)
 
     @property
     def best_figure(self) -> str:
@@ -49,7 +47,7 @@ class ShownCurve:
     @property
     def rows(self) -> list[tuple[int, str, str]]:
         """Epoch, loss and figure, as they are read."""
-        return [(one.epoch, _read_loss(one.loss), self._read(one.figure)) for one in self.epochs]
+        return [(epoch.epoch, _read_loss(epoch.loss), self._read(epoch.figure)) for epoch in self.epochs]
 
     @property
     def first_loss(self) -> str:
@@ -72,22 +70,22 @@ def _read_loss(loss: float) -> str:
 
 def shown_curve(name: str) -> ShownCurve | None:
     """The curve of a system or of its training so far, from two epochs on."""
-    found = learning_curve(name)
-    if len(found.epochs) < 2:
+    curve = learning_curve(name)
+    if len(curve.epochs) < 2:
         return None
-    losses, figures = [one.loss for one in found.epochs], [one.figure for one in found.epochs]
+    losses, figures = [epoch.loss for epoch in curve.epochs], [epoch.figure for epoch in curve.epochs]
     lines = _line(losses, max(losses)), _line(figures, max(figures))
-    return ShownCurve(name, found.figure == PERPLEXITY, found.figure == PRECISION, found.epochs, *lines)
+    return ShownCurve(name, curve.figure == PERPLEXITY, curve.figure == PRECISION, curve.epochs, *lines)
 
 
 def curves_of_trainings(request: HttpRequest) -> list[ShownCurve]:
     """Learning curves of running trainings that this account may see."""
     live = offered.offered_jobs(request).filter(kind="train_system", state=Job.RUNNING).order_by("pk")
-    found = (shown_curve(str(job.arguments.get("name", ""))) for job in live)
-    return [curve for curve in found if curve]
+    curves = (shown_curve(str(job.arguments.get("name", ""))) for job in live)
+    return [curve for curve in curves if curve]
 
 
 def _line(values: Sequence[float], highest: float) -> str:
     """Points from the left edge to the right, 0 at the bottom and `highest` at the top."""
     step, scale = _WIDE / (len(values) - 1), _HIGH / (highest or 1)
-    return " ".join(f"{place * step:.1f},{_HIGH - value * scale:.1f}" for place, value in enumerate(values))
+    return " ".join(f"{index * step:.1f},{_HIGH - value * scale:.1f}" for index, value in enumerate(values))

@@ -1,7 +1,5 @@
 """The page of a localization set: its figures, and its regions beside people's boxes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -44,10 +42,10 @@ LOCALIZATION_SET = AddressedThing(
 def localization_set_page(request: HttpRequest, row: LocalizationSet) -> HttpResponse:
     """A localization set: its figures, and its pictures a page at a time."""
     layers = list(row.corpus.layers.filter(published=True).order_by("name").values_list("name", flat=True))
-    asked = text_parameter(request.GET, "layer")
+    requested_layer = text_parameter(request.GET, "layer")
     # Figures that are kept are shown, rather than that there are none against the set's own layer.
     usual = [row.layer] if row.layer in row.scores else [*sorted(row.scores), row.layer]
-    layer = next((one for one in (asked, *usual, *layers) if one in layers), "")
+    layer = next((name for name in (requested_layer, *usual, *layers) if name in layers), "")
     which = text_parameter(request.GET, "show")
     which = which if which in MENTIONS_SHOWN else ALL_MENTIONS
     begin = text_parameter(request.GET, "from")
@@ -59,9 +57,9 @@ def localization_set_page(request: HttpRequest, row: LocalizationSet) -> HttpRes
             page = shown_page(row, read, which, first, IMAGES_PER_PAGE)
         except LayerBehind as error:
             behind = str(error)
-    kept = {key_of_report(report): report for report in reports_against(row, layer)}
+    reports_by_key = {key_of_report(report): report for report in reports_against(row, layer)}
     asked_of = text_parameter(request.GET, "of")
-    of = asked_of if asked_of in kept else next(iter(kept), "")
+    of = asked_of if asked_of in reports_by_key else next(iter(reports_by_key), "")
     return render(
         request,
         "evaluation/localizations.html",
@@ -75,8 +73,8 @@ def localization_set_page(request: HttpRequest, row: LocalizationSet) -> HttpRes
             page=page,
             behind=behind,
             first=first,
-            report=_figures(kept[of]) if kept else None,
-            kept=[(key, subset_in_words(report["subset"])) for key, report in kept.items()],
+            report=_figures(reports_by_key[of]) if reports_by_key else None,
+            kept=[(key, subset_in_words(report["subset"])) for key, report in reports_by_key.items()],
             of=of,
             form=_scoring_form(request, row, layers, layer),
         ),
@@ -84,55 +82,55 @@ def localization_set_page(request: HttpRequest, row: LocalizationSet) -> HttpRes
 
 
 def _scoring_form(request: HttpRequest, row: LocalizationSet, layers: list[str], layer: str) -> RequestForm:
-    operation, shown = operation_named("score_localization"), ("layer", "against", "missing")
-    form = RequestForm(operation, account_of(request), initial={"layer": layer}, fields_shown=shown)
+    operation, fields_shown = operation_named("score_localization"), ("layer", "against", "missing")
+    form = RequestForm(operation, account_of(request), initial={"layer": layer}, fields_shown=fields_shown)
     form.auto_id = "score-%s"
     offer_choices(form, "layer", layers)
     same = row.corpus.localizationsets.filter(published=True).exclude(pk=row.pk).order_by("name")
-    offer_choices(form, "against", [one.name for one in same.defer("scores")], none=_("none"))
+    offer_choices(form, "against", [other_set.name for other_set in same.defer("scores")], none=_("none"))
     return form
 
 
-def remarks_on_import(made: ImportedLocalizations) -> list[str]:
+def remarks_on_import(imported: ImportedLocalizations) -> list[str]:
     """What became of a file's regions, where something did."""
-    told = []
-    if made.clipped:
-        told.append(
+    remarks = []
+    if imported.clipped:
+        remarks.append(
             ngettext(
                 "%(number)s region reached out of its picture and was cut.",
                 "%(number)s regions reached out of their picture and were cut.",
-                made.clipped,
+                imported.clipped,
             )
-            % {"number": localize(made.clipped)}
+            % {"number": localize(imported.clipped)}
         )
-    if made.outside:
-        told.append(
+    if imported.outside:
+        remarks.append(
             ngettext(
                 "%(number)s region lay wholly outside its picture and was left out.",
                 "%(number)s regions lay wholly outside their picture and were left out.",
-                made.outside,
+                imported.outside,
             )
-            % {"number": localize(made.outside)}
+            % {"number": localize(imported.outside)}
         )
-    if made.reordered:
-        told.append(
+    if imported.reordered:
+        remarks.append(
             ngettext(
                 "%(number)s line was not in the order of its scores, and was put in it.",
                 "%(number)s lines were not in the order of their scores, and were put in it.",
-                made.reordered,
+                imported.reordered,
             )
-            % {"number": localize(made.reordered)}
+            % {"number": localize(imported.reordered)}
         )
-    if made.elsewhere:
-        told.append(
+    if imported.elsewhere:
+        remarks.append(
             ngettext(
                 "%(number)s mention is of an image that you did not name; it is kept, but not counted.",
                 "%(number)s mentions are of images that you did not name; they are kept, but not counted.",
-                made.elsewhere,
+                imported.elsewhere,
             )
-            % {"number": localize(made.elsewhere)}
+            % {"number": localize(imported.elsewhere)}
         )
-    return told
+    return remarks
 
 
 def _figures(report: dict[str, Any]) -> dict[str, Any]:
@@ -142,11 +140,11 @@ def _figures(report: dict[str, Any]) -> dict[str, Any]:
     cut_at, differences = (_told_cut(report.get(key)) for key in ("cut_at", "differences_cut_at"))
 
     def part(rows: list[dict[str, Any]], key: str) -> list[tuple[str, int, list[str]]]:
-        return [(one[key], one["mentions"], [_percent(one[kind]) for kind in kinds]) for one in rows]
+        return [(row[key], row["mentions"], [_percent(row[kind]) for kind in kinds]) for row in rows]
 
-    def with_percents(one: dict[str, Any], value: str) -> dict[str, Any]:
-        shares = {"percent": one.get(value), "low_percent": one.get("low"), "high_percent": one.get("high")}
-        return {**one, **{key: _percent(share) for key, share in shares.items()}}
+    def with_percents(row: dict[str, Any], value: str) -> dict[str, Any]:
+        shares = {"percent": row.get(value), "low_percent": row.get("low"), "high_percent": row.get("high")}
+        return {**row, **{key: _percent(share) for key, share in shares.items()}}
 
     return {
         **report,
@@ -159,11 +157,11 @@ def _figures(report: dict[str, Any]) -> dict[str, Any]:
         "least_kept": _told_cut(report.get("least_kept")),
         "differences_fewer": report.get("differences_mentions", report["mentions"]) < report["mentions"],
         "precision_of_kept": any(
-            one["measure"] == "AP" and OF_KEPT in one.get("remark", "") for one in report["measures"]
+            row["measure"] == "AP" and OF_KEPT in row.get("remark", "") for row in report["measures"]
         ),
-        "remarks": any(one.get("remark") for one in report.get("differences", ())),
-        "measures": [with_percents(one, "value") for one in report["measures"]],
-        "differences": [with_percents(one, "difference") for one in report.get("differences", ())],
+        "remarks": any(row.get("remark") for row in report.get("differences", ())),
+        "measures": [with_percents(row, "value") for row in report["measures"]],
+        "differences": [with_percents(row, "difference") for row in report.get("differences", ())],
         "parts": [
             (_("By category"), part(report["categories"], "category"), _("Category")),
             (_("The most frequent phrases"), part(report["frequent"], "phrase"), _("Phrase")),

@@ -1,7 +1,5 @@
 """The pages of systems: all of them, and one with where it comes from and what it ranked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -59,13 +57,13 @@ _KINDS = (
 )
 
 
-def _found(name: str) -> System | None:
+def _system_to_show(name: str) -> System | None:
     registry.register_unlisted_systems()
     return System.objects.select_related("corpus").filter(name=name).first()
 
 
 #: The system of an address.
-SYSTEM = AddressedThing(_found, gettext_lazy("There is no system “%(name)s” here."))
+SYSTEM = AddressedThing(_system_to_show, gettext_lazy("There is no system “%(name)s” here."))
 
 
 @require_safe
@@ -73,9 +71,9 @@ SYSTEM = AddressedThing(_found, gettext_lazy("There is no system “%(name)s” 
 def system_list(request: HttpRequest) -> HttpResponse:
     """Systems, searched, sorted and paged by the address, and the newest jobs about any."""
     registry.register_unlisted_systems()
-    found = offered.offered_systems(request)
+    systems = offered.offered_systems(request)
     page = list_page(
-        found.select_related("corpus"), request.GET, sorts=_SORTS, number=SYSTEMS_PER_PAGE, archive=True
+        systems.select_related("corpus"), request.GET, sorts=_SORTS, number=SYSTEMS_PER_PAGE, archive=True
     )
     runs = run_counts(page.rows)
     lines = job_lines(request, _KINDS, leads=_leads)
@@ -88,7 +86,7 @@ def system_list(request: HttpRequest) -> HttpResponse:
                 (row, ORIGINS.get(row.origin).title, _gone(row), runs.get(row.pk, 0)) for row in page.rows
             ],
             page=page,
-            any=bool(page.rows) or found.exists(),
+            any=bool(page.rows) or systems.exists(),
             localized=offered.offered_localizations(request).filter(made_by=None),
             jobs=lines,
             curves=curves_of_trainings(request),
@@ -99,8 +97,8 @@ def system_list(request: HttpRequest) -> HttpResponse:
 
 def run_counts(systems: Sequence[System]) -> dict[int, int]:
     """System (its id) -> how many published runs it made; those without any are not there. One query."""
-    made = Run.objects.filter(made_by__in=systems, published=True).order_by()
-    return dict(made.values("made_by").annotate(n=Count("pk")).values_list("made_by", "n"))
+    runs = Run.objects.filter(made_by__in=systems, published=True).order_by()
+    return dict(runs.values("made_by").annotate(n=Count("pk")).values_list("made_by", "n"))
 
 
 @require_safe
@@ -118,7 +116,7 @@ def system_page(request: HttpRequest, row: System) -> HttpResponse:
             system=row,
             origin=origin,
             gone=_gone(row),
-            facts=_facts(row),
+            facts=_setting_rows(row),
             selection=row.settings.get("selection", []),
             remarks=row.settings.get("remarks", []),
             sources=sorted(row.sources.items()),
@@ -167,10 +165,10 @@ def _decoding_form(request: HttpRequest, row: System) -> RequestForm:
 
 def _leads(done: Sequence[Job]) -> dict[int, str]:
     """Where the work of finished jobs is looked at: the system that was trained, or that ranked."""
-    made = {
+    system_names = {
         job.pk: str(job.arguments.get("name" if job.kind == "train_system" else "system", "")) for job in done
     }
-    return pages_of_made("evaluation:system", made, System.objects.all())
+    return pages_of_made("evaluation:system", system_names, System.objects.all())
 
 
 def _gone(row: System) -> bool:
@@ -178,17 +176,17 @@ def _gone(row: System) -> bool:
     return bool(ORIGINS.get(row.origin).stored) and not (system_folder(row.name) / storage.MANIFEST).is_file()
 
 
-def _facts(row: System) -> list[tuple[str, str]]:
+def _setting_rows(row: System) -> list[tuple[str, str]]:
     """The settings one by one, those of a recipe by their place in it; empty ones are left out."""
-    own = {key: value for key, value in row.settings.items() if key not in ("selection", "remarks")}
-    return sorted(_one_by_one("", own))
+    settings = {key: value for key, value in row.settings.items() if key not in ("selection", "remarks")}
+    return sorted(_one_by_one("", settings))
 
 
-def _one_by_one(place: str, held: Any) -> Iterator[tuple[str, str]]:
+def _one_by_one(path: str, held: Any) -> Iterator[tuple[str, str]]:
     if isinstance(held, dict):
         for key, value in held.items():
-            yield from _one_by_one(f"{place}.{key}" if place else key, value)
+            yield from _one_by_one(f"{path}.{key}" if path else key, value)
     elif isinstance(held, list):
-        yield place, ", ".join(map(str, held)) or "–"
+        yield path, ", ".join(map(str, held)) or "–"
     elif held not in ("", None):
-        yield place, str(held)
+        yield path, str(held)

@@ -1,7 +1,5 @@
 """The page of a tag set: its scores, and its tags beside their pictures."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +18,7 @@ from evaluation.web.frame import evaluation_frame, offer_splits, text_parameter
 #: Pictures on a page of tags.
 TAGGED_PER_PAGE = 24
 #: Tags shown of each picture.
-_SHOWN = 10
+_MOST_TAGS = 10
 
 
 #: The tag set of an address.
@@ -64,35 +62,39 @@ def tag_set_page(request: HttpRequest, row: TagSet) -> HttpResponse:
             "systems",
             deeper=True,
             row=row,
-            shown=_shown(row, tagged[:TAGGED_PER_PAGE]),
+            shown=_picture_rows(row, tagged[:TAGGED_PER_PAGE]),
             later=f"?from={first + TAGGED_PER_PAGE}" if len(tagged) > TAGGED_PER_PAGE else "",
             first="?" if first else "",
             form=_scoring_form(request),
-            splits=[one for one in row.corpus.images.values_list("split", flat=True).distinct() if one],
+            splits=[item for item in row.corpus.images.values_list("split", flat=True).distinct() if item],
             figures=figures,
-            pools=[one for one in figures.get("measures", ()) if one["distractors"] is not None],
+            pools=[item for item in figures.get("measures", ()) if item["distractors"] is not None],
             interval_remarks=interval_remarks(figures) if figures else [],
-            others=[one for one in figures.get("measures", ()) if one["distractors"] is None],
+            others=[item for item in figures.get("measures", ()) if item["distractors"] is None],
         ),
     )
 
 
 def _scoring_form(request: HttpRequest) -> RequestForm:
-    shown = ("split", "missing")
-    form = RequestForm(operation_named("score_tags"), account_of(request), fields_shown=shown)
+    fields_shown = ("split", "missing")
+    form = RequestForm(operation_named("score_tags"), account_of(request), fields_shown=fields_shown)
     offer_splits(form, "split")
     return form
 
 
-def _shown(row: TagSet, tagged: list[TaggedImage]) -> list[_ShownPicture]:
-    said: dict[int, list[str]] = {}
-    own = row.corpus.images.filter(pk__in=[one.image_id for one in tagged], captions__unrelated=False)
-    for image, text in own.order_by("captions__number").values_list("pk", "captions__text"):
-        said.setdefault(image, []).append(text)
-    found = []
-    for one in tagged:
-        captions = said.get(one.image_id, [])
+def _picture_rows(row: TagSet, tagged: list[TaggedImage]) -> list[_ShownPicture]:
+    captions_by_image: dict[int, list[str]] = {}
+    rows = row.corpus.images.filter(
+        pk__in=[tagged_image.image_id for tagged_image in tagged], captions__unrelated=False
+    )
+    for image, text in rows.order_by("captions__number").values_list("pk", "captions__text"):
+        captions_by_image.setdefault(image, []).append(text)
+    pictures = []
+    for tagged_image in tagged:
+        captions = captions_by_image.get(tagged_image.image_id, [])
         words = {word for text in captions for word in text.lower().split()}
-        tags = [_ShownTag(tag, score, set(tag.split()) <= words) for tag, score in one.tags[:_SHOWN]]
-        found.append(_ShownPicture(one.image, tags, captions[0] if captions else ""))
-    return found
+        tags = [
+            _ShownTag(tag, score, set(tag.split()) <= words) for tag, score in tagged_image.tags[:_MOST_TAGS]
+        ]
+        pictures.append(_ShownPicture(tagged_image.image, tags, captions[0] if captions else ""))
+    return pictures

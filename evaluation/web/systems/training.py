@@ -1,7 +1,5 @@
 """The page that has a system trained: by which recipe, on what, with which files."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import forms
@@ -48,16 +46,18 @@ _NEEDS = {
 def system_train(request: HttpRequest) -> HttpResponse:
     """Choose a recipe and a corpus; the training is a job."""
     account, train = account_of(request), operation_named("train_system")
-    sent = request.POST if request.method == "POST" else None
+    data = request.POST if request.method == "POST" else None
     corpora = offered.offered_corpora(request)
     recipe = _recipe_named((request.POST or request.GET).get("recipe", ""))
-    shown = {"changes": recipe_settings(recipe)} if recipe is not None else {}
-    form = RequestForm(train, account, sent, initial=_chosen(request), fields_shown=_FIELDS, settings=shown)
+    settings = {"changes": recipe_settings(recipe)} if recipe is not None else {}
+    form = RequestForm(
+        train, account, data, initial=_chosen(request), fields_shown=_FIELDS, settings=settings
+    )
     _offer(form, corpora)
-    wrong, status = "", 200
-    if sent is not None:
+    message, status = "", 200
+    if data is not None:
         try:
-            if form.is_valid() and sent.get("settings_of", "") not in ("", form.request.recipe):
+            if form.is_valid() and data.get("settings_of", "") not in ("", form.request.recipe):
                 text = _("The settings below are now those of this recipe: check them.")
                 form.add_error("recipe", text)
             elif form.is_valid():
@@ -70,11 +70,11 @@ def system_train(request: HttpRequest) -> HttpResponse:
             form.refuse(error)
             status = 400
         except (jobs.JobError, *train.errors) as error:  # type: ignore[misc]
-            wrong, status = str(error), 409
+            message, status = str(error), 409
     return render(
         request,
         "evaluation/train.html",
-        evaluation_frame("systems", deeper=True, corpora=corpora, form=form, wrong=wrong, recipe=recipe),
+        evaluation_frame("systems", deeper=True, corpora=corpora, form=form, error=message, recipe=recipe),
         status=status,
     )
 
@@ -108,15 +108,15 @@ def _offer(form: RequestForm, corpora: list[Any]) -> None:
     form.fields["recipe"].widget.choices = _recipes()
     sets = offered_sets(corpora)
     for name, kind in SET_KINDS.items():
-        labels = [(one.label, f"{one.label} – {one.corpus}") for one in sets.get(kind, [])]
+        labels = [(item.label, f"{item.label} – {item.corpus}") for item in sets.get(kind, [])]
         files = [(file, file) for file in VECTOR_FILES.names()] if name == "features" else []
         groups = [(_("Feature sets"), labels), (_("Files on the server"), files)]
         form.fields[name].widget = forms.Select(
             choices=[("", none), *(group for group in groups if group[1])]
         )
-    layers = [(one.name, f"{one.name} – {one.corpus.name}") for one in layers_of_corpora(corpora)]
+    layers = [(item.name, f"{item.name} – {item.corpus.name}") for item in layers_of_corpora(corpora)]
     form.fields["layer"].widget = forms.Select(choices=[("", none), *layers])
-    offer_choices(form, "weak", [one.name for one in weak_collections()], none=none)
+    offer_choices(form, "weak", [item.name for item in weak_collections()], none=none)
 
 
 def _recipes() -> list[Any]:

@@ -1,7 +1,5 @@
 """The page where systems made elsewhere are added: embeddings, scores, runs, or localizations, as files."""
 
-from __future__ import annotations
-
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -29,10 +27,10 @@ _OPERATIONS = ("add_system", "import_run", "import_localizations")
 @for_roles(*RUNNING, corpora=True)
 def system_upload(request: HttpRequest) -> HttpResponse:
     """Take a file in: all of it, or nothing."""
-    sent = {name: sent_form(request, operation_named(name), act=name) for name in _OPERATIONS}
-    for one in sent.values():
-        if one.result is not None:
-            return _added(request, one.result)
+    forms = {name: sent_form(request, operation_named(name), act=name) for name in _OPERATIONS}
+    for form in forms.values():
+        if form.result is not None:
+            return _added(request, form.result)
     return render(
         request,
         "evaluation/bring.html",
@@ -40,30 +38,30 @@ def system_upload(request: HttpRequest) -> HttpResponse:
             "systems",
             deeper=True,
             corpora=offered.offered_corpora(request),
-            forms=[one.form for one in sent.values()],
+            forms=[form.form for form in forms.values()],
             largest=filesizeformat(LARGEST_SENT),
             largest_read=filesizeformat(MOST_READ),
-            wrong="".join(one.wrong for one in sent.values()),
+            error="".join(form.error for form in forms.values()),
         ),
-        status=max(one.status for one in sent.values()),
+        status=max(form.status for form in forms.values()),
     )
 
 
-def _added(request: HttpRequest, made: AddedSystem | RunReport | ImportedLocalizations) -> HttpResponse:
+def _added(request: HttpRequest, added: AddedSystem | RunReport | ImportedLocalizations) -> HttpResponse:
     """The page of what was added."""
-    remarks = made.remarks if not isinstance(made, ImportedLocalizations) else remarks_on_import(made)
-    match made:
+    remarks = added.remarks if not isinstance(added, ImportedLocalizations) else remarks_on_import(added)
+    match added:
         case AddedSystem():
-            name, page, done = made.system, "evaluation:system", _("System “%(name)s” was added.")
+            name, page, done = added.system, "evaluation:system", _("System “%(name)s” was added.")
         case RunReport():
-            name, page, done = made.run, "evaluation:run", _("Run “%(name)s” was added.")
+            name, page, done = added.run, "evaluation:run", _("Run “%(name)s” was added.")
         case _:
             name, page, done = (
-                made.name,
+                added.name,
                 "evaluation:localizations",
                 _("Localization set “%(name)s” was added."),
             )
-    if made.unchanged:
+    if added.unchanged:
         done = _("“%(name)s” of this file already exists: nothing has changed.")
     messages.success(request, done % {"name": name})
     for remark in remarks:

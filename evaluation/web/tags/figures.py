@@ -1,7 +1,5 @@
 """Figures as pages write them."""
 
-from __future__ import annotations
-
 import re
 
 from django import template
@@ -75,8 +73,8 @@ def cases(name: str) -> str:
 def seen_in_words(sentence: str) -> str:
     """What a system has seen (`comparison.provenance`), kept in English, in the reader's language."""
     for pattern, text in SEEN.items():
-        if found := re.search(pattern, sentence):
-            sentence = sentence.replace(found[0], str(text) % _localized(found.groupdict("")))
+        if match := re.search(pattern, sentence):
+            sentence = sentence.replace(match[0], str(text) % _localized(match.groupdict("")))
     return sentence
 
 
@@ -123,8 +121,8 @@ def subset_in_words(called: str) -> str:
         return gettext("images of run %(name)s") % {"name": called.removeprefix("images of run ")}
     if called.startswith("split "):
         return gettext("split %(name)s") % {"name": called.removeprefix("split ")}
-    if found := re.fullmatch(r"fold (\S+) \(seed (\d+)\)", called):
-        return gettext("fold %(fold)s (seed %(seed)s)") % {"fold": found[1], "seed": found[2]}
+    if match := re.fullmatch(r"fold (\S+) \(seed (\d+)\)", called):
+        return gettext("fold %(fold)s (seed %(seed)s)") % {"fold": match[1], "seed": match[2]}
     if called.startswith("fold "):
         return gettext("fold %(fold)s") % {"fold": called.removeprefix("fold ")}
     return called

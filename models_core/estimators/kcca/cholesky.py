@@ -6,8 +6,6 @@ their left, and triangles on the diagonal are inverted once, so that solving is 
 kernel shifted by a regulariser is conditioned well enough for that.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from models_core.estimators.base import Matrix

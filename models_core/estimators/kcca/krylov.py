@@ -8,8 +8,6 @@ alpha = (K_x + kappa I)^-1 z / rho and beta = (K_y + kappa I)^-1 w / rho.
 Source of the method: Golub and Underwood 1977, "The block Lanczos method for computing eigenvalues".
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.linalg import eigh
 

@@ -6,8 +6,6 @@ solving one regulariser adds some eight while it lasts: 3.2 GB at 6,000 pairs, a
 own work space.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ Source: Hodosh et al. 2013, section 3.2.1. Eq. 3 constrains both sides to a'(K^2
 its solution K_x K_y b = rho (K_x^2 + kappa K_x) a and K_y K_x a = rho (K_y^2 + kappa K_y) b.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -8,8 +8,6 @@ waits for memory and threads that share it wait for each other as well. They are
 interpreter's lock go while it computes; SciPy's keep it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

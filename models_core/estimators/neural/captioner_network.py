@@ -16,8 +16,6 @@ their mean square is 1. b_o begins as the logarithm of how frequent a word is.
 Source: Karpathy and Fei-Fei 2015, section 3.2.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

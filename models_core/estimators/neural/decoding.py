@@ -13,8 +13,6 @@ Source: Karpathy and Fei-Fei 2015, eq. 10 to 12. The paper calls the sum an ener
 minimised; the products are high where word and region match, so it is maximised here.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

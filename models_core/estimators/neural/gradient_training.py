@@ -9,8 +9,6 @@ So a training that goes on after a checkpoint ends as one that was never stopped
 Source: Karpathy and Fei-Fei 2015, section 3.3.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext

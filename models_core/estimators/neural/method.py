@@ -1,7 +1,5 @@
 """The methods of Karpathy and Fei-Fei 2015: the alignment, and the captions of images and of regions."""
 
-from __future__ import annotations
-
 from models_core.estimators.base import (
     CAPTION_NUMBERS,
     CAPTION_VIEW,

@@ -22,8 +22,6 @@ Source: Karpathy and Fei-Fei 2015, sections 3.1.1 and 3.1.2; edges from memory o
 2014, which it cites in section 4.1.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ Of several the best pair is found by trainings of a few epochs each, on held-out
 Source: Karpathy and Fei-Fei 2015, section 3.3.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Settings of the neural methods, and the recipes of the paper."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType

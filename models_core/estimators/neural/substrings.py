@@ -7,8 +7,6 @@ Source: Karpathy and Fei-Fei 2015, section 4.3 and Table 3 ("Ranking baseline"),
 the substrings are.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -11,8 +11,6 @@ temperature T words have probabilities in proportion to p^(1/T).
 Source: Karpathy and Fei-Fei 2015, section 3.2 ("RNN at test time").
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 

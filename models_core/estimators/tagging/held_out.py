@@ -6,8 +6,6 @@ of an image's own tags come first. Tied tags are taken in the worst order.
 Source: structured listwise tagging, sections 4.2 and 4.3.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from models_core.estimators.base import Dataset, Matrix, TagNumbers

@@ -11,8 +11,6 @@ all of them count. Where several i reach the maximum of equation 3, the first ge
 Source: structured listwise tagging, section 3.1.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """The methods that tag images, by name."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from models_core.estimators.base import (

@@ -1,7 +1,5 @@
 """Settings of the methods that tag images."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 

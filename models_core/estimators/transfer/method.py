@@ -13,8 +13,6 @@ are chosen on held-out clean images.
 Source: Gong et al. 2014, sections 4.1 and 4.2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 Source: Gong et al. 2014, section 4.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, Literal
 

@@ -3,8 +3,6 @@
 Source: Gong et al. 2014, section 3.2, eq. 3 and 4; after Weston et al. 2011.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numba

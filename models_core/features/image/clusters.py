@@ -5,8 +5,6 @@ passes over the points in blocks; the seed decides everything. A cluster that lo
 starts anew at the point that is worst served.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

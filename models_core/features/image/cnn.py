@@ -11,8 +11,6 @@ R-MAC: at the scales 1, 2 and 4 the largest values of square regions, each vecto
 up, and brought to length 1 again. Source: Tolias et al. 2016, from memory, without their whitening.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence

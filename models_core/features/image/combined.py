@@ -9,8 +9,6 @@ word gives. Here 50 words of 128 numbers are 6,400; `words=500` are 64,000. What
 marked as ours in docs/features.md.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -7,8 +7,6 @@ descriptors (Lowe 2004) on a dense grid. Each function gives an array (rows, col
 points in reading order that cover the picture evenly, so shares of points are shares of pixels.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import cache

@@ -5,8 +5,6 @@ entry is written beside its place and moved there, so what is there is whole. An
 changed picture, has other entries; nothing needs to be cleared for results to be right.
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 import zipfile

@@ -8,8 +8,6 @@ Source: Oliva and Torralba 2001, sections 3 and 4. The constants (frequencies 0.
 low-pass of 4 cycles, 0.2 beside the local contrast) are those of the authors' program, from memory.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import lru_cache

@@ -19,8 +19,6 @@ Both kernels are positive semi-definite, but for what single precision rounds of
 Source: Hodosh et al. 2013, section 3.3; Lazebnik, Schmid and Ponce 2006.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import isqrt
 from typing import Any

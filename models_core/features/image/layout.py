@@ -11,8 +11,6 @@ The parts are scaled so that none outweighs the others. These choices are ours; 
 HOG are the models.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence

@@ -6,8 +6,6 @@ Sande, Gevers and Snoek 2010, section 3.3, from memory. HOG: Dalal and Triggs 20
 cells of 8 pixels, 9 orientations without sign, of the colour that changes most.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import partial

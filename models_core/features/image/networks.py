@@ -1,7 +1,5 @@
 """Networks that describe squares of pictures, and an ONNX file as one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, Protocol
 

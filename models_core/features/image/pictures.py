@@ -4,8 +4,6 @@ A picture is known by the SHA-256 of its file, so renamed or repeated files are 
 Filters and descriptors have a fixed size in pixels, so all pictures are scaled to one longer side.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 from pathlib import Path

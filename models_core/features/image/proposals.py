@@ -16,8 +16,6 @@ Sources: Zitnick and Dollar 2014 (edge boxes; section 3.4 for the overlap), Uijl
 search), Felzenszwalb and Huttenlocher 2004 (segments), all as OpenCV's contributed modules have them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Literal
 

@@ -5,8 +5,6 @@ Shares are of the whole image at every level, else the inequality below eq. 7 wo
 Source: Hodosh et al. 2013, section 3.3.2; Lazebnik, Schmid and Ponce 2006.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -6,8 +6,6 @@ these sums, one centre after the other, are brought to length 1. Source: Jegou e
 Before that, descriptors are reduced to fewer numbers by PCA.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -9,8 +9,6 @@ of their vectors.
 Source: Hodosh et al. 2013, section 3.5.4.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

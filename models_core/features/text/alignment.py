@@ -11,8 +11,6 @@ likelihood falls at any step.
 Source: Brown, Della Pietra, Della Pietra and Mercer 1993, sections 4.1 and 4.2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import permutations

@@ -1,7 +1,5 @@
 """A background text as sentences of lemmas: what "BNC" is in print, and any text is here."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 

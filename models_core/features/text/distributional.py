@@ -9,8 +9,6 @@ similarities of Figure 3 do not come out. Two words are as similar as the cosine
 Source: Hodosh et al. 2013, section 3.5.3. Words and contexts appear at least 5 times.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 

@@ -1,7 +1,5 @@
 """An item of text: its captions, each the lemmas in order."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ What parts of speech a word can have depends on the word alone, and captions hav
 word is looked up once.
 """
 
-from __future__ import annotations
-
 from functools import cache, lru_cache
 
 from HanTa.HanoverTagger import HanoverTagger

@@ -8,8 +8,6 @@ every image has gets a weight of 0 or less; it is clipped to 0, since roots and 
 Source: Hodosh et al. 2013, section 3.1; roots in section 3.4.1, sequences in eq. 16.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from math import log, sqrt

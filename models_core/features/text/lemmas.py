@@ -7,8 +7,6 @@ else goes through HanTa (Wartena, "The Hanover Tagger", 2019), which tags and le
 Source: Hodosh et al. 2013, sections 3.5.4 and 4.1.1. They tag with OpenNLP before they lemmatise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache

@@ -12,8 +12,6 @@ The word kernel takes each word as the vector of its similarities to its own hyp
 Source: Lin 1998; Hodosh et al. 2013, section 3.5.2, after Bloehdorn et al. 2006.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import log

@@ -13,8 +13,6 @@ is an edge it is the median itself. Else its rank is wrong by at most about 1 / 
 component's weight.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

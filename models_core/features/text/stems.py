@@ -8,8 +8,6 @@ otherwise (dies: "di", "die", "die"), so figures that use them are not comparabl
 Plain Python besides PyStemmer: no NumPy, so every app may import this room.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from threading import local
 

@@ -6,8 +6,6 @@ knowledge; under it the lemmatised training captions of Flickr8k have the 1,928 
 frequency five or more that Hodosh et al. 2013, section 3.5.3, report.
 """
 
-from __future__ import annotations
-
 STOP_WORDS = frozenset(
     """
     i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her

@@ -10,8 +10,6 @@ Source: the tokenisation of the Flickr30k captions, which follows the Penn Treeb
 except that quotation marks are kept as written.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

@@ -8,8 +8,6 @@ Source: the file formats and the detachment rules of the WordNet manual, wndb(5W
 morphy(7WN); Fellbaum (ed.), WordNet, 1998.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property

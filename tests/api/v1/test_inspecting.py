@@ -61,7 +61,7 @@ def test_queries_of_a_run_are_looked_at_one_by_one(ada: Caller, park: Corpus) ->
     ]
     (last,) = ada.get("runs/near/queries", limit=2, cursor=first["next"]).json()["results"]
     shown = ada.get(f"runs/near/queries/{last['query']}").json()
-    assert shown["name"] == "2.jpg" and [each["place"] for each in shown["items"]] == [1, 2]
+    assert shown["name"] == "2.jpg" and [item["rank"] for item in shown["items"]] == [1, 2]
     assert [(each["text"], each["original"], each["judged"]) for each in shown["items"]] == [
         ("A dog by tree 2 .", True, False),
         ("A dog by tree 0 .", False, False),

@@ -224,7 +224,7 @@ def test_the_commands_tell_the_price_open_the_batch_and_collect_it(
     text = said("batch_status", "first", "--omissions")
     assert lacking in text and "for more fillers, use a greater depth" in text
     assert "0 tasks open" in text and "filter: 0 of" in text and "sharp-search" in text
-    assert json.loads(said("batch_status", "first", "--json"))["status"]["left_out"] is None
+    assert json.loads(said("batch_status", "first", "--json"))["status"]["omissions"] is None
 
 
 _RUN = ["--corpus", "quay", "--runs", "sharp-search"]

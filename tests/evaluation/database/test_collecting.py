@@ -211,7 +211,7 @@ def test_graded_pairs_are_asked_one_by_one_and_their_grades_collected(pooled_run
         for grade in pair.grades
     }
     assert grades == {1, 4}
-    left_out = batch_state("grades", omissions=True).left_out
+    left_out = batch_state("grades", omissions=True).omissions
     assert left_out is not None and {one.run for one in left_out} == set(pooled_runs)
     frozen = freeze_qrels(name="graded", corpus="quay", judgments="grades")
     assert frozen.by_rule["mean_grade"] == frozen.relevant > ASKED
@@ -230,10 +230,10 @@ def test_a_state_tells_what_the_filter_and_the_pool_lose(pooled_runs: list[str])
     assert found.loss is not None
     # Captions of a scene share their words, so the filter loses nothing.
     assert (found.loss.judged, found.loss.relevant) == (batch.numbers["fillers"], 0)
-    assert found.left_out is not None
-    for one in found.left_out:
+    assert found.omissions is not None
+    for one in found.omissions:
         assert one.score_without <= one.score + 1e-9 or one.relevant == 0
-    assert {one.run for one in found.left_out} == set(pooled_runs)
+    assert {one.run for one in found.omissions} == set(pooled_runs)
 
 
 def test_a_batch_deeper_than_pages_offer_is_told_of_by_its_whole_pool(

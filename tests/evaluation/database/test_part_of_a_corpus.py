@@ -93,7 +93,7 @@ def test_the_state_of_a_batch_reads_no_row_of_images_that_it_does_not_ask_about(
     again = partial(planned, pooled_runs, depth=3, simulated=True)
     launch(again(), "later")
     state, later = batch_state("first", omissions=True), batch_state("later")
-    assert state.loss is not None and state.left_out is not None and state.collected and later.reused
+    assert state.loss is not None and state.omissions is not None and state.collected and later.reused
     told: list[Callable[[], Any]] = [
         partial(batch_state, "first", omissions=True),
         partial(batch_state, "later"),

@@ -178,6 +178,6 @@ def test_a_query_of_a_file_stays_though_all_its_pairs_are_left_out(tmp_path: Pat
     file = tmp_path / "q.trec"
     file.write_text("i0.jpg 0 i1.jpg#0 1\ni4.jpg 0 nobody.jpg#0 1\n")
     made = import_qrels(QrelsImport(name="q", corpus="few", file=file, skip_unknown=True), OperationContext())
-    assert (made.asked, made.left_out) == ({"image": 2}, 1)
+    assert (made.asked, made.excluded) == ({"image": 2}, 1)
     found = score(run_named(runs[0]), snapshot_named("q"), ["S@1"], missing="worst")
     assert (found.asked, found.without_relevant) == (2, 1)

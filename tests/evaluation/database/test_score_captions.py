@@ -120,7 +120,7 @@ def test_a_split_leaves_out_the_others_and_says_which(scenes: str, tmp_path: Pat
     assert [one["value"] for one in own["measures"]] == pytest.approx(expected(["100"], ["100", "200"]))
     assert all(one["low"] is None and one["reason"] == "" for one in own["measures"])
     names = {key: f"COCO_val2014_{int(key):012}.jpg" for key in REFERENCES}
-    assert own["left_out"] == {
+    assert own["not_scored"] == {
         "missing": [names["200"]],
         "unknown": ["harbour.jpg"],
         "outside": [names["300"]],
@@ -179,7 +179,7 @@ def test_figures_say_how_texts_were_cut(scenes: str, tmp_path: Path) -> None:
 
 def test_an_image_without_a_caption_to_compare_with_is_left_out(scenes: str, tmp_path: Path) -> None:
     found = report(scenes, written(tmp_path, {**WRITTEN, "400": "A cat."}), "--measures", "BLEU-1")
-    assert found["images"] == 3 and len(found["sets"][0]["left_out"]["bare"]) == 1
+    assert found["images"] == 3 and len(found["sets"][0]["not_scored"]["bare"]) == 1
 
 
 def test_the_table_is_printed_as_csv_and_latex(scenes: str, tmp_path: Path) -> None:

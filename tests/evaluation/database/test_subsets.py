@@ -207,7 +207,7 @@ def test_judgments_frozen_for_a_subset_hold_its_pairs_alone(tmp_path: Path) -> N
     )
     assert (made.subset, made.version) == ("split val", 1)
     inside = [row for row in rows if all(not int(part.split(".")[0][1:]) % 3 for part in row.split(",")[:2])]
-    assert made.left_out == len(rows) - len(inside) > 0
+    assert made.excluded == len(rows) - len(inside) > 0
     a_run(
         tmp_path,
         "r",

@@ -136,9 +136,9 @@ def test_a_round_that_is_asked_after_the_end_opens_the_batch_again(
     answer(batch, 99)
     choose = rounds.next_pairs_of_round
 
-    def not_stable(found: Any, whole: Any, candidates: Any, *, asked: Any, **about: Any) -> NextPairs:
-        chosen = choose(found, whole, candidates, asked=asked, **about)
-        return replace(chosen, pairs=np.setdiff1d(candidates, asked)[:3], stable=False)
+    def not_stable(found: Any, whole: Any, candidates: Any, *, asked_pairs: Any, **about: Any) -> NextPairs:
+        chosen = choose(found, whole, candidates, asked_pairs=asked_pairs, **about)
+        return replace(chosen, pairs=np.setdiff1d(candidates, asked_pairs)[:3], stable=False)
 
     with monkeypatch.context() as patched:
         patched.setattr(rounds, "next_pairs_of_round", not_stable)

@@ -94,14 +94,14 @@ def test_regions_of_a_grid_are_described_and_what_was_stopped_goes_on(drawn, net
         extract_regions(wanted, progress=stop)
     assert [done for phase, done in seen if phase == "finding regions"] == [0, 2, 4, 5]
     found = extract_regions(wanted)
-    assert (found.made, found.left_out, found.without, found.stored.rows) == (True, 1, 0, PICTURES * 7)
+    assert (found.created, found.excluded, found.without, found.stored.rows) == (True, 1, 0, PICTURES * 7)
     assert found.stored.ids() == tuple(f"{n}.png" for n in range(PICTURES) for _ in range(7))
     expected = np.concatenate([[[1, 1, WIDTH, HEIGHT]], grid(WIDTH, HEIGHT, 6)])
     np.testing.assert_array_equal(boxes_of("boxes"), np.tile(expected, (PICTURES, 1)))
     whole = found.stored.vectors()[::7]
     assert (np.diff(whole[:, 0]) > 0).all() and (whole[:, 2] < 0.5).all()
     assert found.stored.origin["regions"] == "grid" and found.stored.origin["missing"] == 1
-    assert not extract_regions(wanted).made
+    assert not extract_regions(wanted).created
 
     given = [f"{key}={json.dumps(value)}" for key, value in GIVEN.items()]
     ask = ("--weights", network, "--method", "grid", "--limit", 6, "--extractor-settings", *given)

@@ -79,7 +79,7 @@ def test_regions_of_every_format_have_images_vectors_and_boxes(sized: str, tmp_p
     np.testing.assert_array_equal(found.vectors(), ROWS)
     np.testing.assert_array_equal(found.boxes(), BOXES.astype(np.float32))
     assert isinstance(found.boxes(), np.memmap)
-    assert (found.origin["left_out"], found.origin["missing"]) == (0, IMAGES - 3)
+    assert (found.origin["excluded"], found.origin["missing"]) == (0, IMAGES - 3)
 
 
 def test_other_boxes_are_another_version_and_regions_of_unknown_images_are_left_out(
@@ -139,7 +139,7 @@ def test_boxes_are_cut_to_their_pictures_and_regions_wholly_outside_go_with_thei
     np.testing.assert_array_equal(found.set.boxes(), [[1, 1, 20, 10], [5, 5, 64, 48], [1, 1, 964, 948]])
     assert "2 boxes reached out of their picture and were cut" in found.remarks
     left_out = f"1 regions lay wholly outside their picture and were left out, first of {OF[2]!r}"
-    assert left_out in found.remarks and found.set.origin["left_out"] == 1
+    assert left_out in found.remarks and found.set.origin["excluded"] == 1
 
 
 def test_regions_without_boxes_are_refused_and_images_may_not_come_twice(sized: str, tmp_path: Path):

@@ -80,7 +80,7 @@ def test_ids_are_compared_both_ways(corpus, tmp_path):
     assert missing.startswith(f"10 ids ({NAMES[50]!r}, ") and missing.endswith(
         "of the corpus have no features"
     )
-    assert (found.set.origin["left_out"], found.set.origin["missing"]) == (10, 10)
+    assert (found.set.origin["excluded"], found.set.origin["missing"]) == (10, 10)
 
 
 @pytest.mark.parametrize(

@@ -186,7 +186,7 @@ def direction_of_few(images: int, values: dict[str, list[float]]) -> DirectionTa
         measured,
         [],
         draws=draws,
-        told=lambda _: None,
+        report_progress=lambda _: None,
     )
 
 

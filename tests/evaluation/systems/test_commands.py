@@ -44,7 +44,7 @@ def train(corpus: str, *more: object) -> str:
 def test_a_system_is_trained_once_and_stands(corpus, features, own):
     ask = ("--recipe", own, "--features", features, "--json")
     first, second = (json.loads(train(corpus, *ask)) for _ in range(2))
-    assert (first["training"], first["held_out"], first["left_out"]) == (36, 12, 0)
+    assert (first["training"], first["held_out"], first["excluded"]) == (36, 12, 0)
     assert not first["unchanged"]
     assert second == {**first, "unchanged": True}
     facts = storage.read_manifest(system_folder("mine"))["facts"]
@@ -213,7 +213,7 @@ def test_pictures_are_described_once_and_histograms_serve_as_features(
     import_records(name="drawn", records=records, format="jsonl", source="memory")
     out = tmp_path / "histograms.safetensors"
     report = json.loads(said("export_visual_words", "drawn", "--out", out, "--json"))
-    assert (report["images"], report["left_out"]) == (12, 1)
+    assert (report["images"], report["excluded"]) == (12, 1)
     entries = sorted((data_dir / "kept" / "pictures").rglob("*.npz"))
     times = [entry.stat().st_mtime_ns for entry in entries]
     assert len(entries) == 12

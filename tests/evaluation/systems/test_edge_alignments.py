@@ -75,7 +75,7 @@ def test_an_image_without_a_parse_is_left_out_and_counted(corpus, whole, recipe,
     said("import_parses", corpus, write_parses(corpus, tmp_path / "p.conllu", without=NAMES[0]))
     train = ("train_system", "edges", "--recipe", recipe, "--corpus", corpus, "--features", "cnn", "--json")
     found = json.loads(said(*train))
-    assert (found["training"], found["left_out"]) == (35, 1)
+    assert (found["training"], found["excluded"]) == (35, 1)
 
 
 def test_what_lacks_and_what_it_cannot_do_is_said(corpus, whole, recipe, tmp_path):

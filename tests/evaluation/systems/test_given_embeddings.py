@@ -90,7 +90,7 @@ def test_they_rank_by_what_the_recipe_says(
     sets: tuple[str, str], tmp_path: Path, recipe: str, similarity: str
 ) -> None:
     found = trained("clip", recipe=recipe)
-    assert (found["training"], found["left_out"]) == (36, 0)
+    assert (found["training"], found["excluded"]) == (36, 0)
     places = list(range(48, 60))
     expected = scores_by_hand(similarity, places)
     scores = ranked("clip", tmp_path / "runs", "--split", "test")
@@ -200,7 +200,7 @@ def test_what_does_not_fit_is_named(sets: tuple[str, str], tmp_path: Path, own: 
     assert not System.objects.exists()
     some = CAPTION_NAMES[1:]  # the first image lacks one
     kept(tmp_path, "world", "some", "caption", some, caption_vectors()[1:])
-    assert trained("part", "--text", "some")["left_out"] == 1
+    assert trained("part", "--text", "some")["excluded"] == 1
     with pytest.raises(CommandError, match="feature set 'some:1' is used by part; remove the systems first"):
         said("remove_features", "world", "some")
 

@@ -104,7 +104,7 @@ def test_mentions_without_a_region_are_counted_where_a_system_learns(scenes, tmp
     told = said(*ask, *given)
     assert f"{240 - lacking} mentions with boxes are those of a region; {lacking} are of none, and" in told
     again = json.loads(said(*ask, *given, "--json"))
-    assert (again["unchanged"], again["mentions"], again["mentions_left_out"]) == (
+    assert (again["unchanged"], again["mentions"], again["mentions_excluded"]) == (
         True,
         240 - lacking,
         lacking,

@@ -192,7 +192,7 @@ def test_what_a_machine_learnt_and_cannot_be_read_is_said_once(world: World) -> 
     with pytest.raises(
         CampaignError, match=r"^what machine 'drawer' learnt last cannot be used: .* teach it$"
     ):
-        propose_boxes(campaign=world.campaign.name, machine="drawer")
+        propose_boxes(campaign=world.campaign.name, model_annotator="drawer")
     (kept_folder(machine, 1) / "manifest.json").unlink()
     assert machines_to_propose() == [] and teach_machines() == 0
     call("teach_machine", world.campaign.name, "drawer")

@@ -51,7 +51,7 @@ pytestmark = pytest.mark.django_db
 def test_a_machine_learns_from_finished_images_and_proposes_for_the_rest(world: World) -> None:
     machine = machines.machine_add(campaign=world.campaign, name="drawer")
     with pytest.raises(CampaignError, match="has 0 finished images, and a machine learns from 1 on; wait"):
-        teach_machine(campaign=world.campaign.name, machine="drawer")
+        teach_machine(campaign=world.campaign.name, model_annotator="drawer")
     assert teach_machines() == 0
     world.work(enough=lambda: machines.count_finished(world.campaign) > 0)
     done, learnt = machines.count_finished(world.campaign), to_learn_from.count_to_learn_from(world.campaign)
@@ -141,7 +141,7 @@ def test_images_that_come_after_a_lesson_get_boxes_as_the_machine_learnt_last(wo
     bad = next(record for record, _ in to_propose(world.campaign) if record.id == image.key)
     assert bad.picture is not None
     bad.picture.write_bytes(b"no picture")
-    found = propose_boxes(campaign=world.campaign.name, machine="drawer")
+    found = propose_boxes(campaign=world.campaign.name, model_annotator="drawer")
     assert (found.images, found.unreadable) == (0, 1) and machines_to_propose() == []
 
 
@@ -221,7 +221,7 @@ def test_a_lesson_that_fails_leaves_the_machine_as_it_was(
 
     monkeypatch.setattr("evaluation.services.machines.teaching.proposals_of", failing)
     with pytest.raises(ValueError, match="the disk is full"):
-        teach_machine(campaign=world.campaign.name, machine="drawer")
+        teach_machine(campaign=world.campaign.name, model_annotator="drawer")
     # What it has proposed so far is not used, and goes; and it learns again.
     assert noted == [(0, 0)] and not MachineProposals.objects.filter(machine=machine).exists()
     machine.refresh_from_db()
@@ -253,7 +253,7 @@ def test_a_lesson_proposes_for_some_images_and_the_others_follow(
         assert machine.version == 0
         seen.append((phase, done, of))
 
-    taught = teach_machine(campaign=world.campaign.name, machine="drawer", told=told)
+    taught = teach_machine(campaign=world.campaign.name, model_annotator="drawer", report_progress=told)
     assert taught.images == 2 and seen[0] == ("reading pictures", 0, 1)
     assert any(phase == "learning from finished images" for phase, _, _ in seen)
     assert seen[-2:] == [("proposing", 0, 2), ("proposing", 1, 2)]
@@ -268,7 +268,9 @@ def test_a_lesson_proposes_for_some_images_and_the_others_follow(
         Job.objects.filter(state=Job.QUEUED).update(state=Job.DONE)
     seen.clear()
     found = propose_boxes(
-        campaign=world.campaign.name, machine="drawer", told=lambda *given: seen.append(given)
+        campaign=world.campaign.name,
+        model_annotator="drawer",
+        report_progress=lambda *given: seen.append(given),
     )
     assert found.images == 1 and seen == [("proposing for further images", 0, 1)]
     assert machines_to_propose() == []

@@ -130,7 +130,7 @@ def test_a_run_is_scored_on_the_images_asked_for_and_says_what_it_does_not_rank(
     assert "Teil test." in words(german)
     assert ada.get(f"/evaluation/runs/part/?missing={missing}").context["figures"]["asked"] == 3
     page = ada.get("/evaluation/runs/part/")
-    assert "2 of 3 queries" in page.context["wrong"] and page.context["figures"] is None
+    assert "2 of 3 queries" in page.context["error"] and page.context["figures"] is None
 
 
 def test_a_run_that_chose_from_fewer_items_than_the_qrels_know_says_so(ada, tmp_path):
@@ -152,7 +152,7 @@ def test_qrels_that_judge_rankings_for_images_are_not_offered_to_rankings_for_ca
     annotation, search = (ada.get(f"/evaluation/runs/good-{way}/") for way in ("annotation", "search"))
     assert offered(annotation) - offered(search) == {"theirs:1"}
     both = ada.get("/evaluation/compare/?run=good-annotation&run=good-search")
-    assert "theirs:1" not in offered(both) and not both.context["wrong"]
+    assert "theirs:1" not in offered(both) and not both.context["error"]
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_qrels_that_judge_rankings_for_images_are_not_offered_to_rankings_for_ca
 )
 def test_figures_that_cannot_be_are_said_in_one_line(ada, asked, says):
     page = ada.get(f"/evaluation/runs/good-annotation/?{asked}")
-    assert page.context["wrong"].startswith(says) and "\n" not in page.context["wrong"]
+    assert page.context["error"].startswith(says) and "\n" not in page.context["error"]
     assert page.status_code == 200
 
 
@@ -199,7 +199,7 @@ def test_runs_without_a_common_query_are_not_compared(ada, tmp_path):
     for name, images in (("one", ["a.jpg"]), ("other", ["b.jpg"])):
         run_of(tmp_path, name, images)
     page = ada.get("/evaluation/compare/?run=one&run=other&missing=leave-out")
-    assert "run 'other' ranks no query of qrels 'crowd version 1'" in page.context["wrong"]
+    assert "run 'other' ranks no query of qrels 'crowd version 1'" in page.context["error"]
     assert not page.context["sides"]
     whole = ada.get("/evaluation/compare/?run=one&run=other&missing=worst")
     assert whole.context["sides"][0].report["queries"] == 3
@@ -287,7 +287,7 @@ def test_one_run_alone_has_figures_and_no_marks(ada):
 def test_more_runs_than_a_page_compares_are_for_a_report(ada, monkeypatch):
     monkeypatch.setattr(run_figures, "MOST_RUNS_COMPARED", 1)
     page = ada.get("/evaluation/compare/?run=good-search&run=bad-search")
-    assert page.context["wrong"] == "Expected at most 1."
+    assert page.context["error"] == "Expected at most 1."
 
 
 @pytest.mark.parametrize(
@@ -300,7 +300,7 @@ def test_more_runs_than_a_page_compares_are_for_a_report(ada, monkeypatch):
 )
 def test_a_comparison_that_cannot_be_says_why(ada, asked, says):
     page = ada.get(f"/evaluation/compare/?{asked}")
-    assert says in page.context["wrong"] and page.status_code == 200
+    assert says in page.context["error"] and page.status_code == 200
     assert ada.get(f"/evaluation/compare/?{asked}&as=csv").status_code == 409
 
 

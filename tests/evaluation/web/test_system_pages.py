@@ -34,7 +34,7 @@ def wrong(page) -> str:
         shown = page.context.get("forms") or [page.context["form"]]
         return next(text for form in shown for texts in form.errors.values() for text in texts)
     assert page.status_code == 409
-    return page.context["wrong"]
+    return page.context["error"]
 
 
 def bring(ada, act: str = "add_system", **fields: Any):

@@ -1,7 +1,5 @@
 """The page on which one control item is made: an image, a question about some of its mentions, the answer."""
 
-from __future__ import annotations
-
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render

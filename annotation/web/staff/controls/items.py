@@ -1,7 +1,5 @@
 """Pages of a campaign's control items: what there is, adding from files, layers or agreement, retiring."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from django.forms import Select

@@ -1,7 +1,5 @@
 """A corpus taken away, or one of its pictures: what would go, and why it may not."""
 
-from __future__ import annotations
-
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render

@@ -1,7 +1,5 @@
 """An image's captions word by word: somebody marks which words are phrases."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 

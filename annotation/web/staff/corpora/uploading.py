@@ -3,8 +3,6 @@
 The script `upload.js` begins it and sends the parts by the API; a cut upload goes on where it stopped.
 """
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

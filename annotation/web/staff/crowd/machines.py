@@ -1,7 +1,5 @@
 """The page of a campaign's machines: what people said of their boxes, a new one, and teaching one now."""
 
-from __future__ import annotations
-
 import re
 
 from django.http import HttpRequest, HttpResponse

@@ -3,8 +3,6 @@
 Its forms are those of operations.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

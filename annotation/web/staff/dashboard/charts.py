@@ -1,7 +1,5 @@
 """A campaign's four charts, each with a sentence that says what it means, and its data as a table."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

@@ -5,8 +5,6 @@ queries. The part is rendered again after an answer or an act, and every few min
 on the time alone; at most every ten seconds, however many people look at it and however fast answers come.
 """
 
-from __future__ import annotations
-
 import hashlib
 import time
 from dataclasses import dataclass, replace

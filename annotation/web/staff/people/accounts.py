@@ -1,7 +1,5 @@
 """The list of everybody who can sign in, one account, and what an admin does about it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.conf import settings

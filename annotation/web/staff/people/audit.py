@@ -1,7 +1,5 @@
 """The audit of the whole server, for its admins."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from django.http import HttpRequest, HttpResponse

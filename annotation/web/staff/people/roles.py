@@ -1,7 +1,5 @@
 """The page of roles: who holds what, for what; granting, revoking, inviting. For admins of everything."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.conf import settings

@@ -1,7 +1,5 @@
 """The page of notifications: alarms by e-mail, and the webhooks of what one is a researcher for."""
 
-from __future__ import annotations
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import path

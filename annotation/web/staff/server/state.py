@@ -1,8 +1,6 @@
 """The page of the server, for admins of everything: what needs attention, jobs, periodic work, disk, backups,
 e-mail."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse

@@ -1,7 +1,5 @@
 """The page of one webhook: what it is told of, its log, and what can be done with it."""
 
-from __future__ import annotations
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import path

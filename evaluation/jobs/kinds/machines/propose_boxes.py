@@ -1,7 +1,5 @@
 """Having a machine of a campaign propose boxes for images that were opened since it learnt."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.utils.translation import gettext_lazy
@@ -22,4 +20,6 @@ def propose_boxes_job(progress: JobProgress, *, machine: str) -> dict[str, Any]:
     """Store the machine's boxes for images that lack them; a killed job goes on with those that still do."""
     if progress.campaign is None:
         raise JobError("this job is of a campaign, and none was given")
-    return propose_boxes(campaign=progress.campaign.name, machine=machine, told=Phases(progress)).as_dict()
+    return propose_boxes(
+        campaign=progress.campaign.name, model_annotator=machine, report_progress=Phases(progress)
+    ).as_dict()

@@ -1,7 +1,5 @@
 """What an origin of systems is: what people call it, what of it is kept, and how such a system ranks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -69,11 +67,11 @@ def captions_taking_part(
     protocol: str, images: Sequence[ImageExample], names: CorpusNames
 ) -> tuple[NDArray[np.intp], tuple[str, ...]]:
     """The captions of `images` that take part: their places among all of them in order, and their names."""
-    own: dict[int, list[str]] = {}
+    names_of_image: dict[int, list[str]] = {}
     for caption, image in names.owner.items():
-        own.setdefault(image, []).append(names.caption_name[caption])
-    called = [own[names.image[example.name]] for example in images]
+        names_of_image.setdefault(image, []).append(names.caption_name[caption])
+    called = [names_of_image[names.image[example.name]] for example in images]
     owner = np.repeat(np.arange(len(images)), [len(captions) for captions in called])
     chosen = select(protocol, owner, images=[example.name for example in images]).captions
     every = [name for captions in called for name in captions]
-    return chosen, tuple(every[place] for place in chosen)
+    return chosen, tuple(every[index] for index in chosen)

@@ -1,7 +1,5 @@
 """Trained here by a recipe: kernels of new items with those it was trained on."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -15,7 +13,7 @@ from evaluation.services.features.store import is_label
 from evaluation.services.systems.described_alike import check_described_alike
 from evaluation.services.systems.examples import examples_from, given_captions
 from evaluation.services.systems.folders import system_folder
-from evaluation.services.systems.folds import check_left_out
+from evaluation.services.systems.folds import check_not_learned_from
 from evaluation.services.systems.origins.base import (
     ORIGINS,
     Matrices,
@@ -63,26 +61,26 @@ def _matrices(wish: RankRequest) -> Matrices:
     grounded = stored.recipe.kind.grounding == "ranking"
     if grounded:
         remembered = {key: str(stored.facts.get(key, "")) for key in (*REMEMBERED_FILES, "layer")}
-        given = {key: getattr(sources, key) for key in remembered if getattr(sources, key)}
-        sources = Sources(**{**(remembered if corpus == stored.facts["corpus"] else {}), **given})
+        labels_given = {key: getattr(sources, key) for key in remembered if getattr(sources, key)}
+        sources = Sources(**{**(remembered if corpus == stored.facts["corpus"] else {}), **labels_given})
     elif stored.recipe.kind.grounding == "training":
         sources = replace(sources, regions="")
     notes = check_described_alike(name, stored.facts, corpus, sources)
     seen = examples_from(corpus, replace(sources, regions="") if grounded else sources)
-    found = as_read(seen, stored.recipe, sources, wish.progress)
-    places = found.to_rank(wish.split, seed=wish.seed)
-    check_left_out(stored, name, found, places, wish.split)
-    images = [found.examples[place] for place in places]
+    dataset = as_read(seen, stored.recipe, sources, wish.progress)
+    places = dataset.to_rank(wish.split, seed=wish.seed)
+    check_not_learned_from(stored, name, dataset, places, wish.split)
+    images = [dataset.examples[index] for index in places]
     material = prepare(
         images,
         kept=phase_cache(wish.progress),
         codebooks=stored.codebooks,
-        vectors=found.described(places),
+        vectors=dataset.described(places),
         reads=stored.recipe.reads,
     )
-    chosen, captions = captions_taking_part(wish.protocol, images, found.names)
-    each: list[Document] = [[caption] for own in material.documents() for caption in own]
-    data = stored.describe(material.features, [each[place] for place in chosen])
+    chosen, captions = captions_taking_part(wish.protocol, images, dataset.names)
+    documents: list[Document] = [[caption] for texts in material.documents() for caption in texts]
+    data = stored.describe(material.features, [documents[index] for index in chosen])
     if grounded:
         regions, phrases, caption_of = parts_of(corpus, sources, images, captions)
         data = stored.with_parts(data, regions, phrases, caption_of)
@@ -102,7 +100,7 @@ def _sets_of_names(stored: TrainedSystem) -> Mapping[str, str]:
     if stored.recipe.reads != "names":
         return {}
     named = {key: str(stored.facts.get(key, "")) for key in ("features", "text")}
-    return {key: own.partition(":")[0] for key, own in named.items() if is_label(own)}
+    return {key: label.partition(":")[0] for key, label in named.items() if is_label(label)}
 
 
 def _below(scores: Scores) -> Dense:

@@ -1,7 +1,5 @@
 """Brought by somebody and kept here: embeddings of images and captions in one space, or their scores."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -51,13 +49,13 @@ def _matrices(wish: RankRequest, *, kind: str, whole: Callable[[Path, Stored], S
 
     Without a split, the images that are kept.
     """
-    own = wish.system.corpus.name
-    if wish.corpus != own:
+    name = wish.system.corpus.name
+    if wish.corpus != name:
         raise ImportRefused(
-            f"system {wish.system.name!r} has {kind} of corpus {own!r} only; upload those of {wish.corpus!r}"
+            f"system {wish.system.name!r} has {kind} of corpus {name!r} only; upload those of {wish.corpus!r}"
         )
-    found = examples_of(wish.corpus, pictures=False)
-    images = [found.examples[place] for place in found.to_rank(wish.split, seed=wish.seed)]
+    dataset = examples_of(wish.corpus, pictures=False)
+    images = [dataset.examples[index] for index in dataset.to_rank(wish.split, seed=wish.seed)]
     folder = system_folder(wish.system.name)
     matrix = whole(folder, storage.load_model(folder, kind))
     if not wish.split:
@@ -67,7 +65,7 @@ def _matrices(wish: RankRequest, *, kind: str, whole: Callable[[Path, Stored], S
             raise ImportRefused(
                 f"system {wish.system.name!r} covers no image that has a caption; upload another"
             )
-    _chosen, captions = captions_taking_part(wish.protocol, images, found.names)
+    _chosen, captions = captions_taking_part(wish.protocol, images, dataset.names)
     matrix = matrix.ordered([image.name for image in images], captions)
     for direction in (Run.ANNOTATION, Run.SEARCH):
         wish.progress(f"ranking, {direction}", 0, 1)

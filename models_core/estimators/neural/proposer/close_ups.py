@@ -3,8 +3,6 @@
 All boxes become as large as each other, so what is learned from a large thing helps with a small one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -12,8 +12,6 @@ that the second one has found, boxes are moved by less.
 Nothing that another look finds is needed: all are learned apart from each other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -6,8 +6,6 @@ Frequencies may be multiplied by idf or its root, learned on the training items.
 Source: Hodosh et al. 2013, section 3.4.1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -15,8 +15,6 @@ It is a product of sparse counts, hence positive semi-definite.
 Source: Hodosh et al. 2013, sections 3.4.3 and 4.1.3.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
