@@ -110,19 +110,22 @@ def observe(folder: Path) -> dict[str, Any]:
 def names() -> dict[str, Any]:
     """Names that programs use, each with the parts that they name: what may grow, and must not shrink."""
     from django.conf import settings
-    from django.core.management import get_commands, load_command_class
+    from django.core.management import BaseCommand, get_commands
     from django.test import Client
 
+    from annotation.campaigns.setting_fields import setting_fields
     from annotation.formats import FORMATS
-    from annotation.protocol.campaign_settings import CampaignSettings, as_toml
     from evaluation.metrics import METRICS
+    from tests.house.product import command_named
 
+    bare = BaseCommand().create_parser("manage.py", "any")
+    common = {option for action in bare._actions for option in action.option_strings}
     commands = {}
     for name, app in sorted(get_commands().items()):
         if str(app).partition(".")[0] in ("annotation", "evaluation", "config"):
-            command = load_command_class(app, name) if isinstance(app, str) else app
-            parser = command.create_parser("manage.py", name)
-            commands[name] = sorted(option for action in parser._actions for option in action.option_strings)
+            parser = command_named(name).create_parser("manage.py", name)
+            options = {option for action in parser._actions for option in action.option_strings}
+            commands[name] = sorted(options - common)
     document = Client(SERVER_NAME="localhost").get("/api/v1/openapi.json").json()
     calls = {
         f"{method.upper()} {path}": sorted(one["name"] for one in operation.get("parameters", []))
@@ -138,19 +141,14 @@ def names() -> dict[str, Any]:
     for module in MODULES:
         loaded = importlib.import_module(f"phrasebox.{module}")
         library[module] = {name: _parameters(getattr(loaded, name)) for name in sorted(loaded.__all__)}
-    groups: dict[str, list[str]] = {"": []}
-    for line in as_toml(CampaignSettings()).splitlines():
-        if line.startswith("["):
-            groups[group := line.strip("[]")] = []
-        elif "=" in line and not line.startswith("#"):
-            groups[group if len(groups) > 1 else ""].append(line.partition("=")[0].strip())
+    tasks = ("entities", "relevance", "tags", "graded", "captions", "regions")
     return {
         "commands": commands,
         "calls": calls,
         "fields": schemas,
         "library": library,
-        "settings": groups,
-        "formats": {name: [] for name in FORMATS.names()},
+        "settings": {name: sorted(one.name for one in setting_fields(name)) for name in tasks},
+        "formats": {name: [] for name in FORMATS.keys()},
         "measures": {name: [] for name in METRICS.names()},
         "languages": {code: [] for code, _name in settings.LANGUAGES},
     }

@@ -10,10 +10,6 @@ import pytest
 
 from tests.backups import promise
 
-pytestmark = pytest.mark.skipif(
-    not promise.PROMISE.is_dir(), reason="made by python -m tests.backups.promise"
-)
-
 
 def kept(name: str) -> Any:
     return json.loads((promise.PROMISE / name).read_text(encoding="utf-8"))
