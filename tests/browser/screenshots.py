@@ -1,17 +1,15 @@
 """Pictures of the product's pages, light and dark, on a phone and on a desk, taken from the demonstration.
 
-    python -m tests.browser.screenshots [--out var/screenshots] [--readme]
+    python -m tests.browser.screenshots [--out var/screenshots]
 
 Makes the demonstration in a folder of its own, serves it, walks it with Chromium as its one user, and writes
-PAGE-WIDTH-SCHEME.png. For looking at, and for the docs; no test reads them. `--readme` takes the two pictures
-of the README instead, into docs/images.
+PAGE-WIDTH-SCHEME.png. For looking at, and for README and docs; no test reads them.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import io
 import os
 import re
 import subprocess
@@ -21,7 +19,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 from tests import prepare, services
@@ -39,8 +36,6 @@ KINDS = (
     "box_coverage",
 )
 
-#: The box that the third practice item of drawing asks for.
-MAN_OF_THE_STAGE = (283, 92, 353, 303)
 #: Campaigns of questions that are only counted, opened beside the demonstration's.
 COUNTED = {
     "relevance": "relevance",
@@ -61,7 +56,6 @@ RUNS = [
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--out", type=Path, default=REPOSITORY / "var" / "screenshots")
-    parser.add_argument("--readme", action="store_true", help="The two pictures of the README alone")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     executable = prepare.find("chromium")
@@ -70,10 +64,6 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, demonstration(Path(folder)) as (url, password):
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_FLAGS)
-            if given.readme:
-                context = browser.new_context(base_url=url, viewport={"width": 1100, "height": 700})
-                take_pictures_of_readme(context.new_page(), password)
-                return
             for width, height in SIZES.items():
                 for scheme in SCHEMES:
                     context = browser.new_context(
@@ -91,29 +81,6 @@ def main() -> None:
                     page.goto("about:blank")
                     context.close()
             browser.close()
-
-
-def take_pictures_of_readme(page: Page, password: str) -> None:
-    """Drawing a box beside one that is there, and four systems compared: docs/images/*.webp."""
-    page.goto("/sign-in/")
-    page.get_by_label("User name").fill("demo")
-    page.get_by_label("Password").fill(password)
-    page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url(lambda address: "sign-in" not in address)
-    page.goto("/tasks/people/box_drawing/practice/?n=2")
-    for edge, value in zip(("Left", "Top", "Right", "Bottom"), MAN_OF_THE_STAGE, strict=True):
-        page.get_by_label(edge, exact=True).fill(str(value))
-    page.keyboard.press("Tab")
-    _as_webp(page, "drawing")
-    chosen = "&".join(f"run={run}" for run in RUNS if run.endswith("search"))
-    page.goto(f"/evaluation/compare/?{chosen}")
-    _as_webp(page, "comparison")
-
-
-def _as_webp(page: Page, name: str) -> None:
-    page.wait_for_load_state("networkidle")
-    with Image.open(io.BytesIO(page.screenshot())) as picture:
-        picture.save(REPOSITORY / "docs" / "images" / f"{name}.webp", quality=82, method=6)
 
 
 @contextlib.contextmanager
